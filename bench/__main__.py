@@ -18,13 +18,13 @@ from support.sql import SqlError
 NAMES = {
     "throughput": "deliveries per second of a backlog, beside a bare libcurl loop",
     "latency": "commit of a row to its arrival, at 200 and 2,000 a second",
-    "cost": "statements, rows, bytes and instructions of a delivery, counted: the same on a noisy machine",
+    "cost": "statements, rows, bytes and instructions of a delivery: counts that a noisy machine hardly changes",
     "idle": "processor time with nothing to do",
     "scale": "a backlog beside millions of finished or waiting rows, and beside a backup",
-    "isolation": "what the others feel of black holes, and of one entity's million rows",
-    "crowds": "what the others feel of slow receivers, bad, large and locked rows, broadcasts, deletions: --only CASE,…",
+    "isolation": "how much receivers that never answer, and one entity's million rows, delay other entities",
+    "crowds": "how much slow receivers, bad, large or locked rows, broadcasts and deletions delay others: --only CASE,…",
     "memory": "resident memory with 1,000 deliveries in flight, beside a bare libcurl loop",
-    "log": "pages of the delivery log of a webhook with a million deliveries, and its statistics, beside the same hello",
+    "log": "pages of the delivery log of a webhook with a million deliveries, and its statistics, beside a FastCGI hello",
     "api": "requests per second of each endpoint, beside a FastCGI hello and the database's own commits",
 }
 
@@ -58,7 +58,7 @@ def run(name: str, options: argparse.Namespace) -> bool:
     path = report.write(options.output)
     print(f"\n{report.text()}")
     print(f"  machine: {facts['cores']} cores, {facts['processor']}, Linux {facts['kernel']}, "
-          f"load average {number(facts['load_average'])} at the start; all of it in {path}\n", flush=True)
+          f"load average {number(facts['load_average'])} at the start; all figures are in {path}\n", flush=True)
     return report.met
 
 
@@ -67,29 +67,30 @@ def parse() -> argparse.Namespace:
         prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures the delivery engine and the API, each benchmark beside its control in the same run.\n\nBenchmarks:\n"
         + listing(NAMES) + "\n\nCases of crowds:\n" + listing(CASES),
-        epilog="Counts not given are each benchmark's own, which its targets are for. docs/benchmarks.md explains them.")
+        epilog="Each benchmark has its own default counts, and its targets are for these. docs/benchmarks.md explains both.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all, in this order)")
     parser.add_argument("--notifications", type=positive, metavar="N", help="notifications of a round")
-    parser.add_argument("--webhooks", type=positive, metavar="N", help="webhooks, each of an entity of its own")
+    parser.add_argument("--webhooks", type=positive, metavar="N", help="webhooks, one for each entity")
     parser.add_argument("--rounds", type=positive, metavar="N", help="rounds of service and control in turn")
-    parser.add_argument("--dispatchers", type=positive, metavar="N", help="side by side, of throughput (1)")
+    parser.add_argument("--dispatchers", type=positive, metavar="N", help="throughput: dispatchers side by side (1)")
     parser.add_argument("--seconds", type=positive, metavar="N", help="length of a measurement at a steady load")
-    parser.add_argument("--in-flight", type=positive, metavar="N", help="deliveries held at once, of memory (1,000)")
+    parser.add_argument("--in-flight", type=positive, metavar="N", help="memory: deliveries held at once (1,000)")
     parser.add_argument("--requests", type=positive, metavar="N",
-                        help="requests between two looks at a handler's memory, of api (1,000,000)")
-    parser.add_argument("--others", type=several, metavar="N,…", help="other rows, of scale (100000,2000000)")
+                        help="api: requests until a handler's memory is judged (1,000,000)")
+    parser.add_argument("--others", type=several, metavar="N,…",
+                        help="scale: other rows (100000,2000000); log: deliveries, by the last value (1000000)")
     parser.add_argument("--backlog", type=positive, metavar="N",
-                        help="rows of one entity, of isolation (1,000,000); each black hole has a hundredth")
-    parser.add_argument("--only", type=cases, metavar="CASE,…", help="these cases of crowds (all)")
-    parser.add_argument("--size", type=positive, metavar="PERCENT", help="of the counts of crowds (100)")
-    parser.add_argument("--no-instructions", action="store_true", help="cost without callgrind, which takes a minute")
+                        help="isolation: rows of one entity (1,000,000); each black hole has a hundredth")
+    parser.add_argument("--only", type=cases, metavar="CASE,…", help="crowds: only these cases (all)")
+    parser.add_argument("--size", type=positive, metavar="PERCENT", help="crowds: this share of the counts (100)")
+    parser.add_argument("--no-instructions", action="store_true", help="cost: leave out callgrind, which takes a minute")
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")
     parser.add_argument("--timeout", type=positive, default=3600, metavar="SECONDS", help="for everything (3600)")
     parser.add_argument("--settle-timeout", dest="record_timeout", type=positive, default=600, metavar="SECONDS",
                         help="for the deliveries of one round (600)")
-    parser.add_argument("--only-arguments", action="store_true", help=argparse.SUPPRESS)  # before anything is built
+    parser.add_argument("--only-arguments", action="store_true", help=argparse.SUPPRESS)  # to check them before the build
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in NAMES]
     if unknown:

@@ -16,7 +16,7 @@ from bench.report import Report, Target, number, progress
 from bench.service import EVENT, Service
 
 DEFAULTS = {"rounds": 5, "seconds": 3, "requests": 1_000_000}
-IDLE_SECONDS = 50  # after which a handler process has given back what it does not need
+IDLE_SECONDS = 50  # enough for a handler process to give back the memory that it does not need
 READERS = 100  # entities with five webhooks each
 HELLO, COMMIT = "hello (control)", "commit (control)"
 LIST = "GET /webhooks"
@@ -101,7 +101,8 @@ class Bench:
         return max(machine.memory_kib(pid) for pid in self.service.stack.pids("fcgi")) / 1024
 
     def endure(self, requests: int) -> list[tuple[int, float]]:
-        """Sends GET /webhooks so many times; returns the number of answers, and resident() then, after a tenth and at the end."""
+        """Sends `requests` times GET /webhooks. Returns a sample after a tenth of them and one at the end: the number of
+        answers so far, and resident() after a rest."""
         done, samples = 0, []
         while done < requests:
             done += self._load("list", {})["requests"]
@@ -118,7 +119,7 @@ def control_of(name: str) -> str:
 
 
 def row(name: str, found: list[dict], controls: list[dict]) -> dict:
-    """Medians of the rounds; a ratio compares the two values of its round."""
+    """Medians over the rounds; each ratio compares two values of the same round."""
     def median(value) -> float:
         return statistics.median(map(value, found))
 
@@ -149,10 +150,10 @@ def judge(report: Report, fresh: float, samples: list[tuple[int, float]]) -> Non
     report.facts["resident_mib"] = {"fresh": fresh, "after": samples}
     report.targets = [
         Target(f"{LIST}, five webhooks, of the control's rate", listing["of control"], "at least", 0.5),
-        Target(f"resident, idle after {total:,} requests more", last, "at most", 20.0, "MiB"),
+        Target(f"resident, idle after {total:,} requests", last, "at most", 20.0, "MiB"),
         Target("resident, growth over the last nine tenths of them", last - settled, "at most", 1.0, "MiB"),
     ]
     report.notes = [
-        f"a handler process had {number(fresh)} MiB when it was fresh, {number(settled)} after a tenth of those",
-        "µs: processor time for each request; others s: of everything else on the machine during a measurement",
+        f"a handler process had {number(fresh)} MiB when it was fresh, {number(settled)} after a tenth of the requests",
+        "µs: processor time for each request; others s: processor time of everything else on the machine",
     ]

@@ -1,4 +1,4 @@
-"""Measures a steady flow of rows of well-behaved entities, alone and with something else at the same time."""
+"""Measures the latency of a steady flow of rows of well-behaved entities, alone and beside another load."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,22 +9,22 @@ from bench.flow import Flow, spread
 from bench.receiver import Receiver
 from bench.service import Service
 
-Others = Callable[[], AbstractContextManager]  # what else happens while this is entered
+Others = Callable[[], AbstractContextManager]  # causes the other load while it is entered
 
 
 @dataclass(frozen=True)
 class Healthy:
-    """Entities with a webhook each at a receiver that logs, and how many rows a second they get in all."""
+    """Entities, each with a webhook at a receiver that logs arrivals. Together they get `rate` rows a second."""
     service: Service
     receiver: Receiver
     entities: list[int]
     rate: float
     seconds: float
-    patience: float = 60  # for the rows that have not arrived after the last one is written
+    patience: float = 60  # seconds that rows may still take after the last one is written
 
     def flow(self, others: Others = nullcontext, **settings: str) -> tuple[dict, int]:
-        """p50 to max of their rows, and how many did not arrive, with a dispatcher that starts with these settings and has
-        seen no other entity yet."""
+        """Starts a dispatcher with these settings, which meets `others` and the flow at the same time. Returns the spread()
+        of the rows' latencies, and how many rows did not arrive."""
         self.service.clear()
         self.service.start_dispatcher(**settings)
         try:
@@ -35,11 +35,11 @@ class Healthy:
                 flow = Flow(self.service, self.rate, self.entities, self.seconds).run()
                 found, missing = flow.latencies_within(self.receiver, self.patience)
         finally:
-            self.service.kill_dispatcher()  # does not wait for locked rows
+            self.service.kill_dispatcher()  # a stop would wait for locked rows
         return spread([one.from_commit for one in found]), missing
 
 
 def in_turn(arms: tuple[str, ...], number: int) -> tuple[str, ...]:
-    """Each round begins with another arm."""
+    """Rotates the arms (the loads that are compared), so that each round begins with another one."""
     first = number % len(arms)
     return arms[first:] + arms[:first]

@@ -1,4 +1,4 @@
-"""Receivers that do not answer, each in another way, while this is entered."""
+"""Black holes: receivers that never answer, each kind in another way."""
 from __future__ import annotations
 
 import socket
@@ -29,6 +29,6 @@ def mute_port(stack: ExitStack, certificate: str, key: str) -> int:
 
 @contextmanager
 def ports(certificate: str, key: str):
-    """One of each kind. At the silent one, the TLS handshake stalls."""
+    """Yields a port of each kind: silent (the TLS handshake stalls), deaf and mute."""
     with ExitStack() as stack:
         yield [stack.enter_context(silent_port()), deaf_port(stack), mute_port(stack, certificate, key)]

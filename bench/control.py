@@ -1,4 +1,4 @@
-"""The control program, bench/control.cpp: a bare libcurl multi loop that sends the same as the service."""
+"""The control program, bench/control.cpp: a bare libcurl multi loop that sends the same requests as the service."""
 from __future__ import annotations
 
 import json

@@ -18,7 +18,7 @@ from bench.service import Service
 DEFAULTS = {"notifications": 1_000, "webhooks": 100, "no_instructions": False}
 # How many times N the larger backlog is.
 LARGER = 3
-# Columns of information_schema.user_statistics, of the dispatcher's sessions.
+# Columns of information_schema.user_statistics, read for the dispatcher's user.
 COUNTED = {"statements": "select_commands + update_commands + other_commands", "transactions": "commit_transactions",
            "rows read": "rows_read", "rows inserted": "rows_inserted", "rows updated": "rows_updated",
            "rows deleted": "rows_deleted", "bytes to the database": "bytes_received", "bytes from it": "bytes_sent"}
@@ -44,7 +44,7 @@ def run(options) -> Report:
     report.rows = [{"for a delivery": name, "count": value} for name, value in counted.items()]
     bounds = documented()
     report.targets = [Target(name, value, "at most", bounds[name]) for name, value in counted.items()]
-    report.notes = ["targets: what docs/benchmarks.md lets a delivery need, which allows for batches that are smaller at a busy moment"]
+    report.notes = ["targets: the bounds in docs/benchmarks.md, which allow for the smaller batches of a busy moment"]
     return report
 
 
@@ -71,7 +71,7 @@ def count_database(service: Service, count: int, timeout: float) -> dict[str, fl
     before = redo_written(service)
     service.start_dispatcher()
     service.wait_recorded(timeout)
-    service.stop_dispatcher()  # a session counts once it has ended
+    service.stop_dispatcher()  # the server adds a session's counts when the session ends
     columns = ", ".join(COUNTED.values())
     values = service.sql(f"SELECT {columns} FROM information_schema.user_statistics WHERE user = 'apientidades_dispatcher'")[0]
     return dict(zip(COUNTED, map(float, values))) | {REDO: redo_written(service) - before, STORED: float(service.stored_bytes())}

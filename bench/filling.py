@@ -1,4 +1,4 @@
-"""Rows beside the measured ones: finished long ago, or not due yet."""
+"""Rows beside the measured ones: finished an hour ago, or not to be sent before tomorrow."""
 from __future__ import annotations
 
 from bench.report import progress
@@ -18,8 +18,8 @@ def finished(service: Service, count: int, webhooks: int) -> None:
 
 
 def pending(service: Service, count: int, webhooks: int, resting: int) -> None:
-    """Pending rows: one part waits for its second attempt tomorrow, over `webhooks`; the other is due, of `resting`
-    webhooks that must rest until tomorrow after a 429."""
+    """Pending deliveries. One part, of `webhooks`, waits for a second attempt tomorrow. The other part, of `resting` further
+    webhooks, is due, but these webhooks rest until tomorrow after a 429."""
     due = int(count * SHARE_RESTING)
     _notifications(service, count - due, 1, webhooks)
     _notifications(service, due, webhooks + 1, resting)
@@ -33,7 +33,7 @@ def pending(service: Service, count: int, webhooks: int, resting: int) -> None:
 
 
 def _notifications(service: Service, count: int, first: int, entities: int) -> None:
-    """Notifications processed an hour ago, grouped by entity, which loads fastest."""
+    """Notifications processed an hour ago; grouped by entity, because this loads fastest."""
     progress(f"writing {count:,} other notifications")
     for start in range(0, count, CHUNK):
         service.sql(f"""
@@ -45,8 +45,8 @@ def _notifications(service: Service, count: int, first: int, entities: int) -> N
 
 
 def _deliveries(service: Service, values: str, condition: str) -> None:
-    """One delivery for each notification's webhook; `values` are estado, intentos, paso, proximo_intento, terminada_en,
-    ultimo_estado."""
+    """One delivery for each webhook of a notification's entity; `values` are estado, intentos, paso, proximo_intento,
+    terminada_en, ultimo_estado."""
     _in_chunks(service, "notificaciones_pendientes", f"""
         INSERT INTO entregas (notificacion_id, webhook_id, creada_en, evento, prueba,
                               estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado)
@@ -56,8 +56,8 @@ def _deliveries(service: Service, values: str, condition: str) -> None:
 
 
 def _in_chunks(service: Service, table: str, statement: str) -> None:
-    """`statement` ends in a column of `table`'s ids."""
-    progress(f"… and what belongs to them, by {table}")
+    """Runs `statement`, which ends in a column with `table`'s ids, for one range of ids after another."""
+    progress(f"… and the rows that depend on {table}")
     last = service.last(table)
     for start in range(0, last, CHUNK):
         service.sql(f"{statement} BETWEEN {start + 1} AND {start + CHUNK}")

@@ -35,14 +35,14 @@ class Latency:
 
 
 class Flow:
-    """An open loop: the times are a Poisson process, independent of the answers. Written with the evaluation system's
-    rights."""
+    """Writes rows with the evaluation system's rights at the times of a Poisson process, however slowly they are
+    delivered."""
 
     def __init__(self, service: Service, rate: float, entities: list[int], seconds: float = math.inf,
                  rows: float = math.inf):
         """Ends after `seconds` or after `rows`."""
         self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
-        self.after = service.last("notificaciones_pendientes")  # here: another thread may call run()
+        self.after = service.last("notificaciones_pendientes")  # read here, because another thread may call run()
         self.written: list[Written] = []
         self._failures: list[Exception] = []
 
@@ -60,15 +60,15 @@ class Flow:
         return self
 
     def latencies(self, receiver: Receiver, timeout: float = 60) -> list[Latency]:
-        """For every row, once all have arrived at a receiver that logs."""
+        """Waits until all rows have arrived at a receiver that logs; returns the latency of each row."""
         found, missing = self.latencies_within(receiver, timeout)
         if missing:
             raise AssertionError(f"{missing:,} of {len(found):,} rows have not arrived after {timeout} s")
         return found
 
     def latencies_within(self, receiver: Receiver, patience: float) -> tuple[list[Latency], int]:
-        """The same, and how many have not arrived after `patience`: these count with the time waited so far, which is
-        less than their real time."""
+        """Returns the latency of each row, and how many rows have not arrived after `patience`. These count with the time
+        waited so far, which is less than their latency."""
         wanted: dict[int, int] = {}
         arrived: dict[int, float] = {}
 
@@ -97,7 +97,7 @@ class Flow:
 
     @property
     def latest_start_ms(self) -> float:
-        """How late the latest row was written. A large value is the benchmark's own delay."""
+        """How many milliseconds late the most delayed INSERT was sent. A large value means a machine that is too small."""
         return max(row.sent - row.due for row in self.written) * 1e3
 
     def _write(self, index: int, writers: int, begin: float) -> None:

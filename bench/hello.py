@@ -52,7 +52,7 @@ class Hello:
                               text=True, check=True).stdout
 
     def _add_to_nginx(self) -> None:
-        """The service's server block with another port and another pool."""
+        """Adds a copy of the service's server block, with another port and another pool."""
         folder = Path(self.stack.folder, "nginx")
         site = folder.joinpath("apientidades.conf").read_text()
         server = site[site.index("\nserver {"):].replace("/fcgi.sock;", "/hello.sock;")

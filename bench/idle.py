@@ -42,7 +42,8 @@ def measure(name: str, service: Service, dispatcher: int | None, seconds: int) -
 
 
 def wait_quiet(database: int, limit: float = 30) -> None:
-    """Waits until earlier work is over (pages to write, history to purge): at most 2 % of a core, or `limit` seconds."""
+    """Waits until the database has done its earlier work (pages to write, history to purge) and uses at most 2 % of a core;
+    `limit` seconds at most."""
     window = 0.5
     deadline = machine.now() + limit
     while machine.now() < deadline:

@@ -1,5 +1,5 @@
 """One receiver in ten never answers and has a large backlog: how much does that delay the others? And one entity has a
-backlog of a million rows: how long does a row of another wait?"""
+backlog of a million rows: how long does a row of another entity wait?"""
 from __future__ import annotations
 
 import statistics
@@ -14,7 +14,7 @@ from bench.service import Service
 from support.wait import wait_until
 
 DEFAULTS = {"webhooks": 100, "rounds": 5, "seconds": 15, "backlog": 1_000_000}
-RATE = 200  # rows a second of the well-behaved
+RATE = 200  # rows a second of all well-behaved entities
 ONE_IN = 10
 HELD_SHARE = 100  # each black hole has --backlog divided by this
 FAIR_ROWS, FAIR_RATE = 10, 2
@@ -41,7 +41,7 @@ def run(options) -> Report:
 
 
 def register(service: Service, receiver: Receiver, swallowing: list[int], webhooks: int) -> tuple[list[int], list[int]]:
-    """Entities with a webhook each: well-behaved ones, and black holes."""
+    """Registers a webhook for each entity; returns the well-behaved entities and the black holes."""
     progress(f"registering {webhooks:,} webhooks")
     holes = [number for number in range(1, webhooks + 1) if number % ONE_IN == 0]
     others = [number for number in range(1, webhooks + 1) if number % ONE_IN]
@@ -52,13 +52,13 @@ def register(service: Service, receiver: Receiver, swallowing: list[int], webhoo
 
 @contextmanager
 def held_by(service: Service, holes: list[int], rows: int):
-    """Writes a backlog of the black holes at once."""
+    """Writes a backlog for the black holes in one statement."""
     service.write(rows, holes)
     yield
 
 
 def arm_of(name: str, number: int, healthy: Healthy, backlog: Others, options) -> tuple[str, dict]:
-    """A dispatcher without any knowledge meets the backlog and the flow at the same time."""
+    """Measures one arm with a new dispatcher, which does not know yet that the black holes fail."""
     found, missing = healthy.flow(backlog if name == "black holes" else nullcontext)
     if missing:
         raise AssertionError(f"{name}: {missing:,} rows have not arrived {healthy.patience} s after the last one was written")
@@ -78,7 +78,7 @@ def fairness(service: Service, receiver: Receiver, others: list[int], options) -
     progress(f"writing {options.backlog:,} rows of one entity")
     service.write(options.backlog, others[:1])
     receiver.forget()
-    progress("waiting until they drain")
+    progress("waiting until the backlog drains")
     before = receiver.counts()["requests"]
     service.start_dispatcher()
     try:
@@ -99,7 +99,7 @@ def judge(report: Report, fair: list[float], options) -> None:
         Target(f"slowest of {len(fair)} rows beside one entity's {options.backlog:,}", max(fair), "at most", 200, "ms"),
     ]
     report.notes = [
-        f"the noise: the same arm twice gives {again / baseline:.2f}",
+        f"the noise: p99 of `baseline again` is {again / baseline:.2f} of the baseline's",
         "latency from the commit of the row, medians of the rounds; black holes: a stalled handshake, dropped SYNs, no answer",
         f"rows beside the backlog took, in ms: {' '.join(f'{value:.0f}' for value in sorted(fair))}",
     ]

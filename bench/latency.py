@@ -44,7 +44,7 @@ def control_round(number: int, rate: int, service: Service, receiver: Receiver, 
     progress(f"round {number} of {options.rounds}: control at {rate:,}/s for {options.seconds} s")
     receiver.forget()
     stamps = receiver.folder / "control.stamps"
-    messages = options.webhooks + rate * options.seconds  # the first to each host makes the connection
+    messages = options.webhooks + rate * options.seconds  # the first message to each host makes the connection
     control.run(messages=messages, hosts=options.webhooks, port=receiver.port, rate=rate, stamps=stamps,
                 connections=service.max_in_flight(), ca_file=service.stack.env["CA_CERT"])
     sent = [line.split() for line in stamps.read_text().splitlines()][options.webhooks:]
@@ -84,5 +84,5 @@ def judge(report: Report) -> None:
     report.notes = [
         "service: from the moment the writer knows of its commit; control: from the start of the message in the bare loop",
         "an arrival is counted at the end of the millisecond that nginx logged: figures are up to 1 ms too long, never too short",
-        "written late: the longest that a writer of the benchmark was behind its random moment",
+        "written late: how late the most delayed INSERT was sent after its random moment",
     ]

@@ -1,6 +1,6 @@
--- What wrk sends: wrk -s bench/load.lua URL -- KIND TOKENS [PATH], where TOKENS is a file with one per line.
--- Each request has the next token. `register` is a POST, then a DELETE of what it made: one connection per
--- thread and as many tokens as threads, so that no two threads share an entity.
+-- Makes the requests of wrk: wrk -s bench/load.lua URL -- KIND TOKENS [PATH], where TOKENS is a file with a token per
+-- line. Each request has the next token. KIND `register` is a POST, then a DELETE of the new webhook; it needs one
+-- connection per thread and as many tokens as threads, so that no two threads share an entity.
 local base = "/apientidades/v1/webhooks"
 local body = '{"url": "https://integracion.ejemplo.es/notificaciones", "eventos": ["evaluacion.abierta"], '
   .. '"secreto": "whsec_YmFuY28gZGUgcHJ1ZWJhcyBkZSBub3RpZmljYWNpb25lcw=="}'

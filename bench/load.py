@@ -1,4 +1,4 @@
-"""Runs wrk: requests over kept TLS connections, each as soon as the last is answered, and their cost for each part."""
+"""Runs wrk, which sends requests over kept TLS connections without pause, and measures what they cost each part."""
 from __future__ import annotations
 
 import json
@@ -11,10 +11,11 @@ from bench import ROOT, machine
 
 def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts: dict[str, list[int]],
         path: str = "") -> dict:
-    """requests, seconds, p50_ms, p99_ms, and µs of processor time for each request by part (pids; wrk adds itself).
+    """Returns requests, seconds, p50_ms, p99_ms, and `us`: µs of processor time for each request, of each of `parts`
+    (lists of pids) and of wrk.
 
-    The kinds are those of load.lua, or `get` of a path below /webhooks. Refused or broken answers are errors, except an
-    expected 401.
+    `kind` is one of load.lua's, or `get`, with a `path` below /webhooks. A refused or broken answer fails the run, except
+    an expected 401.
     """
     threads = connections if kind == "register" else 1
     usage, before = machine.Usage(**parts), _children()

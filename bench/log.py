@@ -1,5 +1,5 @@
 """Measures the delivery log of a webhook with a million deliveries: pages at any cursor, a filter without matches, one whole
-delivery. The control is a FastCGI program that says hello behind the same nginx."""
+delivery, the statistics. The control is a FastCGI program that says hello behind the same nginx."""
 from __future__ import annotations
 
 import json
@@ -23,7 +23,7 @@ def run(options) -> Report:
     with Service() as service:
         threads = int(service.setting("api.threads"))
         bench = Bench(service, threads * len(service.stack.pids("fcgi")), options.seconds)
-        report = Report("log", f"requests of a webhook with {count:,} deliveries, over {bench.connections} kept connections, "
+        report = Report("log", f"requests about a webhook with {count:,} deliveries, over {bench.connections} kept connections, "
                                f"{options.rounds} rounds of {options.seconds} s each", facts=service.facts())
         bench.prepare(count)
         with Hello(service.stack, threads) as hello:

@@ -1,4 +1,4 @@
-"""The machine's properties and the resources that its processes use, from /proc alone."""
+"""The machine's properties, and the resources that processes use, from /proc."""
 from __future__ import annotations
 
 import datetime
@@ -13,7 +13,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def now() -> float:
-    """Seconds since boot: the clock of the start times of processes."""
+    """Seconds since boot, by the clock in which /proc gives the start times of processes."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -22,7 +22,7 @@ def cores() -> int:
 
 
 def facts() -> dict:
-    """What is needed to read a figure."""
+    """What a reader must know of the machine to judge a figure."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "cores": cores(),
@@ -80,7 +80,7 @@ def file_system(path: str) -> str:
 
 
 class Usage:
-    """Processor time by part since its construction: parts are named lists of pids."""
+    """Processor time of each part (a named list of pids) since this object was made."""
 
     def __init__(self, **parts: list[int]):
         self._parts = parts
@@ -88,6 +88,6 @@ class Usage:
         self._busy = busy_seconds()
 
     def read(self, **also: float) -> dict[str, float]:
-        """Seconds by part; `also` are parts that counted for themselves; `others` is the rest of the machine."""
+        """Seconds by part; `also` are parts that were measured in another way; `others` is the rest of the machine."""
         used = {name: cpu_seconds(*pids) - self._before[name] for name, pids in self._parts.items()} | also
         return used | {"others": max(0.0, busy_seconds() - self._busy - sum(used.values()))}

@@ -14,7 +14,7 @@ from bench.silent import silent_port
 from support.wait import wait_until
 
 DEFAULTS = {"notifications": 20_000, "webhooks": 1_000, "rounds": 1, "in_flight": 1_000}
-HOLD_SECONDS = 120  # delivery.timeout: nothing ends while it is measured
+HOLD_SECONDS = 120  # delivery.timeout: no delivery ends during the measurement
 
 
 def run(options) -> Report:
@@ -59,7 +59,7 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
 def measure(name: str, pid: int, receiver: Receiver, in_flight: int) -> dict:
     wait_until(lambda: receiver.counts()["held"] >= in_flight, 60, f"{in_flight:,} deliveries in flight", every=0.1)
     resident = []
-    for _ in range(20):  # lets fan-out finish in this time
+    for _ in range(20):  # fan-out finishes in this time
         time.sleep(0.1)
         resident.append(machine.memory_kib(pid) / 1024)
     return {"round": name, "in flight": receiver.counts()["held"], "resident MiB": max(resident),

@@ -62,7 +62,7 @@ class Receiver:
         self._process = subprocess.Popen(
             ["nginx", "-e", self.folder / "error.log", "-c", self.folder / "nginx.conf"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True)  # Ctrl-C is for the benchmark, which ends nginx
+            start_new_session=True)  # Ctrl-C then reaches only the benchmark, which ends nginx
         self._status = http.client.HTTPConnection("127.0.0.1", self.status_port, timeout=30)
         try:
             wait_until(self._answers, 10, "the receiver to answer")
@@ -92,8 +92,8 @@ class Receiver:
         return [self._process.pid, *map(int, children.split())]
 
     def counts(self) -> dict[str, int]:
-        """`requests` that arrived and `connections` that were made, ever; `held`: requests not answered yet; `open`:
-        connections that there are."""
+        """Since the start: `requests` that arrived and `connections` that were made. At this moment: `held` requests, not
+        answered yet, and `open` connections."""
         self._status.request("GET", "/")
         text = self._status.getresponse().read().decode()
         self._polls += 1
@@ -116,7 +116,7 @@ class Receiver:
         return first
 
     def arrivals_by_delivery(self) -> dict[int, float]:
-        """The same by the delivery's id, in which the service's webhook-ids end."""
+        """arrivals() by the delivery's id, in which the service's webhook-ids end."""
         return {int(message.rpartition("_")[2]): moment for message, moment in self.arrivals().items()}
 
 
@@ -152,7 +152,7 @@ class Watch:
         return self._last["connections"] - self._before["connections"]
 
     def await_arrivals(self, count: int, timeout: float) -> None:
-        """Waits until so many have come. Asking the database for the results instead would slow it down by a tenth."""
+        """Waits until `count` requests have come. To poll the database for the results would slow it down by a tenth."""
         wait_until(lambda: self.arrived >= count, timeout, f"{count:,} requests to arrive", every=0.01)
 
     def _look(self) -> None:

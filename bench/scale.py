@@ -29,7 +29,7 @@ def run(options) -> Report:
                 service.stop_dispatcher()
                 progress(f"registering {options.webhooks + RESTING:,} webhooks")
                 service.register([receiver.port] * (options.webhooks + RESTING))
-                round_of(service, receiver, options)  # not counted: the first one warms everything
+                round_of(service, receiver, options)  # not counted: the first round fills the caches
             report.facts = filled.facts()
             for case in cases(options):
                 report.rows.append(compare(case, small, filled, receiver, options))
@@ -56,7 +56,8 @@ def cases(options) -> list[Case]:
 
 @contextmanager
 def snapshot(service: Service):
-    """Holds a snapshot like mariadb-dump --single-transaction: nothing overwritten since can be purged."""
+    """Holds a snapshot like mariadb-dump --single-transaction: the server keeps every row version that is overwritten after
+    it."""
     session = SqlSession(service.stack.env["DB_SOCKET"], service.stack.env["DB_NAME"], "root", "")
     try:
         session("START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT COUNT(*) FROM control_envio")
@@ -104,4 +105,4 @@ def round_of(service: Service, receiver: Receiver, options) -> float:
 def judge(report: Report) -> None:
     report.targets = [Target(f"with {row['others']}, of the rate without", row["ratio"], "at least", 0.9)
                       for row in report.rows if row["others"] != NOISE]
-    report.notes = ["rates are medians of the rounds; both stacks take turns; the first row compares two that are alike"]
+    report.notes = ["rates are medians of the rounds; both stacks take turns; the first row compares two equal stacks"]

@@ -24,7 +24,7 @@ QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_e
 
 
 class Service:
-    """register() gives entity N (from 1) a webhook at `https://hNNNN.receptor.test`. All have control.py's secret."""
+    """register() gives entity N (from 1) a webhook at `https://hNNNN.receptor.test`. All webhooks have control.py's SECRET."""
 
     def __init__(self, **settings: str):
         self.entities: list[int] = []
@@ -35,8 +35,8 @@ class Service:
         try:
             self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
             self.sql("SET lock_wait_timeout = 60")  # TRUNCATE would wait for a day
-            # Set like a server for this load. With MariaDB's 96 MiB of redo log, a backlog written at once stalls every
-            # commit for a second while pages are flushed, whichever session commits.
+            # As an operator would set a server for this load. With MariaDB's default of 96 MiB of redo log, a backlog that
+            # is written at once stalls the commits of all sessions for a second while pages are flushed.
             self.sql("SET GLOBAL innodb_log_file_size = 1073741824, GLOBAL innodb_buffer_pool_size = 1073741824")
         except BaseException:
             self.stack.down()
@@ -52,7 +52,7 @@ class Service:
     # The entities.
 
     def register(self, ports: list[int]) -> None:
-        """One webhook for each port, of an entity each. They go through the API, which seals their secrets."""
+        """Registers a webhook for each port, each for its own entity, through the API, which seals the secrets."""
         numbered = list(zip(range(1, len(ports) + 1), self.add_entities(len(ports)), ports))
         with ThreadPoolExecutor(REGISTRATIONS_AT_ONCE) as pool:
             list(pool.map(self._register, [numbered[i::REGISTRATIONS_AT_ONCE] for i in range(REGISTRATIONS_AT_ONCE)]))
@@ -64,14 +64,15 @@ class Service:
         return self.add_tokens(self.entities)
 
     def add_tokens(self, entities: list[int]) -> list[str]:
-        """Adds and returns one for each."""
+        """Adds a token for each entity; returns the tokens."""
         tokens = [f"apie_{secrets.token_urlsafe(32)}" for _ in entities]
         self.sql("INSERT INTO tokens_acceso (entidad_id, hash) VALUES " + ", ".join(
             f"({number}, 0x{hashlib.sha256(token.encode()).hexdigest()})" for number, token in zip(entities, tokens)))
         return tokens
 
     def enroll(self, urls: list[list[str]]) -> list[int]:
-        """Adds entities with these webhooks by SQL, at once for any number; returns their ids."""
+        """Adds an entity for each list of URLs, with a webhook for each URL, by SQL, because the API is too slow for many;
+        returns the entities' ids."""
         first, webhook = self.last("entidades") + 1, self.last("webhooks") + 1
         entities = list(range(first, first + len(urls)))
         self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_{first}_to_{entities[-1]}")
@@ -127,8 +128,8 @@ class Service:
 
     def wait_recorded(self, timeout: float, after: int = 0) -> float:
         """Waits until no notification is pending and no delivery with an id above `after` is left to send or record.
-        Returns that time, by machine.now(), to 10 ms. Each look asks only for the first such delivery and continues
-        there, which costs almost nothing while many are left.
+        Returns that time, by machine.now(), to 10 ms. Each look asks only for the first of these deliveries, and
+        the next look begins there, which costs almost nothing while many are left.
         """
         first = after
 
@@ -153,7 +154,7 @@ class Service:
         self.stack.stop("dispatcher")
 
     def kill_dispatcher(self) -> None:
-        """Does not let it finish its deliveries in flight."""
+        """Does not let the dispatcher finish its deliveries in flight."""
         self.stack.stop("dispatcher", "-9")
 
     def start_dispatcher(self, **settings: str) -> int:
@@ -186,5 +187,5 @@ class Service:
 
 
 def webhook_url(number: int, port: int) -> str:
-    """Its host has the name that bench/control.cpp gives it."""
+    """The host has the name that bench/control.cpp gives to host `number`."""
     return f"https://h{number:04}.receptor.test:{port}/notificaciones"

@@ -1,4 +1,4 @@
-"""Cases in which many or bad rows of some must not delay others: each case with its baseline, on its own stack."""
+"""Cases in which many or bad rows of some entities must not delay others. Each case has a baseline and a stack of its own."""
 from __future__ import annotations
 
 import argparse
@@ -11,8 +11,8 @@ from support.sql import SqlError
 
 CASES = {
     "slow": "100 webhooks of 20 entities that answer 200 after 13 s, with a backlog",
-    "bad_rows": "500 rows written past the CHECKs",
-    "broadcast": "40,000 rows of 40,000 entities, beside as many of 1,000 and the bare loop",
+    "bad_rows": "500 rows that evade the table's CHECKs",
+    "broadcast": "40,000 rows of 40,000 entities, compared with as many rows of 1,000 and with the bare loop",
     "costly_reads": "an entity with 125,000 failed deliveries asks for replays, statistics and its log",
     "deleted": "an entity with 400,000 deleted webhooks polls the API",
     "large": "3,200 rows of 64 KiB of 64 entities",
@@ -20,26 +20,26 @@ CASES = {
     "table_lock": "the evaluation system locks its whole table, again and again",
     "one_host": "a broadcast to 2,000 webhooks of one host",
     "replay": "a replay of 100,000 deliveries of one webhook",
-    "black_holes": "ten webhooks that swallow everything, with 10,000 rows each (as in isolation)",
+    "black_holes": "ten webhooks that never answer, with 10,000 rows each (as in isolation)",
 }
 DEFAULTS = {"only": list(CASES), "size": 100, "rounds": 1, "seconds": 10}
 
 
 def run(options: argparse.Namespace) -> Report:
-    report = Report("crowds", f"what the others feel of {', '.join(options.only)}; {options.seconds} s each, "
+    report = Report("crowds", f"the delay of the others by {', '.join(options.only)}; {options.seconds} s each, "
                               f"{options.size} % of the counts")
     for name in options.only:
         progress(f"{name}: {CASES[name]}")
         measure(name, options, report)
     report.notes += [
-        "baseline: the median of the rounds without it, which come before and after; their values beside it show the noise",
-        "latency from the commit of a row; rows that did not arrive count with what they had waited when patience was over",
+        "baseline: the median of the measurements without the crowd, before and after it; `each baseline` shows the noise",
+        "latency: from the commit of a row; a row that did not arrive counts with the time waited so far",
     ]
     return report
 
 
 def measure(name: str, options: argparse.Namespace, report: Report) -> None:
-    """A failing case does not lose the others' figures."""
+    """Adds one case to the report. A case that fails becomes a missed target, and leaves the other cases' figures."""
     try:
         figures, facts = importlib.import_module(f"bench.crowds.{name}").run(options)
     except (AssertionError, SqlError, OSError, subprocess.SubprocessError, http.client.HTTPException) as error:

@@ -1,4 +1,4 @@
-"""The black holes of `isolation`, together with the other cases."""
+"""The black holes of bench/isolation.py, as a case of crowds."""
 from __future__ import annotations
 
 from bench import black_holes, isolation

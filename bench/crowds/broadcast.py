@@ -1,5 +1,5 @@
-"""One row for each of 40,000 entities, compared with as many rows of 1,000 entities: at the same hosts, and with a host
-for each."""
+"""One row for each of 40,000 entities, at 1,000 hosts and at a host for each; compared with as many rows of 1,000
+entities."""
 from __future__ import annotations
 
 import statistics
@@ -12,7 +12,7 @@ from bench.service import webhook_url
 from bench.throughput import PATIENCE, deliver_backlog, send_bare
 
 ENTITIES, FEW = 40_000, 1_000
-PAIRS = 3  # of `few` and `shared` in a round: each takes seconds, and a single one varies with the machine
+PAIRS = 3  # measurements of `few` and of `shared` in a round: each takes only seconds, so a single one varies much
 
 
 def run(options):

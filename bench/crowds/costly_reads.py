@@ -1,5 +1,5 @@
-"""One token, five webhooks with 25,000 failed deliveries each, and every endpoint that reads them: how much does that
-delay another's requests?"""
+"""An entity with 25,000 failed deliveries for each of five webhooks asks every endpoint that reads them: how much does that
+delay another entity's requests?"""
 from __future__ import annotations
 
 import contextlib
@@ -19,11 +19,11 @@ from bench.service import EVENT
 from support.actors import BASE
 
 WEBHOOKS, DELIVERIES, ATTEMPTS = 5, 25_000, 10
-CONNECTIONS = 32  # of the one that asks: as many as both processes have threads
+CONNECTIONS = 32  # of the entity that asks: as many as the two handler processes have threads
 EVERY, OTHER_EVERY = 0.1, 0.02  # seconds between the requests of a connection, unless the answer takes longer
 AT_MOST_MORE_MS = 50
 ALL = {"desde": "2020-01-01T00:00:00Z"}
-CASES = {  # what it asks for, of each webhook in turn
+CASES = {  # what the entity asks for, of each webhook in turn
     "simular": ("POST", "/reenvios", ALL | {"simular": True}),
     "simular, of all states": ("POST", "/reenvios", ALL | {"simular": True, "estados": ["entregada", "fallida"]}),
     "reenvios beyond the quota": ("POST", "/reenvios", ALL),
@@ -35,7 +35,7 @@ ANSWERS = (200, 429)
 
 def run(options):
     figures = []
-    # Without the quota of requests, which would refuse after 60; the quota of replayed deliveries refuses each replay.
+    # 0 turns off the quota of replay requests, which would refuse after 60; the quota of 1 replayed delivery refuses replays.
     with Stage(options, limits_replay_requests="0", limits_replayed="1") as stage:
         costly, asking = stage.enroll(1, each=WEBHOOKS) + stage.enroll(1)
         tokens = stage.service.add_tokens([costly, asking])
@@ -62,7 +62,7 @@ def figure(name: str, share: float, alone: list[list[float]], beside: list[list[
 
 
 def fail_long_ago(stage: Stage, entity: int, count: int) -> None:
-    """Adds to each webhook so many deliveries that exhausted their schedule an hour ago."""
+    """Adds to each webhook of the entity `count` deliveries that exhausted their schedule an hour ago."""
     progress(f"writing {WEBHOOKS} times {count:,} failed deliveries")
     sql = stage.service.sql
     after = stage.service.last("notificaciones_pendientes")
@@ -80,8 +80,8 @@ def fail_long_ago(stage: Stage, entity: int, count: int) -> None:
 
 
 def measure(stage: Stage, tokens: list[str], requests: list[tuple], connections: int, seconds: float) -> tuple[list[float], int]:
-    """One entity sends requests over so many connections, another over one: returns the milliseconds of the other's
-    answers, and the number of answers to the first."""
+    """One entity sends `requests` over `connections`, another entity GETs over one. Returns how many milliseconds each of
+    the other's answers took, and the number of answers to the first."""
     end, found, costly, failures = threading.Event(), [], [], []
     threads = [threading.Thread(target=ask, args=(stage, tokens[1], [("GET", BASE, None)], OTHER_EVERY, end, found, failures))]
     threads += [threading.Thread(target=ask, args=(stage, tokens[0], requests, EVERY, end, costly, failures))

@@ -1,5 +1,5 @@
-"""An entity that has registered and deleted for a month polls the API: how much does that delay another's requests and
-deliveries?"""
+"""An entity that has registered and deleted webhooks for a month polls the API: how much does that delay another entity's
+requests, and the healthy entities' deliveries?"""
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +18,7 @@ from support.actors import BASE
 
 DELETED, OTHERS = 400_000, 20
 CHUNK = 100_000  # rows of a transaction
-POLLERS = 8  # connections of the one that polls
+POLLERS = 8  # connections of the entity that polls
 EVERY = 0.1  # seconds between the requests of a connection, unless the answer takes longer
 NO_DIFFERENCE = 1.2
 
@@ -40,7 +40,7 @@ def run(options):
 
 
 def get_figure(share: float, baseline: list[list[float]], beside: list[list[float]]) -> Figure:
-    """The median must not change; the slowest of a hundred may vary, within bounds."""
+    """The median must hardly change; the p99 may vary, within bounds."""
     alone = [percentile(found, share) for found in baseline]
     goal = no_more_than(0, alone, NO_DIFFERENCE) if share == 0.5 else no_more_than(AT_MOST_MORE_MS, alone)
     return Figure(f"another's GET, p{share * 100:.0f} ms", statistics.median(percentile(found, share) for found in beside),
@@ -58,7 +58,7 @@ def churn(stage: Stage, entity: int, count: int) -> None:
 
 @contextlib.contextmanager
 def polling(stage: Stage, token: str, other: str, into: list[list[float]]):
-    """One entity polls over several connections, another over one: milliseconds of the other's answers."""
+    """One entity polls over POLLERS connections, another over one. Adds to `into` the milliseconds of the other's answers."""
     end, found, failures = threading.Event(), [], []
     threads = [threading.Thread(target=ask, args=(stage, token, end, [], failures)) for _ in range(POLLERS)]
     threads.append(threading.Thread(target=ask, args=(stage, other, end, found, failures)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench.report import Target, number
 
-AT_MOST_MORE_MS = 100  # p99 beside something, above the baseline's
+AT_MOST_MORE_MS = 100  # how far the p99 beside the crowd may exceed the baseline's
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Figure:
 
 
 def no_more_than(more: float, baselines: list[float], factor: float = 1) -> tuple[str, float]:
-    """The baseline's median times `factor`, plus a constant."""
+    """The goal: at most the baselines' median times `factor`, plus `more`."""
     return "at most", statistics.median(baselines) * factor + more
 
 

@@ -41,6 +41,6 @@ def run(options):
 
 @contextlib.contextmanager
 def memory(stage: Stage, into: list[float]):
-    """The dispatcher's maximum so far."""
+    """Adds to `into`, at the end, the highest resident MiB of the dispatcher since its start."""
     yield
     into.append(machine.memory_kib(stage.service.dispatcher(), "VmHWM") / 1024)

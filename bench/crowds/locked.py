@@ -1,4 +1,4 @@
-"""A forgotten transaction of an operator: the rows of some webhooks are locked while notifications for them come."""
+"""An operator's forgotten transaction locks rows of some webhooks while notifications for them arrive."""
 from __future__ import annotations
 
 import contextlib
@@ -44,8 +44,8 @@ def run(options):
 
 @contextlib.contextmanager
 def lock(stage: Stage, entities: list[int]):
-    """Locks one row of each webhook: one that fan-out reads, or one in which results are recorded. One by one, because a
-    statement over all of them would scan, and lock the others' rows, too."""
+    """Locks one row of each webhook: by turns one that fan-out reads and one in which results are recorded. Each has its own
+    statement, because one statement for all would scan the table and lock the others' rows, too."""
     env = stage.service.stack.env
     operator = SqlSession(env["DB_SOCKET"], env["DB_NAME"], "root", "")
     try:

@@ -13,7 +13,7 @@ from support.stack import free_port
 
 ENTITIES, EACH, ROWS = 20, 5, 100  # rows of an entity, each for all its webhooks
 SECONDS = 13
-TURNS = 5  # answer times, at most, until the slow receivers have the slots that they get when alone
+TURNS = 5  # how many answer times the slow receivers may take to get all the slots that they can have
 
 
 def run(options):

@@ -13,23 +13,23 @@ from bench.report import number, progress
 from bench.service import Service, webhook_url
 from support.wait import wait_until
 
-RATE = 100  # rows a second of those who behave
-PATIENCE = 20  # seconds for what has not come when the last row has been written
+RATE = 100  # rows a second of all healthy entities
+PATIENCE = 20  # seconds that rows may still take after the last one is written
 
 
 def scaled(count: int, options: argparse.Namespace) -> int:
-    """`count` at --size 100."""
+    """`count` times --size, which is in percent; at least 1."""
     return max(1, count * options.size // 100)
 
 
 def within(condition, timeout: float = PATIENCE, every: float = 0.2) -> None:
-    """Returns when the condition holds, or when the time is over: the figure is its value then."""
+    """Waits until the condition holds, but at most `timeout` seconds. It does not fail: the caller measures the result."""
     with suppress(AssertionError):
         wait_until(condition, timeout, every=every)
 
 
 class Stage:
-    """A service with its dispatcher stopped, and a receiver that answers at once."""
+    """A service with a stopped dispatcher, and a receiver that answers at once."""
 
     def __init__(self, options: argparse.Namespace, log: bool = True, **settings: str):
         self.options, self._log = options, log
@@ -54,7 +54,7 @@ class Stage:
         return self.service.stack.env["RECEIVER_CERT"], self.service.stack.env["RECEIVER_KEY"]
 
     def enroll(self, count: int, port: int | None = None, each: int = 1) -> list[int]:
-        """Entities with `each` webhooks, each with its own host."""
+        """Adds entities with `each` webhooks, and a host for every webhook; returns the entities' ids."""
         return self.service.enroll([[webhook_url(next(self._hosts), port or self.receiver.port) for _ in range(each)]
                                     for _ in range(count)])
 

@@ -1,4 +1,4 @@
-"""The evaluation system's own user locks its whole table, which SELECT alone allows on MariaDB."""
+"""The evaluation system's user locks its whole table, for which the right to SELECT is enough on MariaDB."""
 from __future__ import annotations
 
 import contextlib
@@ -9,7 +9,7 @@ from support.locks import in_background
 from support.sql import SqlSession
 
 OTHERS, PROCESSED = 20, 5_000
-OPEN, FREE = 0.4, 0.03  # seconds
+OPEN, FREE = 0.4, 0.03  # seconds of each transaction, and between two
 
 
 def run(options):
@@ -30,8 +30,8 @@ def run(options):
 
 @contextlib.contextmanager
 def lock(stage: Stage):
-    """Locks again and again, so that each time rows are locked that are committed and not yet fanned out. While the transaction
-    is open, others' INSERTs wait (REPEATABLE READ locks the gaps); that is for the evaluation system to avoid."""
+    """Locks again and again, because each lock must meet rows that are committed but not yet fanned out. While the transaction
+    is open, INSERTs wait (REPEATABLE READ locks the gaps); to avoid this is up to the evaluation system."""
     over = threading.Event()
     locking = in_background(lock_again_and_again, stage.service.stack.writer(), over)
     try:
