@@ -44,7 +44,7 @@ func verificador(secreto string) (*standardwebhooks.Webhook, error) {
 	return standardwebhooks.NewWebhookRaw([]byte(secreto))
 }
 
-// Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron.
+// Comprueba la firma de los bytes tal como llegaron, y que la hora no difiera en más de 5 minutos de la de aquí.
 func esAutentico(cuerpo []byte, cabeceras http.Header) bool {
 	for _, webhook := range verificadores {
 		if webhook.Verify(cuerpo, cabeceras) == nil {
@@ -54,8 +54,8 @@ func esAutentico(cuerpo []byte, cabeceras http.Header) bool {
 	return false
 }
 
-// Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
-// para que ni una repetición ni un corte de luz le cuesten un aviso.
+// Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
+// clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
 func guardar(nuevo aviso) {
 	cerrojo.Lock()
 	defer cerrojo.Unlock()
@@ -71,7 +71,7 @@ func guardar(nuevo aviso) {
 	pendientes <- nuevo
 }
 
-// Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+// Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
 func procesar() {
 	for aviso := range pendientes {
 		fmt.Println("procesado", aviso.identificador, aviso.Evento, string(aviso.Data))

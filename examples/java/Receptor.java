@@ -55,7 +55,7 @@ public class Receptor {
         return secreto.startsWith("whsec_") ? new Webhook(secreto) : new Webhook(secreto.getBytes(StandardCharsets.UTF_8));
     }
 
-    // Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre el cuerpo tal como llegó.
+    // Comprueba la firma del cuerpo tal como llegó, y que la hora no difiera en más de 5 minutos de la de aquí.
     static boolean esAutentico(String cuerpo, Map<String, List<String>> cabeceras) {
         for (Webhook webhook : verificadores) {
             try {
@@ -68,15 +68,15 @@ public class Receptor {
         return false;
     }
 
-    // Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
-    // para que ni una repetición ni un corte de luz le cuesten un aviso.
+    // Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
+    // clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
     static void guardar(String identificador, JsonObject aviso) {
         if (vistos.add(identificador)) {
             aparte.submit(() -> procesar(identificador, aviso));
         }
     }
 
-    // Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+    // Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
     static void procesar(String identificador, JsonObject aviso) {
         salida.println("procesado " + identificador + " " + aviso.get("evento").getAsString() + " " + aviso.get("data"));
     }

@@ -20,7 +20,7 @@ if (!RECEPTOR_SECRETO) throw new Error("falta RECEPTOR_SECRETO");
 const verificadores = [RECEPTOR_SECRETO, RECEPTOR_SECRETO_ANTERIOR].filter(Boolean).map(verificador);
 const vistos = new Set();
 
-// Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron.
+// Comprueba la firma de los bytes tal como llegaron, y que la hora no difiera en más de 5 minutos de la de aquí.
 function esAutentico(cuerpo, cabeceras) {
   return verificadores.some((webhook) => {
     try {
@@ -32,8 +32,8 @@ function esAutentico(cuerpo, cabeceras) {
   });
 }
 
-// Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
-// para que ni una repetición ni un corte de luz le cuesten un aviso.
+// Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
+// clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
 function guardar(identificador, aviso) {
   if (vistos.has(identificador)) return;
   vistos.add(identificador);

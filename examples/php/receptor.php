@@ -4,14 +4,15 @@
 // Póngalo en su servidor web (PHP 8.1 o posterior), que es quien tiene el certificado. RECEPTOR_SECRETO (y
 // RECEPTOR_SECRETO_ANTERIOR mientras se cambia) son variables de entorno de PHP: con php-fpm, `env[RECEPTOR_SECRETO] = …`.
 // RECEPTOR_CARPETA es una carpeta en la que PHP pueda escribir y que la web no publique; sin ella no se acepta ningún aviso.
-// De quien envía poco a poco lo libra el servidor web, que recibe la petición entera antes de llamar a PHP (nginx lo hace; en
-// Apache, mod_reqtimeout pone el plazo).
+// Quien envía poco a poco no ocupa PHP: el servidor web recibe la petición entera antes de llamarlo (nginx lo hace; en Apache,
+// mod_reqtimeout pone el plazo).
 
 const RECORDADOS = 10000; // avisos que se recuerdan, para no procesar dos veces una repetición
 const ANTIGUEDAD = 300; // segundos
 
-// Con el secreto nuevo firma X-Webhook-Signature-Nueva mientras dura el cambio; X-Webhook-Signature, siempre. Se comparan en un
-// tiempo que no depende de cuánto coincidan. Esta firma cubre el cuerpo; la hora y el webhook-id, solo `webhook-signature`.
+// Mientras se cambia el secreto, X-Webhook-Signature se firma con el anterior y X-Webhook-Signature-Nueva con el nuevo. Se
+// comparan en un tiempo que no depende de cuánto coincidan. Solo cubren el cuerpo: la hora y el webhook-id los cubre
+// `webhook-signature`.
 function esAutentico(string $cuerpo): bool
 {
     $secretos = array_filter([getenv('RECEPTOR_SECRETO'), getenv('RECEPTOR_SECRETO_ANTERIOR')]);
@@ -33,8 +34,8 @@ function esDeAhora(): bool
     return ctype_digit($hora) && abs(time() - (int) $hora) <= ANTIGUEDAD;
 }
 
-// Si es la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única, para que
-// ni una repetición ni un corte de luz le cuesten un aviso.
+// Lo anota y dice si llega por primera vez. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
+// para no procesar dos veces una repetición ni perder avisos en un corte de luz.
 function guardar(string $identificador): bool
 {
     $fichero = fopen(getenv('RECEPTOR_CARPETA') . '/avisos-recibidos', 'c+');
@@ -66,7 +67,7 @@ function responder(int $estado): void
     }
 }
 
-// No hay otra por omisión: en /tmp, otro usuario de la máquina podría haber puesto ya un enlace con ese nombre.
+// No hay una carpeta por omisión: en /tmp, otro usuario de la máquina podría haber puesto ya un enlace con ese nombre.
 if (!is_dir((string) getenv('RECEPTOR_CARPETA')) || !is_writable(getenv('RECEPTOR_CARPETA'))) {
     error_log('RECEPTOR_CARPETA debe ser una carpeta en la que PHP pueda escribir');
     responder(500);

@@ -31,7 +31,7 @@ cerrojo = threading.Lock()
 
 
 def es_autentico(cuerpo, cabeceras):
-    """Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron."""
+    """Comprueba la firma de los bytes tal como llegaron, y que la hora no difiera en más de 5 minutos de la de aquí."""
     for webhook in VERIFICADORES:
         try:
             webhook.verify(cuerpo, cabeceras, json_parse=False)
@@ -42,8 +42,8 @@ def es_autentico(cuerpo, cabeceras):
 
 
 def guardar(identificador, aviso):
-    """Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
-    para que ni una repetición ni un corte de luz le cuesten un aviso."""
+    """Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
+    clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz."""
     with cerrojo:
         if identificador in vistos:
             return
@@ -54,7 +54,7 @@ def guardar(identificador, aviso):
 
 
 def procesar():
-    """Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso."""
+    """Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso."""
     while True:
         identificador, aviso = pendientes.get()
         print("procesado", identificador, aviso["evento"], json.dumps(aviso["data"], ensure_ascii=False), flush=True)

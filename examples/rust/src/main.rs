@@ -21,7 +21,7 @@ use standardwebhooks::Webhook;
 const MAXIMO: usize = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
 const RECORDADOS: usize = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
 
-// Para recibir las cabeceras, y otro tanto el cuerpo: quien envía poco a poco no ocupa una conexión para siempre.
+// Uno para recibir las cabeceras y otro para el cuerpo: quien envía poco a poco no ocupa una conexión para siempre.
 const PLAZO: Duration = Duration::from_secs(20);
 
 struct Receptor {
@@ -45,15 +45,15 @@ fn verificador(secreto: String) -> Result<Webhook, Box<dyn Error>> {
 }
 
 impl Receptor {
-    /// Comprueba la firma y que la hora sea de hace menos de 5 minutos, sobre los bytes tal como llegaron.
+    /// Comprueba la firma de los bytes tal como llegaron, y que la hora no difiera en más de 5 minutos de la de aquí.
     fn es_autentico(&self, cuerpo: &[u8], cabeceras: &HeaderMap) -> bool {
         self.verificadores
             .iter()
             .any(|webhook| webhook.verify(cuerpo, cabeceras).is_ok())
     }
 
-    /// Solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
-    /// para que ni una repetición ni un corte de luz le cuesten un aviso.
+    /// Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
+    /// clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
     fn guardar(&self, identificador: &str, aviso: Value) {
         let (vistos, orden) = &mut *self.vistos.lock().unwrap();
         if !vistos.insert(identificador.to_string()) {
@@ -69,7 +69,7 @@ impl Receptor {
     }
 }
 
-/// Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+/// Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
 fn procesar(pendientes: mpsc::Receiver<(String, Value)>) {
     for (identificador, aviso) in pendientes {
         println!(
