@@ -18,21 +18,22 @@ from support.cluster import ClusterStack  # noqa: E402
 from support.sql import SqlSession  # noqa: E402
 from support.stack import Stack, setting  # noqa: E402
 
-# Retries within a test's patience. The lease is the shortest that the time-out allows.
+# Retries come within a second. The lease is the shortest that the time-out allows.
 SHORT = setting(
     delivery_connect_timeout="1s", delivery_timeout="2s", delivery_lease="12s", delivery_retry_jitter="0",
     delivery_retry_schedule="300ms,600ms,900ms", delivery_allowed_networks="127.0.0.0/8")
 
 
 def pytest_configure(config):
-    """SIGTERM is like Ctrl-C: the fixtures still take their stacks down. Workers have stacks of their own."""
+    """Makes SIGTERM act like Ctrl-C, so that the fixtures take their stacks down. The parent of workers has no stack, and
+    passes the signal on to them."""
     has_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
     with contextlib.suppress(ValueError):  # a worker sometimes runs this outside its main thread
         signal.signal(signal.SIGTERM, end_workers if has_workers else signal.default_int_handler)
 
 
 def end_workers(*_):
-    """This process ends when its workers have ended. They are its only children."""
+    """This process ends when its workers have ended, which are its only children."""
     subprocess.run(["pkill", "-TERM", "-P", str(os.getpid())])
 
 
@@ -47,7 +48,7 @@ def pytest_runtest_makereport(item):
 
 @pytest.fixture(scope="session")
 def stack():
-    """TEST_ON_CLUSTER puts it on a cluster: galera or group-replication."""
+    """TEST_ON_CLUSTER (galera or group-replication) puts the stack on a cluster."""
     kind = os.environ.get("TEST_ON_CLUSTER")
     running = ClusterStack(kind, SHORT).up().spread() if kind else Stack(SHORT).up()
     yield running
@@ -80,7 +81,7 @@ def entity(new_entity):
 
 @pytest.fixture
 def root(stack):
-    """A session of the database's root that answers at once."""
+    """A session of the database's root for this test alone, which can hold a transaction."""
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     yield session
     session.close()

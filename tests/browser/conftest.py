@@ -1,4 +1,4 @@
-"""A browser for each file of tests; after each test, no page may have complained."""
+"""Starts a browser for each file of tests. A test fails if one of its pages has complained."""
 import pytest
 
 from support.browser import Browser, launch, playwright_module
@@ -8,7 +8,7 @@ from support.browser import Browser, launch, playwright_module
 @pytest.fixture(scope="module")
 def chromium(stack):
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("NODE_EXTRA_CA_CERTS", stack.env["CA_CERT"])  # of Playwright's own requests
+        environment.setenv("NODE_EXTRA_CA_CERTS", stack.env["CA_CERT"])  # Playwright's own requests trust it
         with playwright_module().sync_playwright() as playwright:
             browser = launch(playwright, stack.env["BASE_URL"])
             yield browser
@@ -17,7 +17,7 @@ def chromium(stack):
 
 @pytest.fixture
 def browser(chromium, stack):
-    """browser.page(path, …) opens a page of the stack. Any message of its console, uncaught error, refusal of its policy or request of
+    """browser.page(path, …) opens a page of the stack. Any message of its console, uncaught error, refusal of its policy or request to
     another host fails the test."""
     opened = Browser(chromium, stack.env["BASE_URL"])
     yield opened

@@ -1,4 +1,4 @@
-"""Tests of the browser tests' own tools: they notice what is wrong with a page."""
+"""Tests that the tools of the browser tests notice what is wrong with a page."""
 import pytest
 
 from support.browser import API, assert_no_sideways_scrolling, barriers, tab_to

@@ -115,7 +115,7 @@ def test_times_are_of_the_peninsula_wherever_the_browser_is(browser, entity, web
 
 @pytest.mark.parametrize("how", [dict(), dict(width=320, text=2)])
 def test_utc_stands_beside_every_time_of_a_list(browser, entity, stack, webhook, expect, how):
-    """It is not only in a title attribute, which touch and keyboard do not reach."""
+    """A title attribute alone would not do: touch and keyboard do not reach it."""
     stack.wait_delivery(stack.delivery_id(entity.notify(), webhook.id), "entregada")
     page = open_portal(browser, entity.token, "#/entregas", **how)
     expect(rows(page).first.get_by_text(re.compile(r"^ ?(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC$"))).to_be_visible()
@@ -243,7 +243,7 @@ def test_no_network_in_the_midst_of_it(browser, entity, crowd, expect):
 
 
 def test_a_page_is_drawn_within_100_ms_of_its_answer(browser, entity, crowd, expect):
-    """The best of several renderings counts, without the cost of the machine's other work."""
+    """The fastest of several renderings counts, because the machine's other work delays it least."""
     page = browser.page(init="""new MutationObserver(() => {
         if (document.querySelectorAll('.deliveries tbody tr').length !== 50) globalThis.drawn = undefined;
         else globalThis.drawn ??= performance.now();

@@ -115,7 +115,8 @@ def test_a_replay_that_fails_too(browser, entity, failure, expect):
 
 
 def test_the_delivery_ends_before_its_replay_is_known_to(browser, entity, failure, expect):
-    """They are two requests: whichever is answered first, the button comes back."""
+    """The page asks for the delivery and for the replay separately. The button comes back once the replay, too, is known to have
+    failed."""
     page = open_portal(browser, entity.token, place(failure))
     going = {"entregadas": 0, "fallidas": 0, "reenviadas": 1, "estado": "terminado"}
     answer(page, "GET", f"webhooks/{failure[0].id}/reenvios/*", 200, going)
@@ -136,7 +137,7 @@ def test_a_refusal_after_the_button_was_drawn_anew(browser, entity, failure, exp
     page.route(f"**/entregas/{failure[1]}/reenvio", lambda route: held.append(route))
     page.get_by_role("button", name="Reenviar").click()
     answer(page, "GET", f"webhooks/{failure[0].id}/entregas/{failure[1]}", 200, shown(entity, failure) | {"intentos": 9})
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # asks at once
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the page asks the API at once
     expect(page.get_by_role("heading", name="Intentos (9)")).to_be_visible()
     expect(page.get_by_role("button", name="Pidiendo el reenvío…")).to_have_attribute("aria-disabled", "true")
     held[0].fulfill(status=500, json={"message": "Respuesta 500 de la prueba"})

@@ -1,4 +1,4 @@
-"""Diagnóstico: asked for, followed until its report, and read: what is wrong, what to do."""
+"""Diagnóstico: a diagnosis is asked for and followed, and its report says what is wrong and what to do."""
 import re
 
 import pytest

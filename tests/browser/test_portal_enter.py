@@ -44,7 +44,7 @@ def test_entering_by_keyboard_alone(browser, entity, expect):
     expect(heading).to_be_focused()
     assert page.title() == "Resumen · Portal de avisos"
     page.reload()
-    expect(page.get_by_role("heading", name="Entrar")).to_be_visible()  # gone with the page
+    expect(page.get_by_role("heading", name="Entrar")).to_be_visible()  # the token is gone with the page
     assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
 
 

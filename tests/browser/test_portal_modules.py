@@ -22,7 +22,7 @@ def module_page(chromium, stack):
 
 @pytest.fixture
 def call(module_page):
-    """call("time", "when", …) is what that function of that module returns."""
+    """call("time", "when", …) calls the function `when` of the module `time`."""
     code = "([file, name, args]) => import(`/apientidades/portal/js/${file}.js`).then((module) => module[name](...args))"
     return lambda file, name, *arguments: module_page.evaluate(code, [file, name, list(arguments)])
 
@@ -42,8 +42,8 @@ def test_when(call, iso, words):
 
 @pytest.mark.parametrize("local, utc", [
     ("2026-11-20T11:00", "2026-11-20T10:00:00Z"), ("2026-07-20T12:00", "2026-07-20T10:00:00Z"),
-    ("2026-10-25T02:30", "2026-10-25T00:30:00Z"),  # twice: the first one
-    ("2026-03-29T02:30", "2026-03-29T01:30:00Z"),  # never: 03:30
+    ("2026-10-25T02:30", "2026-10-25T00:30:00Z"),  # this time comes twice: the first counts
+    ("2026-03-29T02:30", "2026-03-29T01:30:00Z"),  # this time never comes: 03:30 counts
     ("2026-03-29T03:00", "2026-03-29T01:00:00Z"), ("", ""), ("ayer", "")])
 def test_times_of_the_peninsula_are_sent_in_utc(call, local, utc):
     assert call("time", "fromMadrid", local) == utc

@@ -1,4 +1,4 @@
-"""Probar: a test is sent, and its arrival is seen without doing anything more."""
+"""Probar: a test event is sent, and the page shows its arrival by itself."""
 import pytest
 
 from fakes.receiver import Behaviour

@@ -1,4 +1,4 @@
-"""Registrar un webhook: from nothing to a webhook that signs, by mouse and by keyboard; what is refused, and answers that never came."""
+"""Registrar un webhook: from nothing to signed deliveries, by mouse and by keyboard; refusals, and answers that never came."""
 import re
 
 import pytest

@@ -1,4 +1,4 @@
-"""Reenviar muchas: since when, counted first, then sent again; its progress, and stopping it."""
+"""Reenviar muchas: deliveries of a range are counted, then sent again; how a replay is followed and stopped."""
 import re
 
 import pytest

@@ -40,7 +40,7 @@ def test_how_each_webhook_is(browser, life, entity, expect):
     expect(card(page, off)).to_contain_text("En pausa por decisión de su entidad")
     expect(card(page, off)).to_contain_text("1 retenida")
     expect(card(page, bad).get_by_role("link", name="Ver 3 fallidas")).to_have_attribute("href", f"#/entregas?webhook={bad.id}&estado=fallida")
-    assert page.get_by_role("listitem").filter(has=page.get_by_role("heading")).first.inner_text().find(bad.url) >= 0  # what is wrong first
+    assert page.get_by_role("listitem").filter(has=page.get_by_role("heading")).first.inner_text().find(bad.url) >= 0  # the failing webhook comes first
     assert_no_barriers(page)
     assert_no_sideways_scrolling(page)
     picture(page, "resumen")

@@ -9,12 +9,12 @@ from support.wait import wait_until
 
 DOCS = "/apientidades/docs/"
 PAGES = sorted(file.stem for file in (ROOT / "web/docs").glob("*.md"))
-WIDE = ["que-llega", "referencia", "errores", "verificar-la-firma"]  # those with long tables and code
+WIDE = ["que-llega", "referencia", "errores", "verificar-la-firma"]  # the pages with wide tables and code
 
 
 @pytest.fixture(scope="module", autouse=True)
 def site():
-    """`./dev test` builds it, too: this is for a run of this file alone."""
+    """`./dev test` builds the site, too; this is for a run of pytest alone."""
     subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
 
 
@@ -120,7 +120,7 @@ def test_no_page_needs_a_script(browser):
 
 def test_a_page_that_is_not_there_leads_back(browser):
     page = browser.page(f"{DOCS}a/b/no-existe.html")
-    page.complaints.lines[:] = [line for line in page.complaints.lines if "404" not in line]  # that of the page itself
+    page.complaints.lines[:] = [line for line in page.complaints.lines if "404" not in line]  # the 404 of the page itself
     assert page.evaluate("getComputedStyle(document.body).margin") == "0px", "the style is there"
     page.get_by_role("link", name="inicio", exact=True).click()
     page.wait_for_url(f"**{DOCS}index.html")

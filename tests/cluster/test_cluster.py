@@ -1,6 +1,6 @@
 """The kill test on a cluster: two dispatchers on two nodes, while nodes are killed, cut off, frozen and brought back. At the
-end all nodes are killed. `./dev cluster test galera`, `./dev cluster test group-replication` and `./dev test --long` run it. It
-prints the seed of its random choices; TEST_SEED sets it.
+end all nodes are killed. `./dev cluster test galera`, `./dev cluster test group-replication` and `./dev test --long` run it. The
+test prints the seed of its random choices; TEST_SEED sets the seed.
 """
 import contextlib
 import os
@@ -47,7 +47,7 @@ def disturb(arena, node, what, waits: list) -> dict:
         undo.enter_context(arena.without(node))
         undo.callback(what(arena.stack, node))
         arena.hang_up(node)
-        arena.root.close()  # it may be on that node
+        arena.root.close()  # its session may be on that node
         arena.progress()
         wait_until(lambda: arena.left(node, taken), LEASE, f"the dispatchers to leave {node}", every=0.1)
         away = taken.seconds
@@ -58,7 +58,7 @@ def disturb(arena, node, what, waits: list) -> dict:
 
 
 def kill_all(arena, waits: list) -> dict:
-    """Every node at once, with SIGKILL. The command that makes a cluster finds the node to begin with."""
+    """Kills every node at once, with SIGKILL. `./dev cluster KIND` then finds the node that must start first."""
     faults.moment(arena)
     pids = [pid for node in NODES for pid in arena.stack.pids(node)]
     seen, taken = arena.in_flight(), Stopwatch()
@@ -79,7 +79,7 @@ def health(arena) -> int:
 
 
 def plan_of(choose: random.Random, waits: list) -> list:
-    """(name, fault) in random order: every kind on every node, and dispatchers."""
+    """Returns (name, fault) in random order: each kind of fault on every node, and three kills of dispatchers."""
     def of_node(what, node):
         return f"{what.__name__}_node", lambda arena: disturb(arena, node, what, waits)
 
@@ -114,7 +114,7 @@ def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys, kind):
         print(f"  {customer.report()}")
         print(f"  conflicts that the nodes counted since they last began: {arena.conflicts()}")
         assert verdict.problems == [] and verdict.notifications >= NOTIFICATIONS
-        assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "written by nobody"
+        assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "rows that the test did not write"
         assert max(seconds for seconds, *_ in waits) < FAIL_OVER and customer.longest_s < FAIL_OVER
 
 

@@ -1,6 +1,6 @@
 """Several application hosts: one nginx, two FastCGI pools, two dispatchers; a host is cut off and returns, and one is lost.
-`./dev cluster test hosts` and `./dev test --long` run it, in namespaces of their own (scripts/dev/hosts.sh). It prints the seed
-of its random choices; TEST_SEED sets it.
+`./dev cluster test hosts` and `./dev test --long` run it, each host in its own network namespace (scripts/dev/hosts.sh). The test
+prints the seed of its random choices; TEST_SEED sets the seed.
 """
 import contextlib
 import os
@@ -69,8 +69,8 @@ def test_requests_and_deliveries_go_on(fault, capsys):
 
 
 def cut_off(arena, visitors, host, cut, restore):
-    """A client with a request at that host at this moment gets one error for it, within BOUND; every later request is
-    answered."""
+    """Cuts the host off for CUT seconds. A request that is at the host at that moment gets one error, within BOUND; every
+    later request is answered."""
     in_course = InCourse(arena, host)
     faults.moment(arena)
     in_course.begin()
@@ -88,12 +88,12 @@ def cut_off(arena, visitors, host, cut, restore):
     back = arena.wait_at_work(host, RETURN)
     in_course.check()
     require_only_those_in_course(visitors, cut_at)
-    return seen, f"the others went on after {going_on:.1f} s, it was at work {back:.1f} s after its return"
+    return seen, f"the other host went on after {going_on:.1f} s; this one was at work {back:.1f} s after its return"
 
 
 def require_only_those_in_course(visitors, cut_at: float) -> None:
     others = [one for visitor in visitors for one in visitor.refusals() if not one.in_course(cut_at)]
-    assert others == [], f"refused, though they were not in course at the cut ({cut_at}): {others}"
+    assert others == [], f"refused, though not in progress at the cut ({cut_at}): {others}"
 
 
 class Held:
@@ -119,8 +119,8 @@ class Held:
 
 BLOCKED = ("SELECT p.host FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id"
            " WHERE p.user = 'apientidades_api' AND t.trx_state = 'LOCK WAIT'")
-HELD, TRIES = 4, 5  # an entity may have five webhooks
-SPREAD_IN = 2  # seconds: the API waits 5 s for a row, and the cut comes within them
+HELD, TRIES = 4, 5  # each try may register a webhook for each entity, which may have five
+SPREAD_IN = 2  # seconds; the cut must come within the 5 s for which the API waits for a row
 
 
 class InCourse:
@@ -135,7 +135,7 @@ class InCourse:
         assert spread, f"{HELD} requests at once, {TRIES} times, and never some at each host"
 
     def _spread(self, number: int) -> bool:
-        """Whether some of them wait at that host and some at the other; if not, all have ended."""
+        """Begins HELD registrations. Returns whether some wait at each host; if not, all have ended."""
         self._held = [Held(self._arena, entity, number) for entity in self._entities]
         with contextlib.suppress(AssertionError):
             places = wait_until(lambda: len(found := self._arena.root(BLOCKED)) == HELD and found, SPREAD_IN, every=BLOCKED_EVERY)
@@ -164,7 +164,7 @@ class InCourse:
 
 
 def cut_from_database(arena, visitors, host):
-    """Its pool answers so in time, and serves again by itself."""
+    """Cuts the host off from the database: its pool refuses requests in time, and later serves again by itself."""
     faults.moment(arena)
     seen = arena.in_flight()
     host.box.unplug("data")
@@ -211,8 +211,8 @@ def power_off(arena, visitors, host):
 
 
 def gone_while_recording(arena, host):
-    """Returns a delivery that the host, cut off, keeps locked; all that was in flight at the cut; and the time of the cut.
-    None: the host had stopped waiting a moment before, and is connected again."""
+    """Cuts the host off while it records a result. Returns the delivery that it keeps locked, what was in flight at the cut, and
+    the time of the cut. None: the host had stopped waiting a moment before, and is connected again."""
     with arena.held_by(host) as (id, _, answer):
         other = arena.connect()
         # The host locks the delivery, and waits within its transaction to write the attempt.
