@@ -1,4 +1,4 @@
-"""What the examples fetch is pinned, by hash where the language can, and from its own registry."""
+"""What the examples fetch is pinned, by hash where the language allows it, and comes from the language's own registry."""
 import json
 import re
 import tomllib

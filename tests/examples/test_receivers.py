@@ -73,7 +73,7 @@ def test_it_takes_and_refuses_what_the_vectors_say(language, stack):
 def test_a_repetition_is_answered_2xx_and_processed_once(language, stack):
     with running(language, stack, SECRET) as receiver, ThreadPoolExecutor(8) as pool:
         notifications = [genuine(number) for number in range(20)]
-        sent = [notification for notification in notifications for _ in range(4)]  # the four at once
+        sent = [notification for notification in notifications for _ in range(4)]  # four copies, sent at once
         answers = list(pool.map(lambda aviso: receiver.post(aviso.cabeceras, aviso.cuerpo), sent))
         answers.append(receiver.post(sent[0].cabeceras, sent[0].cuerpo))
         last = genuine(20)
@@ -142,13 +142,13 @@ def test_strange_clients_hold_up_nobody(language, stack):
             stranger.close()
 
 
-# Within the headers, and within the body.
+# Requests that end within the headers, and within the body.
 DRIPS = [b"POST /avisos HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"]
-WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # the first lines of the others say what must be in front of them
+WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # comments in the others say what must be in front of them
 
 
 def drip(wires, done: threading.Event) -> None:
-    """Sends a byte on each, twice a second."""
+    """Sends a byte on each connection, twice a second."""
     while not done.wait(0.5):
         for wire in wires:
             with contextlib.suppress(OSError):

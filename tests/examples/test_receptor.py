@@ -47,7 +47,7 @@ def genuine(**how):
     return vectores.Aviso("msg_1_1", VECTORS["ahora"], **{"secreto": SECRET, **how})
 
 
-# What it accepts as a notification.
+# What the program accepts as a notification.
 
 
 @pytest.mark.parametrize("vector", VECTORS["vectores"], ids=lambda vector: vector["nombre"])
@@ -133,7 +133,7 @@ def ended(*options) -> tuple[int, str]:
 
 @pytest.fixture
 def run(stack, tmp_path):
-    """Starts it with a secret in a file, and further options."""
+    """Starts the program with a secret in a file, and further options."""
     with contextlib.ExitStack() as closing:
         def run(*options, secret: str | None = SECRET, **environment):
             port = free_port()
@@ -199,7 +199,7 @@ def test_a_failure_on_purpose_shows_the_retries(run, entity):
 
 
 def test_slowness_on_purpose_is_a_time_out_and_a_repetition(run, entity):
-    running = run("--lento", "5s")  # the dispatcher of these tests waits for 2
+    running = run("--lento", "5s")  # the dispatcher of these tests waits 2 s
     entity.register(["evaluacion.abierta"], SECRET, running.port)
     entity.notify()
     running.wait_text("dentro de 5 s, por --lento")

@@ -1,4 +1,4 @@
-"""examples/vectores: the file is what its script writes, and what this project's own verifier says of it."""
+"""examples/vectores: the file is what its script writes, and this project's own verifier agrees with it."""
 import json
 import subprocess
 
