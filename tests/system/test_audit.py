@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {"db migrate", "entity add", "entity disable", "entity enable", "token issue", "token revoke", "webhook disable", "webhook enable",
            "webhook lift", "notification retry", "notification discard", "notification cancel", "delivery retry", "replay cancel",
            "queue pause", "queue resume", "queue clock accept", "secrets reencrypt"}
-# In a separate mount namespace, in which the journal is a socket that the test reads.
+# Runs in a separate mount namespace, in which the journal is a socket that this program reads.
 LISTEN = """
 import os, socket, subprocess, sys
 os.makedirs("/run/systemd/journal", exist_ok=True)
@@ -61,7 +61,7 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
     token = stack.admin("token", "list", "--entity", entity.id)[0]["id"]
     stack.admin("webhook", "disable", gone.id)
     assert entity.api("DELETE", f"{BASE}/{gone.id}").status == 200
-    waiting = []  # while the queue is paused
+    waiting = []  # the notification that is written while the queue is paused
 
     def pending():
         if not waiting:
@@ -84,7 +84,7 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
         "report": ["--event", "evaluacion.abierta", "--since", "1h"], "secrets status": [], "secrets reencrypt": [], "config show": [],
         "config check": [], "nginx limits": ["--folder", tmp_path], "nginx origins": ["--folder", tmp_path], "token issue": ["--entity", entity.id], "token list": [],
         "token revoke": [token]}
-    assert set(lines) == commands(stack), "a line for each command, and whether it is in CHANGES"
+    assert set(lines) == commands(stack), "add a line for each new command, and its name to CHANGES if it changes something"
     printed = ""
     for command, arguments in lines.items():
         arguments = arguments() if callable(arguments) else arguments
@@ -133,7 +133,7 @@ def test_what_was_revoked_since_a_backup_is_revoked_again_from_the_journal(entit
     for words in (("token", "revoke", token), ("webhook", "disable", hook.id), ("webhook", "disable", again.id), ("webhook", "enable", again.id),
                   ("entity", "disable", other.id), ("token", "revoke", 10**15)):
         lines += [entry["MESSAGE"] for entry in journal_of(stack, *words)]
-    assert len(lines) == 5, "what was refused is no change"
+    assert len(lines) == 5, "a refused command is not recorded"
     stack.sql(f"UPDATE tokens_acceso SET revocado = NULL WHERE id = {token}; UPDATE entidades SET activa = TRUE WHERE id = {other.id};"
               f" UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = {hook.id}")
     block, = (one for one in manual.blocks() if one.chapter == "Restore" and "-t apientidades-admin" in one.commands)

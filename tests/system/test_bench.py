@@ -1,5 +1,5 @@
-"""./dev bench with very small counts: each benchmark measures, prints its table and writes its JSON. It checks no
-figure."""
+"""./dev bench with very small counts: benchmarks measure, print their tables and write their JSON. Only the figures of
+`cost` are judged, with its own counts."""
 import json
 import os
 import signal
@@ -72,7 +72,7 @@ def test_a_case_that_is_none(given):
 
 
 def checked(name: str, folder: Path, output: str) -> dict:
-    """The JSON, which has the printed figures and how they were measured."""
+    """Checks and returns the JSON, which has the printed figures and how they were measured."""
     report = json.loads(Path(folder, f"{name}.json").read_text())
     assert report["name"] == name and report["facts"]["machine"]["cores"] >= 1
     assert report["facts"]["innodb_flush_log_at_trx_commit"] == "1", "durable commits"

@@ -1,7 +1,7 @@
-"""Plants secrets, tokens, credentials and datosExtra wherever a request can carry them, during all kinds of failures, and
-finds them nowhere: no log, no error, no process list, no output of the operator's, nothing in the database. By contract,
-and so not planted: the database has the evaluation system's data as written, and accepted URLs, which listings show; the
-access log has the path of a request without its query.
+"""Plants secrets, tokens, credentials and datosExtra wherever a request can carry them, during all kinds of failures. Then
+no log, answer, process list, output for the operator or table may have any of them. What is kept by contract is not planted:
+the database has the evaluation system's data and accepted URLs as written, and the access log the path of a request, without
+its query.
 """
 import base64
 import contextlib
@@ -32,7 +32,7 @@ ENDPOINTS = [("GET", BASE), ("POST", BASE), ("GET", BASE + "/eventos"), ("POST",
 
 
 class Story:
-    """The faults and actions on the stack. All its output is kept for the search."""
+    """The faults and actions on the stack. Answers and output of commands are kept for the search."""
 
     def __init__(self, stack: Stack, receiver: Receiver, canaries: Canaries):
         self.stack, self.receiver, self.canaries, self.answers, self.outputs = stack, receiver, canaries, [], []
@@ -100,7 +100,7 @@ class Story:
             assert self.call("POST", TEST, {"evento": event, "datosExtra": extra}).status == 200
 
     def bodies(self):
-        """Sends bad requests of every kind, and good ones with only a wrong token or endpoint."""
+        """Returns bodies with canaries: a good one, some with wrong values, and some that cannot be read."""
         plant = self.canaries.plant
         good = {"url": "https://x.receptor.test/", "eventos": [A], "secreto": plant("secreto")}
         credentials = f"https://{plant('user')}:{plant('password of a URL')}@example.com/"
@@ -139,7 +139,7 @@ class Story:
                     self.call("DELETE", f"{BASE}/{response.json()['id']}")
         for method, path in ENDPOINTS:
             for sent in headers:
-                # Not in the path: it is in the access log. The query is not.
+                # The canaries are in the query, because the access log has the path.
                 response = self.send(method, f"{path}?access_token={self.token}&secreto={self.canaries.plant('query')}",
                                      body=bodies[2] if method == "POST" else None, headers=sent)
                 assert response.status != 201
@@ -158,7 +158,7 @@ class Story:
                 pass
 
     def failing_receivers(self):
-        """The receivers also return what they got."""
+        """The receivers answer with a canary, and with the secret of a webhook."""
         echo = self.canaries.plant("answer of a receiver")
         failing = {self.hooks[A]: [Behaviour(status=500, body=echo + self.signed[self.hooks[A]]), Behaviour(fault="hang_up"),
                                    Behaviour(status=301, headers={"Location": f"https://{echo}.example.com/"})],
@@ -185,7 +185,7 @@ class Story:
         self.keys.reload("dispatcher", "fcgi")
 
     def unreadable(self):
-        """Sealed secrets that do not open."""
+        """Damages the sealed secrets, so that they cannot be decrypted."""
         reverse = "UPDATE webhooks SET secreto_sellado = REVERSE(secreto_sellado)"
         self.stack.sql(reverse)
         self.call("POST", TEST, {"evento": A, "datosExtra": {"a": self.canaries.plant("datosExtra")}})
@@ -243,7 +243,7 @@ def up(stack):
 
 @pytest.fixture(scope="module")
 def told():
-    """The whole sequence; the stack is still up."""
+    """Runs the whole story; yields it while the stack is up."""
     stack = Stack(setting(log_level="debug", delivery_retry_schedule="100ms,200ms,300ms", delivery_retry_jitter="0",
                           delivery_connect_timeout="1s", delivery_timeout="1s", delivery_lease="11s",
                           delivery_allowed_networks="127.0.0.0/8"))
@@ -271,7 +271,7 @@ def test_the_story_went_as_told(told):
 
 
 def test_the_search_finds_what_is_there(told):
-    """It finds each form, in a file, in the database and in a process."""
+    """The search finds each form of a canary, and finds canaries in a file, in the database and in a process."""
     canaries, name = Canaries(), "jilguero de control"
     canaries.add("control", name)
     told.stack.admin("entity", "add", "--id", 999, "--name", name)

@@ -1,4 +1,4 @@
-"""A server that answers but does not work: clients are told to come again, the health check answers 503, and the
+"""A database server that answers but does not work: clients are told to come again, the health check answers 503, and the
 operator learns what to do."""
 import subprocess
 import threading
@@ -56,13 +56,14 @@ REFUSALS = {
 
 @pytest.fixture(params=REFUSALS)
 def refused(request, stack, entity):
-    """Puts the server into this state, with every connection of the API new; yields its name."""
+    """Puts the server into a state of REFUSALS, and ends the API's connections, which were made before; yields the state's
+    name."""
     works(stack, entity)
     do, undo = REFUSALS[request.param]
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     session(do)
     disconnect(stack)
-    entity.api("GET", BASE)  # takes the one connection that may be left
+    entity.api("GET", BASE)  # uses the one connection that "too many connections" leaves
     disconnect(stack)
     yield request.param
     session(f"ALTER USER {USER} IDENTIFIED BY '{password(stack)}'" if undo == "password" else undo)
@@ -94,8 +95,8 @@ def test_clients_are_told_to_come_again_and_the_health_check_agrees(stack, entit
     assert {post() for _ in range(3)} == {503}
 
     def agrees():
-        """503 for longer than one answer is valid: the end of a connection alone causes one."""
-        disconnect(stack)  # one that was being made while the others ended
+        """Whether 503 lasts for longer than one answer is valid: that a connection ends also causes one 503."""
+        disconnect(stack)  # also ends a connection that was being made while the others were ended
         until = time.monotonic() + 1.5
         while stack.api("GET", "/apientidades/salud").status == 503:
             if time.monotonic() > until:

@@ -9,7 +9,7 @@ from fakes.tcp import forward_to, tcp_server
 from support.actors import Entity
 from support.stack import Stack, free_port, setting
 
-CLIENT_SSL = 0x0800  # of the capabilities in the server's greeting
+CLIENT_SSL = 0x0800  # a bit of the capabilities in the server's greeting
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def list_entities(stack, *how, **settings):
 
 
 def refused(stack, *how, **settings) -> str:
-    """Its one line of error when it connects in this way."""
+    """Returns the one line of error that apientidades-admin prints when it connects in this way."""
     assert list_entities(stack).returncode == 0
     result = list_entities(stack, *how, **settings)
     lines = result.stderr.strip().splitlines()

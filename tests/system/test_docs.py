@@ -20,7 +20,7 @@ def files():
 
 @cache
 def anchors(document: Path) -> set[str]:
-    """The anchors of its headings as GitHub makes them: lower case, only letters, digits, _ and -, blanks as hyphens."""
+    """The anchors of the document's headings as GitHub makes them: lower case, only letters, digits, _ and -, blanks as hyphens."""
     text = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.M | re.S)
     seen, result = {}, set()
     for heading in re.findall(r"^#{1,6} +(.*?)\s*$", text, re.M):
@@ -35,8 +35,8 @@ def leads_nowhere(target: Path, anchor: str) -> bool:
 
 
 def test_every_link_in_a_document_leads_somewhere():
-    """Links that begin with / lead to what nginx serves; scripts/build_site.py checks the rest of the site again when
-    it builds it."""
+    """Links that begin with / are left out, because they lead to what nginx serves. scripts/build_site.py checks the
+    site's links, too."""
     links = [(document, *link) for document in files() if document.suffix == ".md"
              for link in re.findall(r"\]\((?!\w+:|/)([^)#\s]*)(?:#([^)\s]+))?\)", document.read_text())]
     assert len(links) > 100
@@ -60,12 +60,12 @@ def quoted(*documents: str) -> list[str]:
 
 # Marks of a Spanish sentence, which no name, SQL or English log line has.
 SPANISH = re.compile(r"(^| )(el|la|los|las|del?|se|es|que|una?|debe|puede|con|por|en|tiene) .* |[áéíóúñ]", re.I)
-# The pages about the API and its messages, and about what a receiver gets.
+# The pages that quote the API's messages.
 API_PAGES = [f"web/docs/{name}.md" for name in ("errores", "webhooks", "cambiar-el-secreto", "entregas", "diagnostico")]
 
 
 def literals(*paths: str) -> list[str]:
-    """The string literals of sources, those side by side as the one that they are."""
+    """The string literals of sources; adjacent ones are joined, as the compiler joins them."""
     text = "\n".join((ROOT / path).read_text() for path in paths)
     runs = re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', text)
     return ["".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', run)).replace('\\"', '"') for run in runs]
@@ -76,7 +76,7 @@ URL_RULES = "lib/webhook/target_url.cpp"
 API_SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/query.cpp", "fcgi-app/cursor.cpp", "fcgi-app/over_quota.cpp",
                *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/request_bodies.cpp",
                "lib/json/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/request_bodies.hpp"]
-HEALTH = "El servicio está disponible"  # for load balancers
+HEALTH = "El servicio está disponible"  # only load balancers read it
 SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/intake/fan_out_plan.cpp", "lib/store/notifications/quarantine.cpp"]
 # The texts that `ultimoError` may have.
 FAILURES = ["lib/delivery/failure_text.cpp", "lib/delivery/classify.cpp"]
@@ -88,7 +88,7 @@ def test_every_message_it_quotes_is_in_the_sources(document):
     known = "\n".join(literals(*SOURCES, *FAILURES))
     messages = quoted(document)
     assert messages
-    # A program composes some of them of parts.
+    # Programs compose some messages of parts.
     assert [message for message in messages for part in re.split(r"\{[^}]*\}|: |; ", message)
             if part.strip() not in known] == []
 
@@ -120,8 +120,7 @@ def without(text: str, parts: list[str]) -> str:
 
 
 def test_the_pages_have_every_ultimo_error_and_what_to_do():
-    """Whole messages, although a program composes some: the documents quote every part, and nothing that no program
-    says."""
+    """The page shows whole messages, some of which programs compose of parts: it has every part, and no other text."""
     section = page("errores").partition("## Errores de la API")[0]
     rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
     told = [text for text in rows if text != "`ultimoError`" and not set(text) <= set("-|")]

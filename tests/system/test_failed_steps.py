@@ -11,7 +11,7 @@ POSTINST = (ROOT / "packaging/deb/postinst").read_text()
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs functions of postinst with another folder of secrets; given commands replace the system's."""
+    """Runs functions of postinst with another folder of secrets; `commands` replace commands of the system."""
     def of(script, **commands):
         for name, body in commands.items():
             (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
@@ -28,7 +28,7 @@ def run(tmp_path):
 def test_no_secret_is_made_of_what_is_not_random(run, tmp_path, kind, command, body):
     result = run(f"make_secret secret 0600 \"$(id -gn)\" {kind}", **{command: body})
     secret = tmp_path / "secret"
-    if result.returncode == 0:  # it needs no such command
+    if result.returncode == 0:  # this kind of secret does not need the command
         assert len(secret.read_text()) > 24
     else:
         assert not secret.exists()

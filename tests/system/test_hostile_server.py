@@ -44,7 +44,7 @@ def run_admin(stack, password_file, hosts, **settings):
 
 
 def run_daemon(stack, password_file, hosts, **settings):
-    """Runs it until it has logged once why it waits."""
+    """Runs the dispatcher until it has logged why it waits."""
     program, environment = stack.command_of("dispatcher")
     own = setting(database_password_file=str(password_file), database_hosts=hosts, **settings)
     with subprocess.Popen(program, env={**environment, **own}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
@@ -122,14 +122,14 @@ def test_a_server_gets_no_file(stack, password_file, tmp_path):
 @pytest.mark.parametrize("words", INJECTIONS)
 @pytest.mark.parametrize("pattern", ["SUBSTRING_INDEX", "privilege_type", "view_definition|definer", "COUNT", "mysql.user"])
 def test_nothing_that_a_server_says_is_run(stack, tmp_path, pattern, words):
-    """It has a valid certificate, like the administrator's own server."""
+    """The server has a valid certificate, like the administrator's own."""
     made = tmp_path / "made"
     said = words.format(made)
     answers = [(pattern, said), ("SUBSTRING_INDEX", "127.0.0.1")]
     server = FakeDatabase(certificate=certificate(stack), answers=answers)
     with server.listen() as port:
         setup = SetupDatabase(stack, tmp_path, database_hosts=f"localhost:{port}")
-        # The tables are on the real server.
+        # The fake server has no tables, so commands `db …` do nothing.
         (tmp_path / "apientidades-admin").write_text(
             (tmp_path / "apientidades-admin").read_text().replace("exec ", '[[ $1 != db ]] || exit 0\nexec ', 1))
         results = [setup("--user", "root", "--evaluation-from", "localhost", check=False),

@@ -16,7 +16,7 @@ COLUMN = ("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 
 
 @pytest.fixture
 def migrate(stack, tmp_path):
-    """Starts `db migrate` with a further migration, which changes `entregas`; it writes to a pipe. Afterwards
+    """Starts `db migrate` with a further migration, which changes `entregas`; its output goes to a pipe. Afterwards
     everything is as before."""
     folder = shutil.copytree(ROOT / "sql/migrations", tmp_path / "migrations")
     number = len(list(folder.iterdir())) + 1
@@ -56,7 +56,7 @@ def test_it_makes_way_for_others_and_goes_on_once_the_backup_has_ended(stack, en
     assert re.match("held up: .*try 1 of 12", running.stdout.readline())
     hook = entity.register()
     stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada", 8)
-    # The operator's user may not read it, and says what its reader needs.
+    # The operator's database user may not see the session; the program prints the query for a user who may.
     assert "may not see whose" in running.stdout.readline()
     [[holder, *_], *_] = stack.sql(running.stdout.readline())
     assert holder == backup

@@ -22,7 +22,7 @@ def live(stack):
 
 
 def alerts() -> list[str]:
-    """The expressions of the rules, as promtool prints them."""
+    """The expressions of the rules in alerts.yml."""
     text = (FOLDER / "alerts.yml").read_text()
     return re.findall(r"expr:\s+(?:>-\n)?((?:.+\n)(?:\s{10,}.+\n)*)", text)
 

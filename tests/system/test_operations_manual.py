@@ -29,7 +29,7 @@ class Place:
     def __init__(self, stack: Stack, receiver: Receiver, folder: Path):
         self.stack, self.receiver, self.folder = stack, receiver, folder
         stack_folder, self.bin = Path(stack.folder), folder / "bin"
-        # The places of the manual's files; the first that fits counts.
+        # Where the manual's files are in this test. A path comes before the folder that has it.
         self.paths = {"/etc/apientidades/tls": stack_folder / "certs", "/etc/apientidades": stack_folder / "secrets",
                       "/var/backups": folder, "/var/lib/mysql": stack_folder / "db"}
         for name, own in (("fullchain.pem", "server.pem"), ("privkey.pem", "server.key")):
@@ -78,7 +78,7 @@ def place(tmp_path_factory):
         stack.down()
 
 
-# The situation of a chapter: its variables, then checks of the commands' effects.
+# Each of these stages the situation of a chapter: it yields the variables, then checks the effects of the commands.
 
 def new_entity(place):
     case = {"ENTITY": fresh_id()}
@@ -157,7 +157,7 @@ def black_hole(place):
 
 
 def own_outage(place):
-    """Writes what a dispatcher would: a real outage needs a separate network (tests/dispatch/test_outages.py)."""
+    """Writes what a dispatcher would write: a real outage needs a separate network (tests/dispatch/test_outages.py)."""
     case = place.case(FAILS)
     place.stack.sql(f"""UPDATE entregas SET ultimo_error = 'El servicio no tiene conexión a Internet en este momento: …' WHERE id = {case['DELIVERY']};
         INSERT INTO cortes_envio (despachador, tipo, desde, visto_en, entregas)
@@ -186,7 +186,7 @@ def out_of_numbers(place):
 
 
 def clock_jumped(place):
-    """Writes what a dispatcher would."""
+    """Writes what a dispatcher would write."""
     place.stack.sql("UPDATE reloj_visto SET salto_ms = 8640000000")
     yield {}
     assert place.stack.value("SELECT salto_ms FROM reloj_visto") == "0"

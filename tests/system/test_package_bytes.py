@@ -43,7 +43,7 @@ def packing(script: str, root=ROOT, **options) -> subprocess.CompletedProcess:
 
 
 def packed(folder: Path, files: dict[str, bytes], size=1, time=EPOCH, mode=0o755) -> Path:
-    """Packs with dpkg-deb; the sums are in the order in which the files are made, and one file has that time."""
+    """Packs with dpkg-deb. The sums are in the order of `files`, and one file was changed at `time`."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -233,10 +233,10 @@ def test_no_bill_is_written_of_what_is_not_there(package, tmp_path, broken, says
     assert done.returncode != 0 and done.stdout == "" and says in done.stderr
 
 
-# Both, whole
+# Two whole builds: their packages and bills of materials
 
 def as_anybody(folder: Path) -> list:
-    """With another user and host name, if root can set them."""
+    """The beginning of a command that runs as another user on another host name; empty if we are not root."""
     if os.geteuid():
         return []
     for path in [folder, *folder.rglob("*")]:

@@ -28,7 +28,7 @@ def test_a_unit_leaves_no_more_open_than_it_must(unit, limit):
 
 def test_the_pool_counts_in_one_folder_that_no_instance_takes_away():
     unit = (ROOT / "systemd/apientidades-fcgi@.service").read_text()
-    assert re.findall("^RuntimeDirectory=(.*)$", unit, re.M) == ["apientidades-api"], "one for each would count apart"
+    assert re.findall("^RuntimeDirectory=(.*)$", unit, re.M) == ["apientidades-api"], "with a folder for each instance, each would count apart"
     assert "\nRuntimeDirectoryPreserve=yes\n" in unit
 
 

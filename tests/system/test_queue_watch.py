@@ -54,7 +54,7 @@ def on_a_terminal(command, columns=80, rows=24, **variables):
 
 
 def screens(terminal, count, timeout=15):
-    """The output after so many drawings."""
+    """Returns the output once it has been drawn `count` times."""
     text, deadline = b"", time.monotonic() + timeout
     while text.count(b"\x1b[J") < count:
         assert time.monotonic() < deadline, text

@@ -1,6 +1,6 @@
 """The package on a separate Debian with a real systemd: installed once, and then used, in the order of the files. `./dev test
---system` builds image and package and names them; without it nothing here runs. `./dev test --only upgrade` also passes the
-package of the next release, and runs only that file."""
+--system` builds the image and the package, and names both in variables; without these nothing here runs. `./dev test --only
+upgrade` also names the package of the next release, and runs only test_next_release.py."""
 import os
 import tempfile
 from pathlib import Path
@@ -20,7 +20,7 @@ FIGURES: list[str] = []
 
 @pytest.fixture(scope="session")
 def figure():
-    """figure(text) is printed at the end."""
+    """figure(text) prints the text after all tests."""
     return FIGURES.append
 
 
@@ -47,7 +47,7 @@ def machine():
 
 @pytest.fixture(scope="session")
 def fresh(machine):
-    """Not installed yet."""
+    """The machine as an Installation, on which the package may not be installed yet."""
     running = Installation(machine, Path(os.environ["SYSTEM_PACKAGE"]))
     yield running
     running.close()

@@ -1,4 +1,4 @@
-"""A fresh Debian and the manual: it delivers after five commands."""
+"""On a fresh Debian, the service delivers after at most five commands of the manual."""
 import hashlib
 import json
 import os

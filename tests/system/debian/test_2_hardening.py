@@ -10,7 +10,7 @@ from support.installation import DISPATCHER, POOL
 
 LIMITS = {DISPATCHER: 1.5, POOL[0]: 0.5}
 
-# Prints the kinds of socket that it may make, and whether it reaches nginx on this machine's loopback.
+# Prints which kinds of socket its process may make, and whether it reaches nginx on this machine's loopback.
 PROBE = """use Socket;
 for ([AF_UNIX, "unix"], [AF_INET, "inet"], [AF_INET6, "inet6"], [16, "netlink"], [17, "packet"]) {
   print "probe $_->[1] ", (socket(my $s, $_->[0], SOCK_DGRAM, 0) ? "made" : "refused"), "\\n"; }
@@ -44,7 +44,7 @@ def test_a_crash_writes_no_memory_to_the_disk(machine, installation, name):
 
 
 def probe(installation, instance: str, more: str = "") -> dict:
-    """What a process can reach that runs in place of the pool."""
+    """Runs PROBE in place of the pool; returns what it printed."""
     unit = f"apientidades-fcgi@{instance}.service"
     (installation.machine.root / "usr/local/share/probe.pl").write_text(PROBE)
     installation.drop_in(unit, "[Unit]\nOnFailure=\n[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nExecStart=\n"
@@ -69,7 +69,7 @@ def test_the_pool_reaches_no_network(installation, figure):
 
 
 def test_a_remote_database_with_the_documented_drop_in(machine, installation):
-    """By the commands of the manual, over TCP, with a database administrator who has a password."""
+    """Follows the manual's commands, over TCP, with a database administrator who has a password."""
     configuration = machine.root / "etc/apientidades/apientidades.conf"
     before = configuration.read_text()
     machine.run("mariadb", "-e", "GRANT ALL ON *.* TO dba@localhost IDENTIFIED BY 'contrasena' WITH GRANT OPTION")
@@ -95,7 +95,8 @@ USERS = ["apientidades_admin", "apientidades_api", "apientidades_dispatcher", "e
 
 @pytest.fixture
 def elsewhere(machine, installation):
-    """The database at an address other than this machine's loopback, with a certificate; configure(TEXT) sets it."""
+    """Puts the database at an address other than loopback, with a certificate. Yields a function that configures the service for
+    it, and adds a text to the configuration."""
     configuration, hosts = machine.root / "etc/apientidades/apientidades.conf", machine.root / "etc/hosts"
     before, names = configuration.read_text(), hosts.read_text() if hosts.exists() else ""
     options = machine.root / "etc/mysql/mariadb.conf.d/99-tests.cnf"
@@ -136,7 +137,7 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
     for user in USERS:
         assert f"user '{user}'@'{ADDRESS}', REQUIRE SSL" in said
     assert re.findall("DROP USER .*", said) == ["DROP USER 'apientidades_api'@'%'"]
-    # Reads and writes do not depend on the users of a host that is removed.
+    # Reads and writes do not depend on a user of the earlier host: the test removes one.
     definers = "SELECT definer FROM information_schema.views WHERE table_schema = 'apientidades'"
     assert installation.sql(definers) == [[f"apientidades_admin@{ADDRESS}"]]
     installation.sql("DROP USER apientidades_admin@localhost")
@@ -167,7 +168,7 @@ def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, ins
         assert len(rights(installation, "apientidades_api")) > len(before) + 3
         with_surplus = rights(installation, "apientidades_api")
         machine.run("apientidades-setup-database")
-        assert rights(installation, "apientidades_api") == with_surplus, "a version before may still run"
+        assert rights(installation, "apientidades_api") == with_surplus, "an earlier version may still run"
         machine.run("apientidades-setup-database", "--withdraw")
         assert rights(installation, "apientidades_api") == before
         assert installation.sql("SELECT COUNT(*) FROM information_schema.column_privileges WHERE table_schema = 'otra'") == [["1"]]
@@ -187,7 +188,7 @@ def test_triggers_of_another_definer_are_made_again(machine, installation):
 
 
 def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it_needs_new_rights(machine, installation, elsewhere):
-    """This machine's root may grant nothing there, and a program without its rights answers with errors."""
+    """This machine's root may grant nothing on that server, and programs that lack rights fail."""
     elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
     setup = f"MYSQL_PWD=contrasena apientidades-setup-database --user dba --evaluation-from {ADDRESS}"
     machine.shell(setup)

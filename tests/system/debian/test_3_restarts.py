@@ -76,7 +76,7 @@ def test_the_database_stopped_for_30_seconds(installation, figure):
     with Load(installation) as load:
         installation.systemctl("stop", "mariadb")
         for unit in (DISPATCHER,):
-            wait_until(lambda: "database" in installation.status(unit), 30, f"{unit} to say so")
+            wait_until(lambda: "database" in installation.status(unit), 30, f"{unit} to say that it waits")
         pids = [installation.pid(unit) for unit in SERVICES]
         wait_until(lambda: load.seconds_without_rows() > 30, 60, "30 seconds to pass")
         installation.systemctl("start", "mariadb")
@@ -135,7 +135,7 @@ def test_a_full_disk_of_the_log(machine, installation, figure):
     try:
         with Load(installation) as load:
             installation.systemctl("restart", *POOL, DISPATCHER)
-            # Again, because journald frees what it has reserved.
+            # Fills the disk once more, because journald frees what it has reserved.
             free = machine.shell("cat /dev/zero >>/var/log/filler 2>/dev/null || true; df --output=avail /var/log | tail -n 1")
             load.goes_on()
         losses = load.losses()

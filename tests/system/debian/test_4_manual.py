@@ -1,5 +1,5 @@
 """docs/operations.md on a real systemd: what only systemd can answer, and the chapters on units, files and the database.
-tests/system/test_operations_manual.py stages the cases of the others."""
+tests/system/test_operations_manual.py stages the other chapters."""
 import pytest
 
 from support import manual
@@ -7,7 +7,7 @@ from support import manual
 WHOLE = ["Install", "Configure", "Watch", "Pause in an emergency", "Drain", "Back up", "Restore", "Rotate", "Upgrade",
          "The queue grows", "The database is full", "Clients get 429", "A certificate has expired", "A program does not start"]
 BLOCKS = [block for block in manual.blocks() if block.kind == "sh system" or
-          block.chapter in WHOLE and "curl" not in block.commands]  # which the machine does not have
+          block.chapter in WHOLE and "curl" not in block.commands]  # the machine has no curl
 
 
 @pytest.fixture(scope="module")

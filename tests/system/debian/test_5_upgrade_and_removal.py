@@ -60,7 +60,7 @@ def apt(machine, package) -> str:
 def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, next_package, figure):
     files = "cd /etc && sha256sum apientidades/*.* nginx/sites-available/apientidades.conf"
     before, pids = machine.shell(files), [installation.pid(unit) for unit in SERVICES]
-    # Rights of the earlier version that this one does not have.
+    # Rights that an earlier version may have had, and that the new one does not have.
     installation.sql("GRANT SELECT (etiqueta), DELETE ON apientidades.tokens_acceso TO apientidades_api@localhost")
     with Load(installation) as load:
         apt(machine, next_package)
@@ -100,7 +100,7 @@ def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(ma
 
 
 def test_an_upgrade_without_the_database(machine, installation, next_package):
-    """The tables stay unchanged, so the version that works with them goes on."""
+    """The migration cannot be applied, so the processes of the running version go on with the unchanged tables."""
     pids = [installation.pid(unit) for unit in SERVICES]
     installation.systemctl("stop", "mariadb")
     try:
@@ -116,7 +116,7 @@ def test_an_upgrade_without_the_database(machine, installation, next_package):
 
 @pytest.fixture
 def one_more(machine, installation):
-    """A migration that changes `entregas`. It is removed afterwards: the program does not know it."""
+    """Adds a migration that changes `entregas`, and removes it afterwards, because the program does not know it."""
     folder = machine.root / "usr/share/apientidades/sql/migrations"
     number = len(list(folder.iterdir())) + 1
     file = folder / f"{number:04}_entregas.sql"

@@ -1,5 +1,4 @@
-"""A Debian 12 with the package becomes a Debian 13 with its own package, by the commands of the manual, on the same
-database."""
+"""The manual's commands make a Debian 12 with the package a Debian 13 with the package for Debian 13; the database stays."""
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ def package(machine, installation):
 
 
 def upgrade(machine, package) -> None:
-    """Downloads what the commands would download, because the machine has no network."""
+    """Runs the commands of the manual. The machine has no network, so the packages are downloaded for it before."""
     stop, sources, system, service, start = manual(CHAPTER)
     machine.shell(stop)
     machine.shell(sources)
