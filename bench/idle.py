@@ -58,6 +58,6 @@ def judge(report: Report) -> None:
         """The minimum of the rounds, because other work of the machine can only add."""
         return min(row["together %"] for row in report.rows if row["round"].startswith(kind))
 
-    report.targets = [Target("of a core above the database's own idle", least("service") - least("database alone"),
+    report.targets = [Target("processor time above the database's own", least("service") - least("database alone"),
                              "at most", 1.0, "%")]
     report.notes = ["% of one core; processor time is counted in steps of 10 ms; the target is judged by the quietest rounds"]

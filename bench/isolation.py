@@ -95,7 +95,7 @@ def fairness(service: Service, receiver: Receiver, others: list[int], options) -
 def judge(report: Report, fair: list[float], options) -> None:
     baseline, again, with_holes = (row["p99 ms"] for row in report.rows)
     report.targets = [
-        Target("p99 beside black holes, of the baseline's", with_holes / baseline, "at most", 1.2),
+        Target("p99 beside black holes, ratio to the baseline's", with_holes / baseline, "at most", 1.2),
         Target(f"slowest of {len(fair)} rows beside one entity's {options.backlog:,}", max(fair), "at most", 200, "ms"),
     ]
     report.notes = [

@@ -70,5 +70,5 @@ def judge(report: Report) -> None:
     def median(kind: str) -> float:
         return statistics.median(row["highest MiB"] for row in report.rows if row["round"].startswith(kind))
 
-    report.targets = [Target("of the control's resident memory, at the highest", median("service") / median("control"),
+    report.targets = [Target("highest resident memory, of the control's", median("service") / median("control"),
                              "at most", 1.4)]

@@ -50,7 +50,7 @@ public class Receptor {
     // La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
     static Webhook verificador(String secreto) throws Exception {
         if (secreto.contains("\uFFFD")) {
-            throw new IllegalArgumentException("el secreto tiene letras que Java no lee así: arranque con LANG=C.UTF-8");
+            throw new IllegalArgumentException("Java no ha leído bien alguna letra del secreto: arranque con LANG=C.UTF-8");
         }
         return secreto.startsWith("whsec_") ? new Webhook(secreto) : new Webhook(secreto.getBytes(StandardCharsets.UTF_8));
     }

@@ -74,7 +74,7 @@ def python_comments(source: str) -> list[Text]:
 
 
 def shell_comments(source: str) -> list[Text]:
-    """From a # after a blank, outside of quotes that end on its line."""
+    """A comment begins with a # after a blank, outside of quotes that end on its line."""
     result = []
     for number, line in enumerate(source.splitlines(), 1):
         bare = re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", lambda quoted: "_" * len(quoted[0]), line)
@@ -85,7 +85,7 @@ def shell_comments(source: str) -> list[Text]:
 
 
 def comments_of(file: Path):
-    """None: the file's language is not checked."""
+    """The function that returns the comments of such a file; None if its language is not checked."""
     if file.suffix in {".cpp", ".hpp"}:
         return cpp_comments
     if file.suffix == ".sql":
@@ -117,7 +117,7 @@ def documents() -> list[Path]:
 
 
 def without_code(text: str) -> str:
-    """Blocks and spans of code are blanked, their lines kept."""
+    """Empties blocks and spans of code, and keeps the number of lines."""
     text = re.sub(r"^```.*?^```$", lambda block: "\n" * block[0].count("\n"), text, flags=re.M | re.S)
     return CODE_SPAN.sub(lambda span: "`" + "\n" * span[0].count("\n") + "`", text)
 

@@ -50,7 +50,7 @@ class Place:
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
 
     def case(self, behaviour: Behaviour = WORKS, attempted: bool = True, events=("evaluacion.abierta",)) -> dict:
-        """A webhook with this behaviour, and a notification for it."""
+        """Registers a webhook at a receiver with this behaviour, and writes a notification for it; returns their ids."""
         entity = Entity(self.stack, self.receiver, "Universidad de Ejemplo")
         hook = entity.register(events, secret="s3creto")
         self.receiver.behave(hook.path, behaviour)
