@@ -37,7 +37,7 @@ curl_socket_t interrupt(Progress& progress) {
   return CURL_SOCKET_BAD;
 }
 
-/// Checks each address before libcurl dials it, however the URL writes it
+/// Checks each address, in whatever form the URL writes it, before libcurl dials it
 /// (docs/security.md#addresses-and-ports-that-are-refused). If a name has several addresses, the dialler
 /// checks and dials them instead.
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {

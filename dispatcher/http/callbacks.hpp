@@ -37,7 +37,7 @@ struct Progress {
   Socket dialled;                       // by the dialler, to be used for the new connection
   int opened = -1;                      // socket of a new connection that has sent no request yet
   std::uint16_t port = 0;               // to be dialled
-  bool several = false;                 // there are several addresses, of which the dialler chooses one
+  bool several = false;                 // the host has several addresses; the dialler chooses one
   bool literal = false;                 // the URL has an address, so no name is looked up
   bool interrupted = false;             // `handle` is in Connections::interrupted
   bool needs_dial = false;              // no kept connection was found, and there are several addresses
@@ -58,7 +58,7 @@ struct Progress {
 /// `progress.connections` also outlives every connection. Throws std::runtime_error.
 void set_callbacks(Progress& progress);
 
-/// curl_easy_setopt() with an exception for an error. Throws std::runtime_error.
+/// As curl_easy_setopt(), but throws std::runtime_error.
 template <class T>
 void set_option(CURL* handle, CURLoption option, T value) {
   if (const auto code = curl_easy_setopt(handle, option, value); code != CURLE_OK)

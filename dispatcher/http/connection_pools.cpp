@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 /// A request that has waited this long justifies another connection (docs/delivery.md#how-slots-are-shared).
 constexpr platform::Milliseconds long_wait = slot_carries;
 constexpr platform::Milliseconds between_connections{20};  // of one pool
-/// Of kept connections. On a busy machine all requests wait: without this limit they would take the others'
-/// connections, and the handshakes would keep the machine busy.
+/// The time between two replacements of a kept connection. On a busy machine all requests wait: without this
+/// limit they would close the connections of other hosts, and the handshakes would keep the machine busy.
 constexpr platform::Milliseconds between_replacements{20};
 constexpr platform::Milliseconds longest_wait{1000};  // for a connection
 constexpr platform::Milliseconds between_looks{200};  // at a pool with requests that cannot start
@@ -95,7 +95,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(
     }
     hand_back(pool, now, result.hand_back);
     while (const auto next = next_for_connection(pool, now)) {
-      // Set even if none may be opened, so that the next look comes later.
+      // Set even if no connection may be opened, so that the next look comes later.
       pool.next_connection = now + between_connections;
       if (!may_open(next->need, pool, found->first)) break;
       result.start.push_back(start(pool, next->queue));
@@ -106,10 +106,10 @@ ConnectionPools::Overdue ConnectionPools::overdue(
   return result;
 }
 
-/// Gives the pool the next free time to replace a connection, unless it has one or too many others wait.
-/// True: its time has come.
+/// Gives the pool the next free time to replace a connection, unless it has such a time or too many pools
+/// wait for theirs. True: the pool's time has come.
 bool ConnectionPools::may_replace(Pool& pool, platform::MonotonicTime now) {
-  // Not used in time: unused times of many pools would let all of them replace connections at once.
+  // A time not used soon lapses: otherwise many pools with unused times could replace connections at once.
   const bool lapsed = pool.replacement && *pool.replacement + between_looks < now;
   if (!pool.replacement || lapsed) {
     const auto next = std::max(now, next_replacement_);
@@ -188,7 +188,7 @@ Request ConnectionPools::start(Pool& pool, Queues::iterator queue) {
   return request;
 }
 
-/// Returns the queue that follows.
+/// Moves the waiting requests of `queue` to `into`. Returns the queue that follows.
 ConnectionPools::Queues::iterator ConnectionPools::take_waiting(Pool& pool, Queues::iterator queue,
                                                                 std::vector<Request>& into) {
   for (auto& waiting : queue->second.waiting) into.push_back(std::move(waiting.request));
@@ -217,8 +217,8 @@ void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime no
   set_due(found, std::max(at, pool.next_connection));
 }
 
-/// Forgets an unused pool: at once if it is like a new one, which begins with one connection; otherwise in
-/// overdue(), when its connections are too old to be used.
+/// Forgets a pool without requests: at once if it has at most one open connection, like a new pool; otherwise
+/// in overdue(), when its connections are too old to be used.
 void ConnectionPools::retire(Pools::iterator pool, platform::MonotonicTime now) {
   clear_due(pool);
   if (pool->second.idle > 1) {

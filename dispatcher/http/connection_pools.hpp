@@ -1,6 +1,7 @@
 // Decides which request starts next, and when a host gets a further connection. The requests of all webhooks
-// to one host (name and port) share the host's connections, one request after the other: a TLS handshake
-// costs both sides more than ten deliveries, and a receiver that is down should be tried once, not ten times.
+// to one host (name and port) share the host's connections; each connection carries one request after the
+// other: a TLS handshake costs both sides more than ten deliveries, and a receiver that is down should be
+// tried once, not ten times.
 //
 // A request waits from add() until a function returns it to be started. It is in flight from then until
 // ended(). Pure bookkeeping.
@@ -42,19 +43,19 @@ class ConnectionPools {
   /// Notes how long an answered request took.
   void answered(const std::string& host, platform::Milliseconds took);
 
-  /// False: no connection to the host is open, or requests in flight may have taken all. True also for a host
-  /// without a pool, to which one connection may be open.
+  /// False: no connection to the host is open, or requests in flight may use all of them. True also for a
+  /// host without a pool, to which one connection may be open.
   bool may_have_idle(const std::string& host) const;
 
   struct Overdue {
     std::vector<Request> start;      // each on a further connection
-    std::vector<Request> hand_back;  // all that wait of each webhook that has waited for a second
+    std::vector<Request> hand_back;  // all waiting requests of a webhook once its first has waited for 1 s
   };
-  /// Returns requests to start and to hand back. A request gets a further connection when it has waited for
-  /// 100 ms, or earlier if at the pool's pace the last one would wait that long. While a connection to the
-  /// host is being made (`connecting`), only a webhook with nothing in flight gets another. Without `room` a
-  /// connection takes the place of a kept one: none is made earlier, and of the pools with requests that have
-  /// waited one gets a connection every 20 ms, in the order in which they asked.
+  /// Returns requests to start and to hand back. A request gets a further connection after 100 ms, or earlier
+  /// if at the pool's pace the pool's last request would wait that long. A webhook with nothing in flight
+  /// gets one after 100 ms in any case; other webhooks must wait while a connection to the host is being made
+  /// (`connecting`). Without `room` a new connection takes the place of a kept one. Then other webhooks also
+  /// wait for at least 100 ms, and one pool every 20 ms gets a connection, in the order in which pools asked.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<bool(const std::string& host)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.
@@ -64,7 +65,7 @@ class ConnectionPools {
   std::vector<Request> take_waiting(const std::string& host, delivery::WebhookId webhook);
   std::vector<Request> take_all_waiting();
 
-  /// Number of pools. A pool with several open connections outlasts its requests, for connection_life().
+  /// Number of pools. Pools with several open connections stay for connection_life() after their last request.
   std::size_t size() const { return pools_.size(); }
 
  private:
@@ -86,18 +87,18 @@ class ConnectionPools {
     Queues queues;            // of webhooks with requests that wait or are in flight
     std::size_t waiting = 0;  // requests that wait
     unsigned active = 0;      // requests in flight
-    unsigned idle = 0;  // an estimate of open and free connections; a wrong one costs a handshake or a wait
+    unsigned idle = 0;  // estimate of open, free connections; a wrong estimate costs a handshake or a wait
     delivery::WebhookId last_served = 0;
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers
-    platform::MonotonicTime next_connection{};           // none is opened before
-    std::optional<platform::MonotonicTime> replacement;  // when it may replace a kept connection
+    platform::MonotonicTime next_connection{};           // no further one is opened before
+    std::optional<platform::MonotonicTime> replacement;  // when the pool may replace a kept one
     std::optional<platform::MonotonicTime> due;          // the pool's key in due_
   };
   using Pools = std::map<std::string, Pool>;
 
   /// Why a queue needs a further connection.
   enum class Need {
-    expected,  // at the pool's pace, its last request would wait for long
+    expected,  // at the pool's pace, the pool's last request would wait for long
     waited,    // its first request has waited for long
     unserved,  // its first request has waited for long, and the webhook has nothing in flight
   };

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds shortest_delay{10};
 
 void note_failure(Dialled& result, int error) {
   if (is_shortage(error)) result.local_failure = true;
-  // A missing route is the result only if every address failed so.
+  // A missing route is the result only if no address failed in another way.
   if (error != EAFNOSUPPORT && (result.error == 0 || !is_no_route(error))) result.error = error;
   // These errors come from the host itself, not from a router on the way.
   if (error == ECONNREFUSED || error == ECONNRESET) result.heard = platform::monotonic_now();

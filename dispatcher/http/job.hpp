@@ -24,7 +24,7 @@ Job begun(Request request);
 /// Ends the attempt of a job now, with this result.
 Attempt attempt_of(Job job, TransportResult result);
 
-/// As attempt_of(), without an address for the host. `unanswered`: no name server answered.
+/// Ends the attempt of a job that got no address. `unanswered`: no name server gave a usable answer.
 Attempt unresolved(Job job, bool unanswered);
 
 /// Returns the attempt of a request that is handed back.

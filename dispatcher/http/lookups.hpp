@@ -31,7 +31,7 @@ class Lookups {
     Job job;  // without addresses: the name has none, or no usable answer came in time
     Resolution::Servers servers;
   };
-  /// Takes lookups further, and returns the jobs that waited for one that has ended.
+  /// Advances the lookups, and returns the jobs of those that have ended.
   std::vector<Found> take_found();
 
   /// Puts `address` first among the cached addresses of the URL's host.

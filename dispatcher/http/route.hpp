@@ -1,4 +1,4 @@
-// Reads host, port and addresses from a URL, and writes the lines that give libcurl its addresses.
+// Reads host, port and addresses from a URL, and writes the lines that tell libcurl the addresses of a host.
 #pragma once
 
 #include <optional>

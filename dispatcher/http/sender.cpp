@@ -20,8 +20,8 @@ namespace dispatcher {
 
 namespace {
 
-/// A request is not sent if its configuration was read longer ago: the webhook may be disabled, deleted or
-/// changed since. The request is handed back, and claimed again.
+/// A request is not sent if its webhook was read longer ago than this: the webhook may have been disabled,
+/// deleted or changed since. The request is handed back, and its delivery claimed again.
 constexpr platform::Milliseconds longest_age{1000};
 bool outdated(const Request& request, platform::MonotonicTime now) {
   return now >= request.read_at + longest_age;
@@ -130,7 +130,7 @@ class Sender::Impl {
     for (auto& request : requests) ended_.push_back(not_started(std::move(request)));
   }
 
-  /// Starts a request, or if its attempt ends at once the host's next ones.
+  /// Starts a request. As long as an attempt ends at once, starts the host's next request.
   void start(std::optional<Request> request) {
     while (request) {
       auto attempt = begin(std::move(*request));
@@ -142,7 +142,7 @@ class Sender::Impl {
   /// Begins an attempt, and returns it if it has ended already.
   std::optional<Attempt> begin(Request request) {
     const auto now = platform::monotonic_now();
-    // The attempt must end within the lease: after it another dispatcher may send the delivery.
+    // The attempt must end within the lease: after the lease another dispatcher may send the delivery.
     if (stopping_ || outdated(request, now) || now + settings_.timeout >= request.lease_until)
       return not_started(std::move(request));
     auto job = lookups_.find(begun(std::move(request)));
@@ -156,8 +156,8 @@ class Sender::Impl {
     return next;
   }
 
-  /// Begins a check: a lookup that bypasses the cache, or a handshake on a new connection, also in place of
-  /// the lookup of a URL with an address.
+  /// Begins a check: a lookup that bypasses the cache, or a handshake on a new connection. If the URL needs
+  /// no lookup, the lookup of a diagnosis ends at once, and any other lookup becomes a handshake.
   void begin_check(Request request) {
     auto job = lookups_.find(begun(std::move(request)));
     if (!job) return;
@@ -228,8 +228,8 @@ class Sender::Impl {
   void finish(Attempt attempt, bool kept) {
     const auto host = attempt.host;
     const auto webhook = attempt.delivery.webhook;
-    // Waiting requests do not try an unreachable receiver again: they are handed back, and claimed again one
-    // at a time.
+    // The webhook's waiting requests do not try an unreachable receiver again: they are handed back, and
+    // claimed again one at a time.
     if (attempt.transport == TransportResult::answered) {
       pools_.answered(host, attempt.duration);
     } else if (!attempt.test_request) {

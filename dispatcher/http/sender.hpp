@@ -28,8 +28,8 @@ class Sender {
   Sender& operator=(const Sender&) = delete;
 
   /// Each request comes back once: as an Attempt in `attempts` if it has a delivery or a test request,
-  /// otherwise as a Check. A handshake or a lookup takes connect_timeout at most, or a little more; after
-  /// stop_starting() it is dropped.
+  /// otherwise as a Check. A handshake or a lookup takes at most a little more than connect_timeout; one that
+  /// is submitted after stop_starting() is dropped.
   void submit(std::vector<Request> requests);
   std::vector<Check> take_checks();
 

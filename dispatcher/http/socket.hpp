@@ -35,7 +35,7 @@ inline bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-/// True for an errno by which the system itself says that there is no route to the receiver.
+/// True for an errno by which the system itself says that it cannot reach the receiver.
 inline bool is_no_route(long error) {
   switch (error) {
     case ENETUNREACH:

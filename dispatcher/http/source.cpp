@@ -13,8 +13,7 @@ namespace {
 
 using platform::SourceAddress;
 
-/// The kernel chooses the port at connect(), so that one address serves as many connections as there are
-/// receivers times ports.
+/// The kernel chooses the port at connect(), so that one address can use all its ports for each receiver.
 bool bind_source(int fd, const platform::IpAddress& address) {
   constexpr int yes = 1;
   const auto from = socket_address(address, 0);
@@ -74,8 +73,8 @@ void require_source_addresses(const platform::DeliverySettings& settings) {
     const auto address = source.network.base.to_string();
     throw platform::ConfigError("delivery.source_addresses: nothing can be sent from " + address +
                                 " on this host (" + std::generic_category().message(errno) +
-                                "): name one of `ip address`, or " + source.network.to_string() +
-                                " if that is what others see of it");
+                                "): name an address that `ip address` shows, or " +
+                                source.network.to_string() + " if receivers see that address");
   }
 }
 

@@ -17,7 +17,8 @@ namespace dispatcher {
 
 namespace {
 
-/// Index at which an SSL object keeps its socket's descriptor, which libcurl's BIO does not tell.
+/// Index at which an SSL object keeps its socket's descriptor, because libcurl's BIO does not tell a
+/// descriptor.
 int socket_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;

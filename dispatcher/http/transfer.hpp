@@ -1,4 +1,5 @@
-// One POST with libcurl's easy interface. An attempt is one try, or several on different connections.
+// One POST, or one handshake without a request, with libcurl's easy interface. An attempt is one try, or
+// several on different connections.
 #pragma once
 
 #include <curl/curl.h>
@@ -26,7 +27,7 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   // Each of the next three functions begins a try: it configures the handle, which the caller then adds to a
-  // multi handle. They throw std::exception; then, too, end() ends the attempt.
+  // multi handle. Even if one throws std::exception, end() ends the attempt.
 
   /// Begins the transfer of a job.
   void begin(Job job);
@@ -41,11 +42,10 @@ class Transfer {
   bool interrupted() const { return progress_.interrupted; }
   /// True: the request needs a new connection to one of several addresses.
   bool needs_dial() const { return progress_.needs_dial; }
-  /// True: a kept connection ended without an answer or with a 408, which says nothing about the receiver; or
+  /// True: a kept connection ended without an answer or with a 408 (neither concerns the receiver itself), or
   /// the receiver reset a new connection before it had read the request, perhaps after an answer
   /// (docs/receivers.md#what-counts-as-an-answer).
   bool needs_fresh_connection(CURLcode code) const;
-  /// Ends the attempt and returns it.
   Attempt end(CURLcode code);
   /// As end(), after a dial without a connection.
   Attempt end_undialled(const Dialled& dialled);
@@ -58,7 +58,6 @@ class Transfer {
 
   CURL* handle() const { return handle_.get(); }
   bool connected() const { return progress_.connected; }
-  /// The transfer of a handle.
   static Transfer& of(CURL* handle);
   /// As of(); nullptr for a handle of libcurl's own.
   static Transfer* find(CURL* handle);

@@ -46,7 +46,7 @@ class Transfers {
     std::vector<Ended> ended;
     std::vector<Reached> reached;
   };
-  /// Takes all transfers further.
+  /// Advances all transfers, and returns what has happened since the last call.
   Progressed advance();
 
   /// Hosts to which a connection is being made; valid until the next call that is not const.

@@ -32,7 +32,7 @@ class Transport::Multi {
       : poller_(poller), owners_(owners), multi_(curl_multi_init()) {
     if (!multi_) throw std::runtime_error("libcurl cannot make a multi handle");
     const auto in_flight = static_cast<long>(max_in_flight);
-    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, in_flight);  // all open ones, in use or idle
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, in_flight);  // open connections, in use or idle
     curl_multi_setopt(multi_.get(), CURLMOPT_MAX_HOST_CONNECTIONS, in_flight);
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &watch_socket);
     curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);

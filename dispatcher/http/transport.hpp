@@ -1,9 +1,9 @@
 // Drives the transfers in progress and their sockets, over several of libcurl's multi handles.
 //
 // There are several multi handles, because libcurl 7.88 searches all kept connections of a multi handle
-// whenever a transfer leaves the handle: with the 1,900 connections of a thousand receivers, a twelfth of the
-// dispatcher's processor time. With 8.14 one multi handle would do (docs/decisions.md#debian-12-and-13). Each
-// multi handle reads delivery.ca_file itself, once a day.
+// whenever a transfer leaves the handle: with the 1,900 connections of a thousand receivers, the search took
+// a twelfth of the dispatcher's processor time. With 8.14 one multi handle would do
+// (docs/decisions.md#debian-12-and-13). Each multi handle reads delivery.ca_file itself, once a day.
 #pragma once
 
 #include <curl/curl.h>
@@ -46,7 +46,7 @@ class Transport {
 
   Multi& of(std::uint64_t key);
 
-  std::vector<Multi*> owners_;  // by socket; first, because the destructor of multis_ uses it
+  std::vector<Multi*> owners_;  // by socket; declared first, because the destructor of multis_ uses it
   std::vector<std::unique_ptr<Multi>> multis_;
 };
 
