@@ -42,8 +42,8 @@ void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<stor
   }
 }
 
-/// Makes webhooks that rest or may not receive wait in the ready set, and removes them from `receiving`.
-/// True: there were such webhooks.
+/// Postpones, in the ready set, webhooks that may not receive (those of `ids` that `receiving` lacks) and
+/// webhooks that rest, which it removes from `receiving`. True: there were such webhooks.
 bool suspend_who_cannot(ReadyWebhooks& ready, FairSlots& slots, const std::vector<delivery::WebhookId>& ids,
                         std::vector<store::ReceivingWebhook>& receiving) {
   const auto now = monotonic_now();

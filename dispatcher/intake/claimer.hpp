@@ -16,7 +16,7 @@ namespace dispatcher {
 
 class Claimer {
  public:
-  /// `session`, `scanner`, `slots` and `newer` outlive it.
+  /// `session`, `scanner`, `slots` and `newer` outlive this object.
   Claimer(store::Session& session, QueueScanner& scanner, FairSlots& slots, platform::Milliseconds lease,
           const platform::Log& log, NewerRows& newer)
       : session_(session), scanner_(scanner), slots_(slots), log_(log), newer_(newer), leases_(lease) {}

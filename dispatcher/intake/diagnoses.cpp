@@ -27,9 +27,9 @@ using store::DiagnosisUpdate;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
-constexpr auto slice = 10ms;  // of a round, to advance diagnoses; as much to begin some
+constexpr auto slice = 10ms;  // of a round for advancing diagnoses, and as much for beginning others
 constexpr auto paused_wait = 1s;
-constexpr unsigned most_handed_back = 30;  // times; each follows a wait of a second for the host
+constexpr unsigned most_handed_back = 30;  // times, each after a wait of a second for a connection
 
 std::string message_id(std::uint64_t messages, TestRequestKind kind) {
   // The repeated request has the id of the genuine one.
@@ -109,13 +109,13 @@ bool Diagnoses::advance(const Round& round) {
   return false;
 }
 
-/// After a refusal of the database, calls `give_up`: it ends one diagnosis, not the others.
+/// Calls `work`. If the database refuses a write, calls `give_up`, so that the other diagnoses go on.
 template <class F, class G>
 void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
   try {
     work();
   } catch (const store::Refused& error) {
-    log_.error("the database refuses a diagnosis; its lease runs out",
+    log_.error("the database refuses a diagnosis; the others go on",
                {{"webhook", webhook}, {"error", error.what()}});
     give_up();
   }
@@ -143,8 +143,8 @@ bool Diagnoses::begin(const Round& round) {
   return false;
 }
 
-/// Begins a diagnosis. Returns how long the next search must wait because something delays it; 0: nothing
-/// does.
+/// Begins a diagnosis. If something delays the diagnosis, returns how long to wait before the next search;
+/// otherwise 0.
 platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::DiagnosisTarget& target) {
   const auto webhook = target.target.webhook;
   if (!target.diagnosable || target.overdue) {

@@ -29,7 +29,7 @@ class Sender;
 
 class Diagnoses {
  public:
-  /// `sender` outlives it.
+  /// `sender` outlives this object.
   Diagnoses(const platform::DeliverySettings& settings, const platform::Log& log, Sender& sender);
 
   /// Takes the result of a test request.

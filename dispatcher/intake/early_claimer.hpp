@@ -13,7 +13,7 @@ namespace dispatcher {
 
 class EarlyClaimer {
  public:
-  /// `session`, `scanner` and `slots` outlive it.
+  /// `session`, `scanner` and `slots` outlive this object.
   EarlyClaimer(store::Session& session, QueueScanner& scanner, FairSlots& slots,
                const platform::DeliverySettings& settings, const platform::Log& log)
       : session_(session),

@@ -72,7 +72,7 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
 }
 
 /// Shares `rows` between the line and the entities that take turns. If the slots are not enough for all, the
-/// one that comes first has an advantage, so they alternate.
+/// group that comes first has an advantage, so the two alternate.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
   const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
@@ -130,8 +130,8 @@ void FanOut::run_locked(LeasedBatch& into) {
   note_locks(rows, outcomes, false, locked_);
 }
 
-/// Tries locked notifications once more. Does not report the batch: what happens to these few says nothing
-/// about the other notifications of their entities, except that one was refused.
+/// Tries locked notifications once more. Reports only refusals: nothing else that happens to these few
+/// concerns the other notifications of their entities.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (rows.empty()) return;

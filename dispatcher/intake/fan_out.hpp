@@ -18,7 +18,7 @@ namespace dispatcher {
 
 class FanOut {
  public:
-  /// `session`, `scanner`, `slots`, `metrics` and `newer` outlive it.
+  /// `session`, `scanner`, `slots`, `metrics` and `newer` outlive this object.
   FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
          const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
          NewerRows& newer);
@@ -34,8 +34,8 @@ class FanOut {
   void run_sendable(LeasedBatch& into);
 
   /// Fans out what run_sendable() leaves: notifications of busy entities (their deliveries could only wait),
-  /// and of suspect entities (the database refused one of their notifications), one such entity per call.
-  /// Takes only a share of the loop's time, so that it delays nothing that can be sent.
+  /// or of one suspect entity (the database refused, or may refuse, one of its notifications). Takes only a
+  /// share of the loop's time, so that it delays nothing that can be sent.
   void run_ahead(LeasedBatch& into);
 
   /// Creates the deliveries of notifications with rows that another session keeps locked, and marks the rows

@@ -15,13 +15,13 @@ enum class Outcome {
   left,         // quarantined, or left to a newer version
   row_locked,   // another session has locked its row
   refused,      // the database refuses it alone in a transaction
-  // The notification waits. Its entity is read from it on again.
-  no_room,           // the batch has no room for its data, or for those of an earlier one of its entity
+  // The notification waits. Its entity is read again from this notification on.
+  no_room,           // the batch has no room for its data, or for the data of an earlier one of its entity
   no_slot,           // no slot is free at all
-  busy,              // its deliveries could only wait, and not for other webhooks
+  busy,              // its deliveries could only wait, each for its own webhook
   recipient_locked,  // another session has locked the row of its entity or of a webhook
   write_locked,      // the write met a lock, or a delivery that exists
-  put_off,           // the isolation of a refused one took too long; its entity is to be taken alone
+  put_off,           // isolating a refused row took too long; this notification's entity is taken alone
 };
 
 inline bool waits(Outcome outcome) { return outcome >= Outcome::no_room; }

@@ -38,9 +38,9 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
   return webhook::check_event_data(*notification.event, *notification.data);
 }
 
-/// `webhooks`: have a pending delivery, so their later ones must be pending, too. `for_others`: true if a
-/// webhook of the present notification holds nothing (holds_any) and got no slot, because other webhooks hold
-/// the slots.
+/// `webhooks`: those that got a pending delivery, so that their later deliveries must be pending, too.
+/// `for_others`: true if a webhook of the present notification holds nothing (holds_any) and got no slot,
+/// because other webhooks hold the slots.
 struct Waiting {
   std::set<delivery::WebhookId> webhooks;
   bool for_others = false;
@@ -105,9 +105,9 @@ class Planner {
     return add_deliveries(notification, *recipient);
   }
 
-  /// A notification that could only wait is left until an attempt ends: any attempt if no slot is free at
-  /// all, otherwise one of its own webhooks. If these wait for other webhooks, it is fanned out: they may
-  /// have no attempt in flight that could end.
+  /// A notification with deliveries that could only wait is left until an attempt ends: any attempt if no
+  /// slot is free at all, otherwise an attempt of its own webhooks. If its webhooks wait for other webhooks,
+  /// the notification is fanned out: its webhooks may have no attempt in flight that could end.
   Outcome add_deliveries(const JudgedNotification& notification, const store::Recipient& recipient) {
     const bool full = slots_.full();
     waiting_.for_others = false;

@@ -19,8 +19,8 @@ namespace dispatcher {
 /// Most bytes of data that one batch fetches.
 inline constexpr std::uint64_t bytes_per_batch = std::uint64_t{1024} * 1024;
 
-/// Removes and returns the notifications with data that would make the batch too large, and all that follow
-/// them of the same entity. Data read with the row are small, and data that are too long are never fetched:
+/// Removes and returns the notifications with data that would make the batch too large, and all later ones of
+/// their entities. Data read with the row are small, and data that are too long are never fetched:
 /// neither counts.
 std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
                                                   std::uint64_t most_bytes = bytes_per_batch);

@@ -8,7 +8,7 @@ namespace dispatcher {
 
 namespace {
 
-/// How far the entity was fanned out, and what was passed over on the way.
+/// Reports how far the entity was fanned out, and what was passed over on the way.
 void report_progress(delivery::EntityId entity, const EntityFacts& facts, ReadyEntities& entities) {
   if (facts.has(Outcome::refused)) {
     entities.note_refused(entity);
@@ -18,7 +18,7 @@ void report_progress(delivery::EntityId entity, const EntityFacts& facts, ReadyE
   if (facts.passed_to > 0) entities.advance(entity, facts.passed_to);
 }
 
-/// Why the entity waits, and so when it is taken again.
+/// Reports why the entity waits, which decides when it is taken again.
 void report_waiting(delivery::EntityId entity, const EntityFacts& facts, bool with_large,
                     platform::MonotonicTime now, ReadyEntities& entities) {
   const bool no_room = facts.has(Outcome::no_room);

@@ -34,7 +34,7 @@ class Parts {
       waiting_.emplace(notification.entity, outcome);
   }
 
-  /// Gives a notification of an entity that waits the outcome of the earlier one, which it must not overtake.
+  /// A notification must not overtake an earlier one of its entity that waits: gives it the same outcome.
   /// Returns the other notifications.
   std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part) {
     std::vector<JudgedNotification> rest;
@@ -55,7 +55,7 @@ class Parts {
   std::map<delivery::EntityId, Outcome> waiting_;
 };
 
-/// A lock time-out is isolated, too: only the write meets a lock on an index entry or a gap.
+/// Lock time-outs are isolated, too, because a lock on an index entry or a gap is met only by the write.
 bool concerns_one(const store::DatabaseError& error) {
   return store::is_refused(error) || store::is_lock_timeout(error);
 }

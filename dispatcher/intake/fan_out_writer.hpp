@@ -14,7 +14,7 @@ namespace dispatcher {
 
 class FanOutWriter {
  public:
-  /// `session`, `scanner`, `slots` and `metrics` outlive it.
+  /// `session`, `scanner`, `slots` and `metrics` outlive this object.
   FanOutWriter(store::Session& session, QueueScanner& scanner, FairSlots& slots, platform::Milliseconds lease,
                const platform::Log& log, const Metrics& metrics)
       : session_(session),
@@ -25,8 +25,8 @@ class FanOutWriter {
         quarantine_(log, metrics),
         leases_(lease) {}
 
-  // Both return the outcome of every notification, append to `into` even if they throw, and throw errors of
-  // the session or the server.
+  // The two functions below return the outcome of every notification, append to `into` even if they throw,
+  // and throw errors of the session or the server.
 
   /// A notification that the database refuses even in a transaction of its own goes to Quarantine.
   Outcomes write(const std::vector<JudgedNotification>& notifications, Ahead ahead, LeasedBatch& into);

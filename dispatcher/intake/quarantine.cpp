@@ -25,7 +25,7 @@ void Quarantine::blamed(store::Session& session, delivery::EntityId entity, deli
   metrics_.rejected.add(1);
 }
 
-/// Counts only notifications with deliveries: others do not write all that a refused one would.
+/// Counts only notifications with deliveries: without deliveries, a fan-out does not write every kind of row.
 void Quarantine::passed(const store::FanOut& fan_out) {
   delivery::NotificationId last = 0;
   for (const auto& delivery : fan_out.deliveries) {

@@ -13,7 +13,7 @@ namespace dispatcher {
 
 class Quarantine {
  public:
-  /// `metrics` outlives it.
+  /// `metrics` outlives this object.
   Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
   /// Takes up a notification that the database refused alone in its transaction. Throws errors of the session

@@ -16,8 +16,8 @@ using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;               // new notifications read at once
-constexpr unsigned worth_reading = masses / 4;  // if fewer are news, the rest is left to the search
-constexpr auto pause_interval = 1s;       // at most, between checks; while something is pending, at each look
+constexpr unsigned worth_reading = masses / 4;  // if fewer were news to the ready set, the search reads on
+constexpr auto pause_interval = 1s;       // between checks; while something is pending, each look checks
 constexpr auto rest_after = 5s;           // without anything to do; then looks become rarer
 constexpr auto slice = 10ms;              // of one search, so that no delivery waits longer for it
 constexpr auto look_again_interval = 5s;  // for rows committed late
@@ -140,7 +140,7 @@ void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
   next_pause_check_ = now + pause_interval;
 }
 
-/// Finds new notifications by their ids: nearly all. The search finds the others: those written before the
+/// Finds nearly all new notifications, by their ids. The search finds the others: those written before the
 /// first look, large numbers of a few entities, and rows committed late.
 bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& peek) {
   if (!newest_) skip_to(peek.newest);

@@ -1,7 +1,7 @@
 // Finds the notifications and deliveries that wait, within a small share of the loop's time.
 //
 // It promises: everything that is pending is found, also rows committed late, replayed, released or
-// recovered. If nothing is pending, a look is one cheap statement, and once a second two.
+// recovered. If nothing is pending, a look is one cheap statement; once a second it is two.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,6 @@ class QueueScanner {
   /// Looks if a look is due. `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);
 
-  /// When the next look is due.
   platform::MonotonicTime next_look() const { return pacer_.next(); }
   /// The time between looks after 5 s without work.
   platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
@@ -63,8 +62,8 @@ class QueueScanner {
   Pacer webhook_pacer_{share};
   std::optional<delivery::NotificationId> newest_;  // the last one read; none before the first look
   bool more_new_ = false;                           // more are known to follow newest_
-  /// Some ids up to `newest_` were skipped, so an entity that appears may have older notifications. True
-  /// until a search of all entities that began later has ended, or nothing is pending.
+  /// Some ids up to `newest_` were skipped, so an entity that appears may have older notifications. Stays
+  /// true until a search of all entities, begun after the skip, has ended, or until nothing is pending.
   bool missed_some_ = true;
   bool search_covers_missed_ = false;
   bool paused_ = true;  // until the first look

@@ -14,7 +14,7 @@ namespace dispatcher {
 
 /// A notification is bad if the database refuses it alone twice, and accepts another one in between: then the
 /// cause is neither the database nor something that all notifications share. While the database accepts none,
-/// none is bad. Only a limited number is given up in a time, so that an operator can notice a mistake.
+/// none is bad. The number given up per second is limited, so that an operator can notice a mistake.
 class Refusals {
  public:
   static constexpr std::size_t most_known = 4096;
@@ -25,8 +25,7 @@ class Refusals {
   /// The database refused the notification for its content, alone in its transaction. True: reject or
   /// quarantine it; it is forgotten here.
   bool refused(delivery::NotificationId id, platform::MonotonicTime now);
-  /// The database accepted this notification, which has deliveries, and so every kind of row that a fan-out
-  /// writes.
+  /// The database accepted this notification. It has deliveries, so its fan-out wrote every kind of row.
   void passed(delivery::NotificationId id);
 
   bool knows(delivery::NotificationId id) const { return refused_.contains(id); }
