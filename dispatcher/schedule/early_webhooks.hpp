@@ -36,12 +36,12 @@ class EarlyWebhooks {
   /// long.
   std::vector<store::EarlyWebhook> next_probes(std::size_t most, platform::MonotonicTime now);
 
-  /// How many more deliveries may be in flight to the webhook now, and after which one to continue.
+  /// How many more deliveries may be in flight to the webhook now, and after which delivery to continue.
   unsigned room(delivery::WebhookId webhook) const;
   delivery::DeliveryId after(delivery::WebhookId webhook) const;
 
-  /// The webhook's deliveries were read up to `reach`, and `leased` of them leased. True: none has waited for
-  /// the longest time of a lease, so the recovery is over, and the webhook is forgotten.
+  /// The webhook's deliveries were read up to `reach`, and `leased` of them leased. True: none waited,
+  /// neither now nor at the reading before, so the recovery is over, and the webhook is forgotten.
   bool reached(const store::EarlyClaim::Reach& reach, unsigned leased, platform::MonotonicTime now);
   /// Makes the webhook due at `until`.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);

@@ -41,8 +41,8 @@ class FairQueue {
     move(id, entry, std::max(entry.account, least_) + expected);
     advance();
   }
-  /// Raises the minimum to `present` if it is lower: an id that holds something and does not wait must not
-  /// keep it low.
+  /// Raises the minimum to `present` if the minimum is lower: an id that holds something and does not wait
+  /// must not keep the minimum low.
   void pass(SlotTime present) { least_ = std::max(least_, present); }
   /// The id holds one less. `correction`: how much longer than expected it was held; negative: how much
   /// shorter. No account falls below the minimum.

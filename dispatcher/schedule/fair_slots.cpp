@@ -190,7 +190,7 @@ void FairSlots::ended(delivery::WebhookId id, Outcome outcome, platform::Millise
     webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
   else
     webhook.stalled = outcome == Outcome::not_started;
-  // No newer delivery may overtake one that was not started, until that is due again.
+  // Until a delivery that was not started is due again, no newer delivery may overtake it.
   if (outcome != Outcome::answered && outcome != Outcome::diagnosed) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }
@@ -220,14 +220,14 @@ unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
       std::max<SlotTime::rep>(1, slot_carries / std::max(*webhook.recent, least_charge)));
 }
 
-/// True: the webhook's own limit allows one more in hand.
+/// True: the webhook may have one more in hand, by its own limit and its last attempts.
 bool FairSlots::has_room(const Webhook& webhook) const {
   const unsigned limit = webhook.probing ? 1 : limits_.per_webhook;
   return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
 }
 
-/// True: no slot is free (at the webhook's host, or at all but for the reserve), and an entity or webhook
-/// that has used less waits for one. At the host, a waiting webhook of the same entity comes first in any
+/// True: no slot is free (at the webhook's host, or anywhere outside the reserve), and an entity or webhook
+/// that has used less waits for a slot. At the host, a waiting webhook of the same entity comes first in any
 /// case.
 bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) const {
   const auto& host = webhook.host->second;
@@ -242,17 +242,17 @@ bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) con
   return own.order().begin()->first < own.account(id);
 }
 
-/// True: the webhook needs no further slot. While others wait for its slots, it takes no more than these are
-/// good for: otherwise they would never be free again.
+/// True: the webhook needs no further slot. While others wait for its slots, it takes no more deliveries than
+/// its slots are good for: otherwise the slots would never be free again.
 bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
   const auto carries = (webhook.slots - webhook.diagnosing) * deliveries_per_slot(webhook);
   return deliveries(webhook) < carries && in_hand_ < used_ + limits_.total &&
          (webhook.given < carries || !others_first(id, webhook));
 }
 
-/// True: a slot is free for the webhook. The reserve is for entities that hold no slot and are at most one
-/// time-out ahead of the minimum, and for webhooks not known to be slow: an entity that becomes slow then
-/// holds at most one slot of it.
+/// True: a slot is free for the webhook. A slot of the reserve goes only to a webhook that is not known to be
+/// slow, of an entity that holds no slot and has an account at most one time-out above the minimum: an entity
+/// that becomes slow then holds at most one slot of the reserve.
 bool FairSlots::slot_free(const Webhook& webhook) const {
   if (unreserved() > 0) return true;
   const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
@@ -344,7 +344,7 @@ void FairSlots::drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTim
 }
 
 /// Moves as many webhooks from Place::at_host to Place::ordered as the host has room for, the lowest account
-/// first. Skips entities that have half of the host.
+/// first. Skips entities that hold half of the host's slots.
 void FairSlots::let_in(Host& host) {
   for (auto next = host.waiting_here.begin();
        next != host.waiting_here.end() && host.slots + host.ordered < limits_.per_host;) {

@@ -79,7 +79,7 @@ class FairSlots {
   void give_back(delivery::WebhookId webhook);
   /// Makes the delivery just taken a diagnosis: it keeps a slot to itself until it has ended as `diagnosed`.
   void diagnoses(delivery::WebhookId webhook);
-  /// Counts a delivery that is held instead of sent as unrecorded.
+  /// Counts as unrecorded a delivery that is held instead of sent.
   void take_unsent(delivery::WebhookId webhook);
 
   enum class Outcome {
@@ -100,7 +100,6 @@ class FairSlots {
 
   /// True: the webhook has something in hand or unrecorded.
   bool holds_any(delivery::WebhookId webhook) const;
-  /// How many slots the webhook holds.
   unsigned slots(delivery::WebhookId webhook) const;
   unsigned in_hand() const { return in_hand_; }
   /// Free slots, including the reserve.
@@ -187,7 +186,7 @@ class FairSlots {
 };
 
 class Grants;
-/// Takes up to `most` deliveries for the candidates, each for the lowest rank. Returns how many each got.
+/// Takes up to `most` deliveries, each for the candidate of lowest rank. Returns how many each got.
 std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
                                                   const FairSlots::NextWebhooks& candidates, unsigned most,
                                                   Grants& grants);
@@ -195,7 +194,7 @@ std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
 /// Owns deliveries that are taken and about to be leased; gives back those that are not kept.
 class Grants {
  public:
-  /// `slots` outlive it.
+  /// `slots` outlive this object.
   explicit Grants(FairSlots& slots) : slots_(&slots) {}
   Grants(Grants&& other) noexcept : slots_(other.slots_), taken_(std::exchange(other.taken_, {})) {}
   Grants& operator=(Grants&& other) noexcept {

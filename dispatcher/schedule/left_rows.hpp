@@ -7,8 +7,8 @@
 namespace dispatcher {
 
 /// Skips the rows of a webhook or entity that are quarantined or left to a newer version, or that the
-/// database refuses. A walk reads the rows that wait, and passes these. Later reads begin behind them for
-/// some looks (one every 5 s): otherwise every look would find them first, and never what is behind them.
+/// database refuses. A walk through the rows that wait passes such rows. For some looks (one every 5 s),
+/// later reads begin behind them: otherwise every look would find these rows first, and never further ones.
 class LeftRows {
  public:
   /// A batch was read. `some`: it has rows to be left; otherwise the walk past such rows is over.
@@ -39,8 +39,8 @@ class LeftRows {
   }
   /// True: rows are being skipped.
   bool known() const { return looks_to_skip_ > 0; }
-  /// True: to be kept, for a few looks more than rows are skipped: otherwise the next refusal would count as
-  /// the first.
+  /// True: this object must be kept, for a few looks longer than rows are skipped: otherwise the next refusal
+  /// would count as the first.
   bool active() const { return passing_ || looks_to_forget_ > 0; }
 
  private:

@@ -1,5 +1,5 @@
-// Entities, webhooks and hosts that the operator has paused, and the webhooks with something to send that a
-// pause delays. While nothing is paused, a call costs nothing. Pure bookkeeping.
+// Entities, webhooks and hosts that the operator has paused, and webhooks that have something to send but are
+// delayed by a pause. While nothing is paused, a call costs nothing. Pure bookkeeping.
 #pragma once
 
 #include <set>

@@ -55,8 +55,8 @@ class ReadyEntities {
   /// The kinds of entities that take turns.
   enum class Kind {
     ready,    // the entity's deliveries can be sent, as far as is known
-    busy,     // the entity's deliveries could only wait, and not for other webhooks
-    suspect,  // the database refused a notification of the entity: it is taken alone
+    busy,     // the entity's deliveries could only wait, each for its own webhook
+    suspect,  // the database refused, or may refuse, a notification of the entity, which is taken alone
     large,    // the entity has more data than a batch had room for
   };
   /// How many entities of a kind take turns now.
@@ -94,8 +94,8 @@ class ReadyEntities {
   /// ids are assigned before the commit, so a lower one may come after a higher one.
   void look_again();
 
-  /// The ranges of ids to search: without entities that have skipped rows or more than is in line, or that
-  /// are in line and were searched since look_again().
+  /// The ranges of ids to search. They leave out entities with skipped rows, entities with more notifications
+  /// than are in line, and entities in line that were searched since look_again().
   std::vector<store::IdRange> ranges();
 
   /// For tests of the cost: entities kept, and entities visited so far.
