@@ -84,7 +84,7 @@ std::optional<KnownHosts::Choice> KnownHosts::best_of(const Entity& entity, plat
   return best;
 }
 
-/// Forgets a tenth of the hosts at once, so that few new hosts need a search.
+/// Forgets a tenth of the hosts at once, so that the search for the oldest is rare.
 void KnownHosts::forget_oldest() {
   std::vector<platform::MonotonicTime> seen;
   seen.reserve(hosts_.size());

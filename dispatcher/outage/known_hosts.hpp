@@ -30,8 +30,8 @@ class KnownHosts {
   };
 
   /// Notes that `host` of this entity answered. An entity has at most most_of_entity hosts, so that no entity
-  /// takes the room of another; a further host replaces the one that answered longest ago, but only after an
-  /// hour.
+  /// takes the room of another; a further host replaces the one that answered longest ago, but only if that
+  /// was an hour ago or more.
   void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
             platform::MonotonicTime now);
   void forget(const std::string& host);
@@ -41,8 +41,8 @@ class KnownHosts {
   enum class Use { first, last, never };
   using Judge = std::function<Use(const std::string& host)>;
   /// Picks up to `count` hosts that have answered since `since`, at most one of each entity, and notes them
-  /// as asked. Use::first goes before Use::last, then the entity asked longest ago, with its host asked
-  /// longest ago.
+  /// as asked. Use::first goes before Use::last. Among equals, the entity asked longest ago goes first, and
+  /// of each entity the host asked longest ago.
   std::vector<Host> pick(platform::MonotonicTime since, std::size_t count, platform::MonotonicTime now,
                          std::mt19937_64& random, const Judge& use);
   std::size_t size() const { return hosts_.size(); }

@@ -19,7 +19,7 @@ class OutageJudge {
  public:
   struct Rule {
     unsigned places = 20;                 // that must be silent for a suspicion
-    unsigned entities = 5;                // of these places, at least
+    unsigned entities = 5;                // to which these places belong, at least
     unsigned checks = 5;                  // failed checks, of different entities, that declare an outage
     platform::Milliseconds wait{10'000};  // of silence, before checks can declare an outage
     platform::Milliseconds longest{};     // of an outage; then silent attempts are failures; 0: no outages
@@ -56,10 +56,9 @@ class OutageJudge {
   void checking(unsigned count, platform::MonotonicTime now);
   /// Notes a check without a sign of life. Only checks since the last checking() can declare an outage.
   void check_failed(platform::MonotonicTime began, platform::MonotonicTime ended);
-  /// Notes a check that could not be made, or says nothing.
+  /// Notes a check that could not be made, or that gave no sign either way.
   void check_told_nothing(platform::MonotonicTime began);
 
-  /// True: `place` is silent.
   bool is_silent(const std::string& place) const { return silent_.contains(place); }
 
   /// When the outage began; nullopt: there is no outage.

@@ -202,7 +202,7 @@ void OutageWatch::record(store::Session& session, platform::MonotonicTime now) {
   }
 }
 
-/// An operator may well restart the program during an outage.
+/// Reads which receivers answered before the start: an operator may well restart the program in an outage.
 void OutageWatch::read_known(store::Session& session, platform::MonotonicTime now) {
   for (const auto& known : store::find_answering(session, week, most_read)) {
     const auto address = platform::IpAddress::parse(known.address);

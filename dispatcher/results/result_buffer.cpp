@@ -16,8 +16,8 @@ using platform::Milliseconds;
 
 constexpr std::size_t batch_size = 500;
 constexpr auto postpone_time = 5s;  // for a webhook with a refused result, or a lock that cost a wait
-// For a webhook with a locked row; each wait is twice the last. The first wait suits the short lock of
-// another dispatcher.
+// How long the results of a webhook with a locked row wait: each time twice as long as before. The first wait
+// suits the short lock of another dispatcher.
 constexpr Milliseconds shortest_wait{10};
 constexpr Milliseconds longest_wait{100};
 constexpr std::size_t tried_at_once = 100;  // results brought back for a batch
@@ -53,11 +53,12 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
 }
 
 void ResultBuffer::hold(const delivery::HeldDelivery& held) {
-  log_.error(held.what == delivery::Unreadable::secret
-                 ? "the secret of a webhook cannot be decrypted: its deliveries are held (check "
-                   "secrets.key_file)"
-                 : "the data of a test event cannot be decrypted: it is held (check secrets.key_file)",
-             {{"webhook", held.delivery.webhook}, {"delivery", held.delivery.id}});
+  log_.error(
+      held.what == delivery::Unreadable::secret
+          ? "the secret of a webhook cannot be decrypted: its deliveries are held (check "
+            "secrets.key_file)"
+          : "the data of a test event cannot be decrypted: its delivery is held (check secrets.key_file)",
+      {{"webhook", held.delivery.webhook}, {"delivery", held.delivery.id}});
   enqueue(hold_unreadable(held));
 }
 

@@ -59,7 +59,6 @@ class ResultBuffer {
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;
-  /// The postponed results of a webhook.
   struct Postponed {
     Batch results;
     platform::Milliseconds wait{};  // the last wait

@@ -107,8 +107,8 @@ bool ResultWriter::record() {
     look_alive();
     const bool got_on = buffer_.record(session_);
     if (got_on) used_ = platform::monotonic_now();
-    // After an absence, `away_` ends only when all results are recorded: until then maintenance must not
-    // recover the leases of the results that come next.
+    // After an absence, `away_` ends only when no further result can be recorded at once: until then
+    // maintenance must not recover the leases of the results that come next.
     const bool caught_up = !got_on || buffer_.waiting() == buffer_.postponed();
     if (away_ && caught_up) {
       away_ = false;

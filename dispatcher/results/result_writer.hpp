@@ -33,7 +33,7 @@ class ResultWriter {
   /// A descriptor, readable when take_done() has something to return.
   int fd() const { return done_.fd(); }
 
-  /// The number of items added or held that are not done; never too low.
+  /// The number of items given to add() and hold() that are not done; never too low.
   std::size_t waiting() const;
   /// waiting() without the postponed results, which delay no others.
   std::size_t backlog() const;
@@ -68,7 +68,7 @@ class ResultWriter {
   std::atomic<std::size_t> postponed_results_ = 0;
   std::atomic<bool> refused_ = false;     // the database refuses all results
   std::atomic<bool> failed_now_ = false;  // failed_, for other threads
-  std::atomic<bool> away_ = false;        // from a failed connection until all results are recorded
+  std::atomic<bool> away_ = false;        // from a failed connection until the results are recorded
   bool failed_ = false;                   // the last attempt failed with an unexpected error
   platform::MonotonicTime used_{};        // when the session was last used
   std::jthread thread_;                   // last: it uses the members above
