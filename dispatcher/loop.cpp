@@ -21,12 +21,12 @@ using platform::Milliseconds;
 
 constexpr Milliseconds away_wait{500};       // between attempts to reach the database
 constexpr unsigned attempts_in_outage = 10;  // in flight
-// While the database refuses all results, a few attempts at intervals find out when it accepts one.
+// While the database refuses all results, a few attempts at intervals find out when it accepts results again.
 constexpr unsigned trials = 4;
 constexpr platform::Milliseconds between_trials{1000};
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
-/// With several servers, the result writer must notice a frozen one soon, so that it moves to another.
+/// With several servers, the result writer must notice a frozen server soon, to move to another.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
 }
@@ -115,7 +115,7 @@ bool Loop::work() {
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
   const bool was_paused = scanner_.paused();
   task("scan", [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
-  // Deliveries leased but not started go back: a claim then takes those that the pause does not concern.
+  // The sender hands back deliveries that it has not started; those that are not paused are claimed again.
   if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
   const bool may = may_start();
@@ -177,8 +177,8 @@ bool Loop::take_in(std::string_view name, Source&& source) {
   });
 }
 
-/// Runs one task of a round. If the task fails, the others go on, and it is not run again for a while, except
-/// after a conflict. False also if the task fails or is not run. Throws store::Unavailable.
+/// Runs one task of a round. If the task fails, the other tasks go on; the failed task is not run for a
+/// while, except after a conflict. False also if the task fails or is not run. Throws store::Unavailable.
 template <class F>
 bool Loop::task(std::string_view name, F&& body) {
   feed_watchdog();
@@ -272,7 +272,7 @@ void Loop::limit_slots() {
   slots_.limit(limits);
 }
 
-/// Learns which results were recorded. True: some were, and their webhooks may get more.
+/// Learns which results were recorded. True: some were, so their webhooks may get further attempts.
 bool Loop::take_recorded() {
   const auto now = platform::monotonic_now();
   const auto done = writer_.take_done();
@@ -301,11 +301,11 @@ void Loop::send(LeasedBatch leased_batch) {
     requests.back().host = host;
     requests.back().read_at = read_at;
   }
-  // After all that may throw: a slot kept for a delivery that is never sent would be lost.
+  // After all code that may throw, because a slot kept for a delivery that is never sent would be lost.
   for (const auto& held : unreadable) slots_.take_unsent(held.delivery.webhook);
   writer_.hold(std::move(unreadable));
   for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
-  leased_batch.grants = Grants(slots_);  // gives back what is not kept, before slots() is read
+  leased_batch.grants = Grants(slots_);  // gives back slots not kept, before slots() is read
   for (auto& request : requests) request.slots = slots_.slots(request.delivery.webhook);
   sender_.submit(std::move(requests));
 }

@@ -39,9 +39,9 @@ class Loop {
   Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
        store::Session results_session, const platform::Log& log, const Metrics& metrics);
 
-  /// Waits for the database and then runs rounds until `stop`. Then it drains: it starts nothing more,
-  /// records what is in flight, and releases the leases of the rest. `reload` makes it read secrets.key_file
-  /// again.
+  /// Waits for the database and then runs rounds until `stop`. Then drains: starts nothing more, records the
+  /// attempts in flight, and releases the leases of deliveries not yet sent. `reload`: secrets.key_file is to
+  /// be read again.
   void run(const platform::StopSignal& stop, const platform::ReloadSignal& reload);
 
  private:

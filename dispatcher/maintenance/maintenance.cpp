@@ -28,7 +28,7 @@ constexpr auto slow_batch = 20ms;  // and shrink after one that took more
 constexpr unsigned least_window = 32;
 constexpr unsigned largest_window = 512;
 
-/// Runs `step` until it returns true or `slice` is over. True: `step` did.
+/// Runs `step` until it returns true or `slice` is over. True: `step` returned true.
 template <class F>
 bool take_turn(F&& step) {
   const auto end = platform::monotonic_now() + slice;
@@ -189,7 +189,7 @@ bool Maintenance::feed_replays(store::Session& session) {
 }
 
 bool Maintenance::forget_replays(store::Session& session) {
-  // limits.replayed counts the replays of a day.
+  // limits.replayed counts the replays of the last 24 h, so they must be kept for longer.
   const auto kept = std::max<platform::Milliseconds>(retention_.delivered, std::chrono::days(2));
   return take_turn([&] { return !store::forget_old_replay(session, kept); });
 }

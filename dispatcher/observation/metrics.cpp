@@ -37,7 +37,7 @@ std::vector<Metric> counters() {
        series("result", {"delivered", "failed"}), attempt_bounds},
       {Kind::counter, "apientidades_deliveries_total",
        "Deliveries recorded as finished or held, by state: entregada, fallida (retry schedule exhausted, or "
-       "held for too long), retenida (secret that cannot be decrypted).",
+       "held for too long), retenida (secret or test data that cannot be decrypted).",
        series("state", {"entregada", "fallida", "retenida"})},
       {Kind::counter, "apientidades_retries_total", "Failed attempts after which a retry was scheduled."},
       {Kind::counter, "apientidades_notifications_total",

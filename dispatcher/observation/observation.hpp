@@ -2,7 +2,8 @@
 // `systemctl status`. Uses its own thread and database session, because a look at a long queue must delay no
 // delivery.
 //
-// A failure here stops nothing else. If listening fails, that is logged once and tried again.
+// A failure here stops nothing else. If listening fails, the failure is logged once, and listening is tried
+// again.
 #pragma once
 
 #include <memory>
