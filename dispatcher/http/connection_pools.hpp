@@ -65,7 +65,7 @@ class ConnectionPools {
   std::vector<Request> take_waiting(const std::string& host, delivery::WebhookId webhook);
   std::vector<Request> take_all_waiting();
 
-  /// Number of pools. Pools with several open connections stay for connection_life() after their last request.
+  /// Number of pools. One with several open connections stays for connection_life() after its last request.
   std::size_t size() const { return pools_.size(); }
 
  private:
