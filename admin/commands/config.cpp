@@ -58,7 +58,7 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
-/// Returns the problems of the database server that stop the programs. `note` gets the last other problem, or
+/// Returns the problems of the database server that stop the programs. `note` gets the other problems, or
 /// the reason why the server could not be asked (this user may not read the password, or the server does not
 /// answer).
 std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
@@ -68,7 +68,7 @@ std::vector<Problem> problems_of_server(store::Session& session, std::string& no
       if (stops)
         problems.push_back({"database", "database: " + text});
       else
-        note = "database: " + text;
+        note += (note.empty() ? "database: " : "; ") + text;
     }
   } catch (const std::exception& e) {
     note = std::string("the database server was not checked: ") + e.what();

@@ -203,7 +203,8 @@ void Diagnoses::advance(const Round& round, All::iterator one) {
 std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Running& running,
                                                  const store::DiagnosisTarget& target) const {
   using enum DiagnosisStop;
-  if (!target.diagnosable || !target.event) return disabled;
+  if (!target.diagnosable) return disabled;
+  if (!target.event) return interrupted;  // a newer version wrote an event that this one does not know
   if (target.target.url != running.diagnosis.subject().url) return url_changed;
   if (running.failed) return interrupted;
   if (round.outage) return outage;

@@ -161,8 +161,14 @@ void OutageWatch::follow(Side& side, platform::MonotonicTime now) {
                   {"lasted_s", (now - side.outage->since) / 1s},
                   {"deliveries", side.outage->affected.size()}});
     ended_.push_back({*std::exchange(side.outage, std::nullopt), now});
-    if (ended_.size() > most_ended) ended_.pop_front();
+    if (ended_.size() > most_ended) forget_unrecorded();
   }
+}
+
+/// Forgets the oldest ended outage without a row. The row of a forgotten outage would never get its end.
+void OutageWatch::forget_unrecorded() {
+  const auto found = std::ranges::find_if(ended_, [](const Ended& one) { return !one.outage.row; });
+  ended_.erase(found == ended_.end() ? ended_.begin() : found);
 }
 
 void OutageWatch::release_judged(platform::MonotonicTime now, std::vector<Attempt>& into) {

@@ -73,6 +73,7 @@ class OutageWatch {
   void read_checks();
   void begin_checks(Side& side, platform::MonotonicTime now);
   void follow(Side& side, platform::MonotonicTime now);
+  void forget_unrecorded();
   void read_known(store::Session& session, platform::MonotonicTime now);
   void write(store::Session& session, Outage& outage, platform::MonotonicTime now,
              std::optional<platform::MonotonicTime> ended);

@@ -21,13 +21,13 @@ std::string_view reason(DiagnosisStop why) {
     case DiagnosisStop::paused:
       return "El operador ha detenido los envíos";
     case DiagnosisStop::disabled:
-      return "El webhook o su entidad se desactivó o se eliminó durante el diagnóstico";
+      return "El webhook o su entidad se desactivó o se eliminó después de pedir el diagnóstico";
     case DiagnosisStop::url_changed:
       return "La URL del webhook cambió durante el diagnóstico";
     case DiagnosisStop::unreadable_secret:
       return "El servicio no puede leer ahora el secreto del webhook: avise al operador";
     case DiagnosisStop::outage:
-      return "El servicio no tiene conexión a Internet en este momento";
+      return "El servicio no tiene conexión a Internet o no puede resolver nombres en este momento";
     case DiagnosisStop::not_begun:
       return "El servicio no pudo hacer la prueba a tiempo: estaba detenido u ocupado";
   }

@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_remembered_who_has_nothing_to_do) {
     BOOST_REQUIRE(slots.take(webhook));
     slots.stop_waiting(webhook);
     end(slots, webhook);
-    BOOST_TEST(!slots.take_new(own(webhook, true)) == false);
+    BOOST_TEST(slots.take_new(own(webhook, true)));
     end(slots, webhook, Outcome::failed, 5s);
   }
   BOOST_TEST(slots.size() == 0U);

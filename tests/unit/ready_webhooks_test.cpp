@@ -1,7 +1,8 @@
 #include "dispatcher/schedule/ready_webhooks.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <limits>
+
+#include "tests/unit/range_text.hpp"
 
 BOOST_AUTO_TEST_SUITE(ready_webhooks)
 
@@ -13,22 +14,11 @@ using platform::MonotonicTime;
 using platform::UtcTime;
 
 const MonotonicTime now{std::chrono::hours(1)};
-constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
-constexpr auto highest = std::numeric_limits<std::int64_t>::max();
 constexpr Milliseconds past{-1};  // due already
 
 using Ids = std::vector<delivery::WebhookId>;
 
 MonotonicTime at(int milliseconds) { return now + Milliseconds(milliseconds); }
-
-std::string text(const std::vector<store::IdRange>& ranges) {
-  std::string result;
-  for (const auto& [first, last] : ranges) {
-    result += (first == lowest ? "-" : std::to_string(first)) + ".." +
-              (last == highest ? "+" : std::to_string(last)) + " ";
-  }
-  return result;
-}
 
 }  // namespace
 

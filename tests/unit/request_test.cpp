@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(the_data_of_a_test_event_is_opened_for_its_entity_and_event
 }
 
 // The requests of a diagnosis.
-BOOST_AUTO_TEST_CASE(a_probe_is_signed_as_its_kind_says) {
+BOOST_AUTO_TEST_CASE(a_test_request_is_signed_as_its_kind_says) {
   using Kind = delivery::TestRequestKind;
   auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));
   request.test_request = std::make_shared<delivery::TestRequest>();
