@@ -56,7 +56,7 @@ class Entity:
         return self.stack.api(method, path, self.token, **how)
 
     def register(self, events=EVENTS, secret: str | None = "s3creto", port: int | None = None) -> Webhook:
-        """A webhook at a host and a path that no other test uses."""
+        """Registers a webhook at a host and a path that no other test uses."""
         name = secrets.token_hex(6)
         url = f"https://{name}.receptor.test:{port or self.receiver.port}/{name}"
         body = {"url": url, "eventos": list(events)} | ({"secreto": secret} if secret is not None else {})

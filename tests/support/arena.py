@@ -27,13 +27,13 @@ SETTINGS = setting(
     delivery_allowed_networks="127.0.0.0/8")
 EVENT = ["evaluacion.abierta"]
 DISPATCHERS = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
-BLOCKED_EVERY = 0.2  # seconds: the server repeats its answer to a query of innodb_trx within 0.1 s
+BLOCKED_EVERY = 0.2  # seconds between queries of innodb_trx, which the server caches for 0.1 s
 BLOCKED = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher' AND state LIKE 'Waiting for table%'"
 
 
 class Arena:
     def __init__(self, seed: int, stack: Stack | None = None):
-        """`stack`: one that is not up yet, with settings like SETTINGS."""
+        """`stack`: a stack that is not up yet, with settings like SETTINGS."""
         self.random = random.Random(seed)
         self.ledger = Ledger(TIMEOUT)
         self._arrived: set[str] = set()
@@ -47,7 +47,7 @@ class Arena:
             self.writer = Writer(self._connect_evaluation, self.ledger)
             self._closing.callback(self.writer.close)
             audiences = [self.audience(hooks=2), self.audience(hooks=1)]
-            self.traffic = [self._traffic(audiences) for _ in range(2)]  # they commit in another order than they insert
+            self.traffic = [self._traffic(audiences) for _ in range(2)]  # two, so that COMMITs come in another order than INSERTs
             self._closing = self._closing.pop_all()
 
     def _open_receiver(self, addresses) -> Receiver:
@@ -73,8 +73,8 @@ class Arena:
         return int(self.root(text)[0][0])
 
     def in_flight(self, expiring: bool = False) -> dict[int, str]:
-        """Delivery -> lease, for what a dispatcher, alive or dead, holds. `expiring`: only leases that have expired or soon
-        will."""
+        """Returns delivery -> lease of all leased deliveries, also of a dead dispatcher's. `expiring`: only leases that have
+        expired or will within 2 s."""
         query = "SELECT id, arriendo FROM entregas WHERE estado = 'en_curso'"
         query += " AND arriendo_hasta < UTC_TIMESTAMP(3) + INTERVAL 2 SECOND" if expiring else ""
         return {int(id): lease for id, lease in self.root(query)}
@@ -88,7 +88,7 @@ class Arena:
         wait_until(lambda: self.root(BLOCKED), what="a dispatcher to wait for a table")
 
     def told(self, message: str) -> int:
-        """How often the dispatchers' logs contain it."""
+        """Returns how often the log of the stack's own dispatcher contains `message`."""
         return self.stack.dev("logs", "dispatcher").stdout.count(message)
 
     def restart_database(self) -> None:
@@ -114,7 +114,7 @@ class Arena:
         return all(traffic.alive() for traffic in self.traffic)
 
     def refusals(self) -> int:
-        """The traffic's transactions that an error ended."""
+        """Returns how many of the traffic's transactions an error has ended."""
         return sum(traffic.refusals() for traffic in self.traffic)
 
     def audience(self, hooks: int) -> Audience:
@@ -135,8 +135,8 @@ class Arena:
 
     @contextlib.contextmanager
     def held(self):
-        """A delivery in flight at a receiver that does not answer yet; yields its id, its webhook's id, and a function
-        that makes the receiver answer. It is not the first of its webhook."""
+        """Keeps a delivery in flight at a receiver that does not answer. Yields the delivery's id, its webhook's id, and a
+        function that makes the receiver answer. The webhook has had a delivery before."""
         hook, id = wait_until(self._hold, 60, "a delivery to be held")
 
         def answer():
@@ -149,7 +149,7 @@ class Arena:
             self._let_go(hook)
 
     def _hold(self) -> tuple[Webhook, int] | None:
-        """Returns a webhook and its delivery; None: it came so late that its time-out may be near."""
+        """Returns a webhook and its held delivery; None if the delivery came so late that its time-out may be near."""
         audience = self.quiet()
         hook = audience.hooks[0]
         self.writer.write(audience)
@@ -169,7 +169,7 @@ class Arena:
         self.receiver.behave(hook.path, Behaviour())
 
     def flow(self, count: int) -> None:
-        """Returns once so many further deliveries have arrived."""
+        """Returns once `count` further deliveries have arrived."""
         goal = len(self._arrived) + count
         wait_until(lambda: self.traffic_alive() and len(self._arrived) >= goal, 60, f"{count} further deliveries", 0.002)
 
@@ -193,10 +193,10 @@ class Arena:
         return self.stack.pids("dispatcher")[0]
 
     def kill(self, pid: int) -> dict[int, str]:
-        """Sends SIGKILL; returns what was in flight, once it is dead and the database has noticed."""
+        """Kills the process, waits until the database has noticed its end, and returns what is in flight."""
         before = self.sessions()
         end(pid, signal.SIGKILL)
-        with contextlib.suppress(AssertionError):  # it may have been between two connections
+        with contextlib.suppress(AssertionError):  # the process may have been between two connections
             wait_until(lambda: len(before & self.sessions()) < len(before), 1)
         return self.in_flight()
 

@@ -1,5 +1,5 @@
-"""Debian's chromium, driven by Playwright: pages without complaints, axe on them, and the ways in which people read
-them."""
+"""Drives Debian's chromium with Playwright: opens pages as different people would read them, collects what goes wrong in
+them, and runs axe on them."""
 from __future__ import annotations
 
 import base64
@@ -33,8 +33,8 @@ def playwright_module():
 
 
 def launch(playwright, base_url: str):
-    """It accepts the certificate of `base_url` as valid. Playwright's ignore_https_errors would begin each connection again after
-    its error, which now and then ends in net::ERR_TOO_MANY_RETRIES on a busy machine."""
+    """Starts a browser that accepts the certificate of `base_url` as valid. With Playwright's ignore_https_errors each
+    connection would fail and begin again, which on a busy machine can end in net::ERR_TOO_MANY_RETRIES."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     return playwright.chromium.launch(executable_path=CHROMIUM, args=[
         *sandbox, "--disable-gpu", "--disable-dev-shm-usage", f"--ignore-certificate-errors-spki-list={public_key_hash(base_url)}"])
@@ -51,7 +51,7 @@ def public_key_hash(base_url: str) -> str:
 
 @dataclass
 class Complaints:
-    """Messages of a page's console, refusals of its policy, uncaught errors of its scripts and requests to other hosts."""
+    """A page's console messages (violations of its Content-Security-Policy, too), uncaught errors and requests to other hosts."""
 
     origin: str
     lines: list[str] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Browser:
         return page
 
     def close_pages(self) -> list[str]:
-        """The complaints of the pages."""
+        """Closes all pages; returns their complaints."""
         complaints = [line for _, page in self._open for line in page.complaints.lines]
         for context, _ in self._open:
             context.close()
@@ -111,7 +111,7 @@ class Browser:
 
 def barriers(page) -> list[str]:
     """Returns axe's findings on the page as it is now, one line each. axe runs in an isolated world, because the page's
-    policy allows no code."""
+    Content-Security-Policy allows no foreign code."""
     session = page.context.new_cdp_session(page)
     try:
         frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
@@ -138,13 +138,13 @@ def assert_no_sideways_scrolling(page) -> None:
 
 
 def focused(page) -> str:
-    """The accessible name of the focused element, for tests by keyboard."""
+    """Returns the accessible name of the focused element."""
     return page.evaluate("""() => { const e = document.activeElement; if (!e || e === document.body) return '';
         return e.getAttribute('aria-label') || (e.labels && e.labels[0] ? e.labels[0].textContent : e.textContent).trim(); }""")
 
 
 def tab_to(page, words: str, key: str = "Tab", most: int = 80) -> None:
-    """Presses Tab until the element with this name has the focus: it can be reached by keyboard."""
+    """Presses `key`, at most `most` times, until an element with `words` in its accessible name has the focus."""
     seen = []
     for _ in range(most):
         page.keyboard.press(key)

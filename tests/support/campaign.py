@@ -1,4 +1,4 @@
-"""Does the same to many webhooks at once, so that a test waits once. The webhooks must not disturb each other."""
+"""Tests many webhooks at once, so that a test waits only once. The webhooks must not disturb each other."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Evidence:
 
 
 class Campaign:
-    """One webhook for each name, five to an entity, each with an event of its own."""
+    """One webhook for each name. Each entity has five, subscribed to different events."""
 
     def __init__(self, stack, receiver, ports: dict):
         """`ports`: name -> port of its receiver."""
@@ -55,7 +55,7 @@ class Campaign:
                 for name, rows in self.rows("i.duracion_ms, i.estado_http, i.error", tables, "e.id, i.numero").items()}
 
     def listed(self) -> dict:
-        """name -> the listing's entry, once every webhook has had an attempt."""
+        """name -> its webhook in the listing, once every webhook has had an attempt."""
         entities = {entity.id: entity for entity, _, _ in self.hooks.values()}.values()
 
         def all_tried():

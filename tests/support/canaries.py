@@ -9,14 +9,14 @@ from pathlib import Path
 from support.stack import Stack
 
 PROCESS_FILES = ("cmdline", "environ")
-STEM = "canario"  # every planted text begins with it: most files need no further search
+STEM = "canario"  # every planted text begins so: a file without STEM needs no further search
 
 
 def forms(kind: str, text: str) -> dict[bytes, str]:
     """Text to search for -> its name."""
     raw = text.encode()
     found = {raw: f"{kind} as it is", raw.hex().encode(): f"{kind} in hex", raw.hex().upper().encode(): f"{kind} in HEX"}
-    for offset in range(3):  # where it begins in a longer text, modulo 3
+    for offset in range(3):  # base64 depends on where the text begins in a longer one, modulo 3
         coded = base64.b64encode(b"\0" * offset + raw)
         certain = coded[(4 * offset + 2) // 3:8 * (offset + len(raw)) // 6]  # the part that does not depend on its neighbours
         found |= {certain: f"{kind} in base64", certain.translate(bytes.maketrans(b"+/", b"-_")): f"{kind} in base64url"}
@@ -28,17 +28,17 @@ class Canaries:
         self._planted: dict[bytes, str] = {}
         self._added: dict[bytes, str] = {}
         self._stems = list(forms("", STEM))
-        self.watched: set[str] = set()  # text seen in /proc
+        self.watched: set[str] = set()  # canaries seen in /proc
         self._stop = threading.Event()
 
     def plant(self, kind: str) -> str:
-        """A new canary, to be planted."""
+        """Returns a new canary, which the test puts somewhere."""
         text = STEM + secrets.token_hex(12)
         self._planted |= forms(kind, text)
         return text
 
     def add(self, kind: str, text: str) -> str:
-        """A text from elsewhere: a token, a key."""
+        """Adds a text that already exists (a token, a key) to the canaries."""
         self._added |= forms(kind, text)
         return text
 
@@ -50,7 +50,7 @@ class Canaries:
         return found
 
     def found_in_files(self, folder: Path, besides: set[str]) -> dict[str, set[str]]:
-        """Path -> canaries in that file below the folder. `besides`: its entries to skip."""
+        """Returns path -> canaries in that file, for files below `folder`. `besides`: entries of the folder to skip."""
         files = (file for file in sorted(folder.rglob("*"))
                  if file.is_file() and file.relative_to(folder).parts[0] not in besides)
         found = {str(file.relative_to(folder)): self.found_in(file.read_bytes()) for file in files}
@@ -76,12 +76,12 @@ class Canaries:
                 try:
                     data = (process / name).read_bytes()
                 except OSError:
-                    continue  # it has ended
+                    continue  # the process has ended
                 self.watched |= {f"{form} in {name} of {process.name}: {data[:200]!r}" for form in self.found_in(data)}
 
 
 def dump(stack: Stack) -> str:
-    """Every column of every table; bytes in hex."""
+    """Returns every column of every table as text, bytes in hex."""
     columns = stack.sql("SELECT table_name, column_name, data_type FROM information_schema.columns"
                         f" WHERE table_schema = '{stack.env['DB_NAME']}' ORDER BY table_name, ordinal_position")
     tables: dict[str, list[str]] = {}

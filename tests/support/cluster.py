@@ -1,4 +1,4 @@
-"""A stack on a database cluster, its nodes, and an arena for faults on them. Each node is a part: db1, db2, db3."""
+"""A stack on a database cluster, and an arena for faults of the nodes. Each node is a part of the stack: db1, db2, db3."""
 from __future__ import annotations
 
 import contextlib
@@ -14,17 +14,17 @@ from support.wait import wait_until
 
 NODES = ("db1", "db2", "db3")
 LEASE = 30  # seconds: outlasts a fail-over and a node's return
-RETURN = 120  # seconds, for a node to be part of the cluster again
+RETURN = 120  # seconds within which a node is part of the cluster again
 NOT_READY = (1047, 3796, 3797)
 
 
 @dataclass(frozen=True)
 class Engine:
-    """The queries to its nodes. `state` returns a row: whether the node accepts work, and how many nodes it sees."""
+    """Queries to a node. `state` returns a row: whether the node accepts work, and how many nodes it sees."""
 
     causal: str
     state: str
-    conflicts: str  # transactions that a node refused at COMMIT, or ended for another's, since its start
+    conflicts: str  # how many transactions the node has refused at COMMIT, or ended in favour of another, since its start
 
 
 ENGINES = {
@@ -46,11 +46,11 @@ ENGINES = {
 
 class ClusterStack(Stack):
     def __init__(self, kind: str, settings: dict | None = None):
-        # Each dispatcher has a session for metrics, which delivers nothing. With this interval it stays idle, and
-        # left() can ignore it.
+        # Each dispatcher has a session for metrics, which delivers nothing. With this interval the session stays idle, and
+        # ClusterArena.left() can ignore it.
         super().__init__(settings or SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
         self.kind, self.engine = kind, ENGINES[kind]
-        self._dispatcher: dict = {}  # its own settings
+        self._dispatcher: dict = {}  # settings of the dispatcher alone
 
     def up(self) -> "ClusterStack":
         try:
@@ -104,14 +104,14 @@ class ClusterStack(Stack):
         return ["0", "0"]
 
     def hosts_from(self, number: int) -> str:
-        """database.hosts, beginning with another node."""
+        """Returns database.hosts, rotated to begin with the host at index `number`."""
         hosts = next(one["valor"] for one in self.admin("config", "show") if one["clave"] == "database.hosts").split(",")
         hosts = [host.strip() for host in hosts]
         return ",".join(hosts[number:] + hosts[:number])
 
 
 class Root:
-    """The root's session on some node that works. Its statements only read: when a node ends, they are repeated."""
+    """A session of root on some node that works. If the node fails, the statement is repeated on another, so it may only read."""
 
     def __init__(self, open_session):
         self._open_session, self._session = open_session, None
@@ -135,7 +135,7 @@ class Root:
 
 class ClusterArena(Arena):
     def __init__(self, seed: int, kind: str):
-        self.away: set[str] = set()  # the nodes with a fault now
+        self.away: set[str] = set()  # the nodes that have a fault at the moment
         self._turn = 0
         self._writers: list[tuple[str, SqlSession]] = []
         super().__init__(seed, ClusterStack(kind))
@@ -145,11 +145,11 @@ class ClusterArena(Arena):
         return Root(lambda: self.stack.session(self.working()))
 
     def working(self) -> str:
-        """A node that works, the first that can be found."""
+        """Returns the first node that works; waits for one if necessary."""
         return wait_until(lambda: next((n for n in NODES if n not in self.away and self.stack.ready(n)), None), 60, "a node")
 
     def _connect_evaluation(self) -> SqlSession:
-        """Writers begin on different nodes, and turn to others."""
+        """Opens each session on the next node in turn, or on the first after it that works."""
         password = Path(self.stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
         self._turn += 1
         nodes = NODES[self._turn % 3:] + NODES[:self._turn % 3]
@@ -161,7 +161,7 @@ class ClusterArena(Arena):
         return session
 
     def hang_up(self, node: str) -> None:
-        """Ends the writers' sessions on a node that may never answer: they must find their outcomes on another one."""
+        """Ends the writers' sessions on a node that may never answer: the writers must look up their outcomes on another node."""
         for _, session in [one for one in self._writers if one[0] == node]:
             session.abandon()
         self._writers = [one for one in self._writers if one[0] != node]
@@ -179,14 +179,14 @@ class ClusterArena(Arena):
         return found
 
     def left(self, node: str, since: Stopwatch) -> bool:
-        """Whether no dispatcher waits for the node any more: none has sent it anything since shortly before `since` on a
-        connection that is still open. The idle session for metrics does not count."""
+        """Whether no dispatcher waits for the node: on the connections that are still open, none has sent the node anything
+        since 0.3 s before `since` began. The idle session for metrics does not disturb this."""
         sent = [re.search(r"lastsnd:(\d+)", line) for line in self._connections(node)]
-        # ss prints none in the millisecond of the sending
+        # ss prints no lastsnd in the millisecond of the sending
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
 
     def settled(self) -> bool:
-        """Whether no dispatcher has just started: the session for metrics looks at the queue once, and is idle then."""
+        """Whether no dispatcher has just started: its session for metrics reads the queue once at the start, and is idle then."""
         pids = {re.search(r"pid=(\d+)", line)[1] for node in NODES for line in self._connections(node)}
         ages = subprocess.run(["ps", "-o", "etimes=", "-p", ",".join(pids)], capture_output=True, text=True).stdout.split()
         return 0 < len(pids) == len(ages) and all(int(age) >= 2 for age in ages)
@@ -198,7 +198,7 @@ class ClusterArena(Arena):
         return [line for line in found.stdout.splitlines() if "apientidades-di" in line]
 
     def conflicts(self) -> list[int]:
-        """The counts of each node; a restart of a node resets its count."""
+        """Returns the number of conflicts on each node; a restart of the node resets it."""
         found = []
         for node in NODES:
             session = self.stack.session(node)
@@ -208,7 +208,7 @@ class ClusterArena(Arena):
 
     @contextlib.contextmanager
     def without(self, node: str):
-        """For a fault of this node. At the end it waits until the node is part of the cluster again."""
+        """A block with a fault of this node. Its end waits until the node is part of the cluster again."""
         self.away.add(node)
         try:
             yield

@@ -1,4 +1,4 @@
-"""An entity that uses the API all the time: for how long it is refused, and whether it sees its own changes."""
+"""An entity that uses the API all the time. It measures how long it is refused, and checks that it sees its own changes."""
 from __future__ import annotations
 
 import threading
@@ -16,9 +16,9 @@ class Customer:
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="customer", daemon=True)
-        self.answered = 0  # requests of 2xx
-        self.refused = 0  # 5xx
-        self.longest_s = 0.0  # from the first of several refusals to the next answer, or for one slow request
+        self.answered = 0  # requests with a status that the caller of _ask() wanted
+        self.refused = 0  # 502, 503 and 504
+        self.longest_s = 0.0  # the longest wait for an answer, with the refusals before it
 
     def start(self) -> None:
         self._thread.start()
@@ -47,7 +47,7 @@ class Customer:
         made = self._ask("POST", BASE, {201}, json_body=body, repeat=False)
         if not made:
             return
-        assert made.json()["id"] in self._listed(), "a registration that its listing does not have"
+        assert made.json()["id"] in self._listed(), "a registered webhook is not listed"
         self._ask("DELETE", f"{BASE}/{made.json()['id']}", {200, 404})
         assert made.json()["id"] not in self._listed(), "a deleted webhook is listed"
 
@@ -59,7 +59,7 @@ class Customer:
         return [line for line in lines if f"request={response.headers.get('x-request-id')}" in line]
 
     def _ask(self, method: str, path: str, wanted: set, repeat: bool = True, **how):
-        """None: refused, without `repeat`."""
+        """Repeats the request until it is answered. Without `repeat`, returns None if it is refused."""
         began = time.monotonic()
         while True:
             response = self._entity.api(method, path, **how)

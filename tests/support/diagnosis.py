@@ -24,8 +24,8 @@ def shown(entity, hook) -> dict:
 
 
 def wait_ended(entity, hook, state="terminado", timeout=30) -> dict[str, dict]:
-    """The checks, by name."""
-    found = wait_until(lambda: (one := shown(entity, hook))["estado"] not in ("pendiente", "en_curso") and one, timeout, "its end")
+    """Returns the checks by name, once the diagnosis has ended."""
+    found = wait_until(lambda: (one := shown(entity, hook))["estado"] not in ("pendiente", "en_curso") and one, timeout, "the diagnosis to end")
     assert found["estado"] == state, found
     assert [one["prueba"] for one in found["pruebas"]] == CHECKS
     for one in found["pruebas"]:
@@ -45,7 +45,7 @@ def not_good(checks: dict[str, dict]) -> dict[str, str]:
 
 
 class Verifier:
-    """The script of a receiver that verifies requests, and accepts a message once."""
+    """The script of a receiver that verifies requests and processes each message once. A repeated one is answered `again`."""
 
     def __init__(self, secret="s3creto", signature=True, timestamp=True, again=200):
         self.secret, self.signature, self.timestamp, self.again = secret, signature, timestamp, again

@@ -28,7 +28,7 @@ def open_to_all(path: Path) -> bool:
 
 
 def readable(folder: Path) -> Path:
-    """The folder that the user nobody can read: this one, or a copy if the checkout is closed to others."""
+    """Returns a folder that the user nobody can read: `folder`, or a copy of it if the checkout is closed to others."""
     if os.geteuid() != 0 or open_to_all(folder) or not folder.exists():
         return folder
     copy = Path(tempfile.mkdtemp(prefix="apie-examples-", dir="/tmp"))
@@ -38,7 +38,7 @@ def readable(folder: Path) -> Path:
 
 
 def as_nobody() -> dict:
-    """For Popen: foreign code must not run as root."""
+    """Returns arguments for Popen: foreign code must not run as root."""
     return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
 
@@ -48,7 +48,7 @@ if "EXAMPLES" in os.environ:
     SOURCES, PREPARED = readable(SOURCES), readable(PREPARED)
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for programs that live for seconds
 LINE = re.compile(r"procesado (\S+) (\S+) (\{.*\})$")
-COMMANDS = {  # by the port
+COMMANDS = {  # language -> the command, given the port
     "python": lambda port: [PREPARED / "python/venv/bin/python", SOURCES / "python/receptor.py"],
     "javascript": lambda port: ["node", SOURCES / "javascript/receptor.js"],
     "java": lambda port: ["java", "-cp", f"{PREPARED}/java/lib/*", SOURCES / "java/Receptor.java"],
@@ -67,7 +67,8 @@ server {{
 
 
 def require(language: str) -> None:
-    """Skips the test where the machine has no such language, or fails it with EXAMPLES_REQUIRED."""
+    """Skips the test if the toolchain of the language is too old or missing. If the example could not be prepared, or php is
+    missing, fails it where EXAMPLES_REQUIRED is set."""
     if language == "php":
         reason = "" if shutil.which("php") else "php-cli is not installed"
     elif (skipped := PREPARED / language / "skipped").exists():
@@ -99,8 +100,8 @@ class ExampleReceiver:
 
 
 def lasting_port() -> int:
-    """A free port that the kernel gives to no connection and to no free_port() until, seconds later, a receiver listens
-    on it."""
+    """Returns a free port outside the kernel's range for connections and free_port(): it stays free for the seconds until a
+    receiver listens on it."""
     while True:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
@@ -145,7 +146,7 @@ def answers(receiver: ExampleReceiver, refusal: int) -> bool:
 
 
 def end(process: subprocess.Popen) -> None:
-    """Also its children: PHP's server does not end its workers."""
+    """Ends the process and its children: PHP's server does not end its workers."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -8,16 +8,15 @@ LIBRARY = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), "")
 
 
 class WallClock:
-    """`environment` makes a process see this clock. It begins at the true time."""
+    """A process with `environment` sees this clock, which begins at the true time."""
 
     def __init__(self, folder):
         assert LIBRARY, "the package faketime is missing"
         self._file = Path(folder, "wall-clock")
         self.jump_to(0)
 
-    # FORCE_MONOTONIC_FIX: a wait on a monotonic condition variable must keep its deadline. By default libfaketime
-    # computes it from the faked time: such waits end at once, and MySQL's threads spin. (MariaDB and the dispatcher
-    # have none.)
+    # FORCE_MONOTONIC_FIX=0: by default libfaketime computes the deadline of a wait on a monotonic condition variable from
+    # the faked time. The wait then ends at once, and MySQL's threads spin. (MariaDB and the dispatcher have no such waits.)
     @property
     def environment(self) -> dict:
         return {"LD_PRELOAD": LIBRARY, "FAKETIME_TIMESTAMP_FILE": str(self._file), "FAKETIME_NO_CACHE": "1",
@@ -31,8 +30,8 @@ class WallClock:
 
 
 def old_certificates(folder) -> tuple[str, str, str]:
-    """An authority, and a receiver's certificate and key. They are a month old: valid also for a
-    process that is a day behind."""
+    """Returns an authority, and a receiver's certificate and key. They are a month old, so a process that is a day behind
+    accepts them, too."""
     def openssl(*arguments):
         subprocess.run(["faketime", "-f", "-30d", "openssl", *arguments], cwd=folder, check=True, capture_output=True)
 

@@ -12,7 +12,7 @@ from support.arena import LEASE, TIMEOUT, Arena, Stopwatch, patiently
 from support.sql import SqlSession
 from support.wait import wait_until
 
-PATIENCE = LEASE - TIMEOUT - 3  # seconds for which every lease outlasts a database that does not answer
+PATIENCE = LEASE - TIMEOUT - 3  # seconds: if the database is away for less, no lease expires
 
 
 def moment(arena: Arena) -> None:
@@ -29,7 +29,7 @@ def kill_dispatcher(arena: Arena) -> dict:
 
 
 def kill_before_recording(arena: Arena) -> dict:
-    """Kills exactly between the receiver's 200 and its record, which a lock on the row delays."""
+    """Kills the dispatcher after the receiver's 200, before the result is recorded: a lock on the row delays that."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -37,7 +37,7 @@ def kill_before_recording(arena: Arena) -> dict:
         answer()
         lost = arena.kill(arena.dispatcher)
         other.close()
-    assert id in lost, "answered, and the outcome unknown"
+    assert id in lost, "answered, but not recorded"
     arena.stack.start("dispatcher")
     return lost
 
@@ -95,7 +95,7 @@ def read_only(arena: Arena) -> dict:
     taken, seen = Stopwatch(), arena.in_flight()
     arena.root("SET GLOBAL read_only = 1")
     try:
-        enough = arena.refusals() + arena.random.randint(2, 15)  # of the traffic's writes, some in 100 ms
+        enough = arena.refusals() + arena.random.randint(2, 15)  # of the traffic's writes; some are refused every 100 ms
         wait_until(lambda: arena.refusals() >= enough or taken.seconds > PATIENCE / 2, what="writes to be refused")
         seen |= arena.in_flight()
     finally:
@@ -125,7 +125,7 @@ def freeze(arena: Arena) -> dict:
 
 
 def drain(arena: Arena) -> dict:
-    """SIGTERM and a new start: nothing is left unknown."""
+    """SIGTERM and a new start: no outcome is left unknown."""
     moment(arena)
     arena.stack.stop("dispatcher")
     arena.stack.start("dispatcher")

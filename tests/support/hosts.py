@@ -21,18 +21,18 @@ from support.writer import Audience
 EXAMPLES = ROOT / "packaging/examples"
 MODULE = "load_module /usr/lib/nginx/modules/ngx_stream_module.so;"
 LINK_NAME = "pools.apientidades.internal"
-FRONT, DATABASE = 10, 20  # numbers in their networks
+FRONT, DATABASE = 10, 20  # the last byte of the machine's address, as in NUMBERS and RECEIVERS
 NUMBERS = {"a": 11, "b": 12}
 RECEIVERS = {"a": 31, "b": 32}  # the address that each host's dispatcher dials
 DATABASE_PORT = 3306
 POOL_PROCESSES = 2
-TRIES = 30  # until one of two hosts has taken a delivery
-BOUND = 35  # seconds in which every request is answered: nginx waits 30 s for an answer that does not come
+TRIES = 30  # deliveries, of which a given one of the two hosts takes at least one
+BOUND = 35  # seconds within which every request is answered: nginx gives up after 30 s (fastcgi_read_timeout)
 
 
 class HostsStack(Stack):
-    """`./dev up` on the database's machine makes database, programs and configuration; then everything else moves to
-    its own machine."""
+    """`./dev up` makes database, programs and configuration on the database's machine. Then the front and the hosts start on
+    machines of their own, in place of its nginx, pool and dispatcher."""
 
     def __init__(self):
         self._outside = Path("/proc/thread-self/ns/net").open("rb")
@@ -53,7 +53,7 @@ class HostsStack(Stack):
 
     @contextlib.contextmanager
     def at(self, box: Box):
-        """Puts this thread into a machine, and then back into the front's, where the clients are."""
+        """Puts this thread into a machine for the block, and then into the front's, where the clients are."""
         box.enter()
         try:
             yield
@@ -61,7 +61,7 @@ class HostsStack(Stack):
             self.front.enter()
 
     def up(self) -> "HostsStack":
-        """Whether it succeeds or not, its caller calls down(), once."""
+        """The caller calls down() once, even if up() fails."""
         Path(self.folder).mkdir(exist_ok=True)
         self.dev("up", timeout=300)
         self._move_out()
@@ -81,7 +81,7 @@ class HostsStack(Stack):
 
     def _start_front(self, link: "Link") -> None:
         main, socket_path = Path(self.folder, "nginx/nginx.conf"), Path(self.folder, "run/fcgi.sock")
-        socket_path.unlink()  # of the stopped pool
+        socket_path.unlink()  # the stopped pool has left it
         example = link.fill("front").replace("/run/apientidades-pools/fcgi.sock", str(socket_path))
         for host in self.hosts.values():
             example = example.replace(f"198.18.0.{host.number}:", f"{host.address}:")
@@ -113,7 +113,7 @@ class Link:
                              "pool": issue(folder, self.authority, "pool", LINK_NAME)}
 
     def fill(self, which: str) -> str:
-        """An example of packaging/examples with this test's paths."""
+        """Returns packaging/examples/hosts-`which`.conf with this test's certificates."""
         text = (EXAMPLES / f"hosts-{which}.conf").read_text()
         for name, (certificate, key) in self.certificates.items():
             text = text.replace(f"/etc/apientidades/tls/{name}.pem", certificate).replace(f"/etc/apientidades/tls/{name}.key", key)
@@ -171,15 +171,15 @@ class Host:
         return " | ".join(line for part in ("fcgi", "dispatcher", "nginx") for line in self.log(part).splitlines()[-3:])
 
     def alive(self) -> bool:
-        """Whether everything that was started still runs."""
+        """Whether every process that was started still runs."""
         return all(process.poll() is None for process in self._processes)
 
     def served(self) -> int:
-        """The number of requests that its pool has answered."""
+        """Returns the number of requests that the host's pool has answered."""
         return sum(not line.endswith(" 0") for line in self.log("access").splitlines())
 
     def power_off(self) -> None:
-        """Cuts the cables first, without notice."""
+        """Cuts the cables, so that no peer is notified, and then kills the processes."""
         self.box.unplug()
         for process in self._processes:
             for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
@@ -218,7 +218,7 @@ class HostsArena(Arena):
         return sum(r.local_address == host.receiver_address for r in self.receiver.requests())
 
     def wait_at_work(self, host: Host, patience: float) -> float:
-        """Seconds until both its pool and its dispatcher have done something new."""
+        """Returns the seconds until the host's pool has answered and its dispatcher has delivered once more."""
         taken, served, delivered = Stopwatch(), host.served(), self.delivered_by(host)
         wait_until(lambda: host.served() > served and self.delivered_by(host) > delivered, patience,
                    f"host {host.name} to serve and to deliver", every=0.1)
@@ -227,7 +227,7 @@ class HostsArena(Arena):
 
     @contextlib.contextmanager
     def held_by(self, host: Host):
-        """Like held(), for a delivery that this host's dispatcher has in flight."""
+        """Like held(), with a delivery of this host's dispatcher."""
         for _ in range(TRIES):
             with self.held() as (id, webhook, answer):
                 if self._holder(webhook) == host.receiver_address:

@@ -18,7 +18,7 @@ from support.wire import Client
 
 CONFIGURATION = """
 [delivery]
-# For the tests: receivers on this machine, and retries within their patience.
+# For the tests: receivers on this machine, and short retries.
 host_overrides = *.receptor.test=127.0.0.1
 allowed_networks = 127.0.0.1/32
 ca_file = /usr/local/share/tests-ca.pem
@@ -46,7 +46,7 @@ def manual(chapter: str) -> list[str]:
 
 
 class Installation:
-    """Uses it as people do. It has what support.actors.Entity needs of a stack."""
+    """Uses the service as people do. It has what support.actors.Entity needs of a stack."""
 
     def __init__(self, machine: Machine, package: Path):
         self.machine, self.package = machine, package
@@ -57,13 +57,13 @@ class Installation:
         self.api: Client | None = None
 
     def bring_files(self) -> None:
-        """What the administrator has at the beginning: the package, and a certificate for the API."""
+        """Copies to the machine what the administrator begins with: the package, and a certificate for the API."""
         certificate, key = issue(self.certificates, self.authority, "server", "localhost")
         for source, name in ((self.package, self.package.name), (certificate, "fullchain.pem"), (key, "privkey.pem")):
             shutil.copy(source, self.machine.root / "root" / name)
 
     def command(self, line: str) -> str:
-        """A line of the manual with this package's and this API's names, and with apt's question answered beforehand."""
+        """Returns a line of the manual with the names of this package and this API, and without apt's question."""
         line = re.sub(r"apientidades_[^ ]*\.deb", self.package.name, line)
         return "cd /root; " + re.sub(r"^apt install", "apt-get -q -y install", line).replace("api.ejemplo.es", "localhost")
 
@@ -85,7 +85,7 @@ class Installation:
         self.finish_install()
 
     def open(self) -> None:
-        """Called after the installation, and after every boot."""
+        """Starts the receiver and opens the connections: after the installation, and after every boot."""
         self.close_connections()
         port = self.receiver.port if self.receiver else 0
         if self.receiver:
@@ -93,7 +93,7 @@ class Installation:
         certificate = issue(self.certificates, self.authority, "receiver", "*.receptor.test")
         seen = self.receiver.requests() if self.receiver else []
         self.receiver = Receiver(*certificate, port=port)
-        self.receiver._requests.extend(seen)  # what arrived before counts, too
+        self.receiver._requests.extend(seen)  # what arrived before the boot counts, too
         self.api = Client("https://localhost:443", self.authority[0], timeout=40)
         self.evaluation = self.connect_evaluation()
 
@@ -125,12 +125,12 @@ class Installation:
         return json.loads(output) if output.strip() else None
 
     def dev(self, admin, *arguments):
-        """Entity's `./dev admin …`."""
+        """Stands in for `./dev admin …`, which Entity calls."""
         assert admin == "admin"
         return self.machine.run("apientidades-admin", *arguments)
 
     def notify(self, entidad_id: int, evento: str, datos: str, **more) -> int:
-        """Connects again if the database was away."""
+        """Writes a row like the evaluation system, on a new connection if the database was away."""
         row = dict(entidad_id=entidad_id, evento=evento, datos=datos, **more)
         statement = insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()"
         try:
@@ -163,7 +163,7 @@ class Installation:
         return self.property(unit, "StatusText")
 
     def drop_in(self, unit: str, text: str) -> None:
-        """An administrator's change to a unit, until the next boot; an empty one removes it."""
+        """Makes an administrator's change to a unit until the next boot; an empty `text` removes it."""
         folder = self.machine.root / f"run/systemd/system/{unit}.d"
         shutil.rmtree(folder, ignore_errors=True)
         if text:

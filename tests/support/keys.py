@@ -20,7 +20,7 @@ def new_key(id: str) -> str:
 
 
 def packaged_key() -> str:
-    """A line as the package makes it when it is installed."""
+    """Returns a line of the key file as the package makes it at its installation."""
     made = (ROOT / "packaging/deb/postinst").read_text()
     functions = re.findall(r"^(?:random|new_key)\(\) \{.*?\}$", made, re.M | re.S)
     return subprocess.run(["sh", "-ec", "\n".join([*functions, "new_key"])], capture_output=True, text=True, check=True).stdout.strip()

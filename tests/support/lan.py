@@ -1,5 +1,5 @@
-"""Machines as network namespaces, each with a cable to one bridge or more. Runs inside namespaces of networks, mounts and
-processes (scripts/dev/hosts.sh): the machines end with these, and nothing outside reaches them."""
+"""Machines as network namespaces, each with a cable to one bridge or more. All of them are inside an outer namespace
+(scripts/dev/hosts.sh): they end with it, and nothing outside reaches them."""
 from __future__ import annotations
 
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.network import enter_network
 
-HUB = "hub"  # has only the bridges
+HUB = "hub"  # the namespace with the bridges
 
 
 def ip(*words) -> str:
@@ -47,7 +47,7 @@ class Lan:
 
 
 class Box:
-    """A machine: its programs see its network alone."""
+    """A machine: its programs see only its own network."""
 
     def __init__(self, name: str):
         self.name, self.cables = name, {}  # lan -> the cable's end at its bridge
@@ -62,7 +62,7 @@ class Box:
         with Path("/run/netns", self.name).open("rb") as network:
             enter_network(network.fileno())
 
-    # Faults of its cables. Neither side is notified: no packet says that the other one is gone.
+    # Faults of the machine's cables. No packet tells either end of a connection that the other end is gone.
 
     def unplug(self, *lans: str) -> None:
         for lan in lans or self.cables:

@@ -28,7 +28,7 @@ class Delivery:
     webhook: int
     state: str
     ended: int
-    free: int  # of any lease
+    free: int  # 1: without a lease
     attempts: int
     step: int
     evidence: int  # rows of intentos_entrega
@@ -44,7 +44,7 @@ class Delivery:
 
 @dataclass
 class Fault:
-    """`in_flight`: the deliveries with an outcome that the fault may have lost. Each may be repeated once for it."""
+    """`in_flight`: the deliveries with an outcome that the fault may have lost. The fault explains one repeat of each."""
 
     kind: str
     in_flight: frozenset[int]
@@ -53,7 +53,7 @@ class Fault:
     repeats: int = 0
 
     def met(self, requests: list[Request], timeout: float) -> bool:
-        """Whether one of these was open during the fault, which does not explain a result lost before."""
+        """Whether one of the requests may have been open during the fault. It explains no result that was lost before it."""
         return any(self.began - timeout < r.monotonic_ns / 1e9 < self.ended for r in requests)
 
 
@@ -80,7 +80,7 @@ class Ledger:
         self._lock = threading.Lock()
         self._ids: dict[int, int] = {}  # number (`evaluacionId` of the data) -> notification
         self._expected: dict[tuple[int, int], Webhook] = {}  # (notification, webhook id) -> the webhook
-        self._leases: set[tuple[int, str]] = set()  # (delivery, lease) that belongs to a fault already
+        self._leases: set[tuple[int, str]] = set()  # each (delivery, lease) that an earlier fault may have lost
 
     def written(self, number: int, notification: int, hooks: list[Webhook]) -> None:
         with self._lock:
@@ -89,13 +89,13 @@ class Ledger:
 
     @property
     def count(self) -> int:
-        """Number of notifications so far."""
+        """Number of notifications written so far."""
         with self._lock:
             return len(self._ids)
 
     @property
     def expected(self) -> int:
-        """Number of deliveries that must come of them."""
+        """Number of deliveries that must come of these notifications."""
         with self._lock:
             return len(self._expected)
 
@@ -114,7 +114,7 @@ class Ledger:
         arrived = self._by_delivery(requests, verdict)
         for pair in self._expected.keys() | deliveries.keys():
             if pair not in self._expected:
-                verdict.problems.append(f"{pair}: a delivery of what nobody wrote")
+                verdict.problems.append(f"{pair}: a delivery of a notification that was not written")
             elif pair not in deliveries:
                 verdict.problems.append(f"{pair}: no delivery")
             else:
@@ -164,7 +164,7 @@ class Ledger:
 
 
 def judge_row(delivery: Delivery, verdict: Verdict) -> None:
-    """The delivery ended as delivered, and its evidence agrees with it."""
+    """Checks that the delivery ended as `entregada`, and that its evidence agrees with it."""
     name = f"delivery {delivery.id}"
     verdict.require(delivery.state == "entregada" and delivery.ended, f"{name} is {delivery.state}")
     verdict.require(delivery.free, f"{name} is still leased")
@@ -176,7 +176,7 @@ def judge_row(delivery: Delivery, verdict: Verdict) -> None:
 
 
 def judge_requests(pair, requests: list[Request], secret: str | None, verdict: Verdict) -> None:
-    """All are one message, and each is signed."""
+    """Checks that all requests of a delivery are the same message, each with valid signatures."""
     verdict.require(requests, f"{pair}: lost")
     verdict.require(len({r.id for r in requests}) <= 1, f"{pair}: several webhook-ids {[r.id for r in requests]}")
     verdict.require(len({r.body for r in requests}) <= 1, f"{pair}: several bodies")

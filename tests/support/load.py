@@ -45,7 +45,7 @@ class Load:
         self.installation = installation
         self.entity = installation.entity()
         self.hook = self.entity.register(events=[EVENT])
-        installation.receiver.behave(self.hook.path, Behaviour(delay=0.3))  # some are in flight at any moment
+        installation.receiver.behave(self.hook.path, Behaviour(delay=0.3))  # so that some deliveries are always in flight
         self._stop = threading.Event()
         self._answers: Counter = Counter()
         self._written, self._last_row = 0, time.monotonic()
@@ -82,7 +82,7 @@ class Load:
         try:
             wait_until(lambda: len(arrived()) >= self._written, patience, "every row to arrive", every=0.2)
         except AssertionError:
-            pass  # the figures include it
+            pass  # the result counts the missing rows as lost
         wait_until(lambda: not self.installation.sql(
             f"SELECT id FROM entregas WHERE webhook_id = {self.hook.id} AND estado IN ('pendiente', 'en_curso')"),
             patience, "the results to be recorded", every=0.2)

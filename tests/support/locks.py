@@ -30,20 +30,20 @@ def locked(stack: Stack, table: str = "webhooks"):
 
 
 def wait_blocked(stack: Stack, count: int = 1) -> None:
-    """Returns once so many of the API's statements wait for the lock."""
+    """Returns once `count` statements of the API wait for the lock."""
     query = ("SELECT COUNT(*) FROM information_schema.processlist"
              " WHERE state LIKE 'Waiting for table%' AND user LIKE '%api'")
     wait_until(lambda: int(stack.value(query)) >= count, what=f"{count} blocked requests")
 
 
 def in_background(function, *arguments, **named) -> Future:
-    """Calls it in another thread; result() returns its result."""
+    """Calls `function` in another thread; returns a future of its result."""
     future = Future()
 
     def run():
         try:
             future.set_result(function(*arguments, **named))
-        except BaseException as error:  # the caller's result() raises it
+        except BaseException as error:  # future.result() raises it
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()

@@ -1,5 +1,5 @@
 """A Debian that boots with a real systemd: a copy of an image in systemd-nspawn, with its own network. As a command,
-`machine.py --try IMAGE` tells by its exit status and its last line whether one boots on this host.
+`machine.py --try IMAGE` tells by its exit status and its last line whether such a machine boots on this host.
 """
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Machine:
     def __init__(self, image: Path, folder: Path):
         self.folder, self.log = Path(folder), Path(f"{folder}.log")
         subprocess.run(["cp", "-a", "--reflink=auto", image, folder], check=True)
-        # cgroup v2, whatever the host has mounted. In its own group the host's process manager does not interfere.
+        # In cgroup v2, also if the host mounts v1 beside it. In a group of its own, the host's process manager leaves the
+        # machine alone.
         self._group = (CGROUPS / "unified" if (CGROUPS / "unified").is_dir() else CGROUPS) / f"apie-{os.getpid()}"
         self._nspawn: subprocess.Popen | None = None
         self._outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -64,7 +65,7 @@ class Machine:
 
     @property
     def pid(self) -> int | None:
-        """The pid of its systemd on this host."""
+        """The pid that the machine's systemd has on this host."""
         with contextlib.suppress(OSError):
             for child in Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children").read_text().split():
                 if Path(f"/proc/{child}/comm").read_text().strip() == "systemd":
@@ -73,7 +74,7 @@ class Machine:
 
     @property
     def root(self) -> Path:
-        """Its files as it sees them, including its mounts."""
+        """The machine's files as its processes see them, with its mounts."""
         return Path(f"/proc/{self.pid}/root")
 
     def run(self, *command, check=True, input=None, timeout=120) -> subprocess.CompletedProcess:
@@ -111,7 +112,7 @@ class Machine:
         enter_network(self._outside)
 
     def reboot(self) -> None:
-        """Shuts it down cleanly, and boots it. Afterwards it has another network: enter that one."""
+        """Shuts the machine down cleanly, and boots it. It then has a new network: call enter_network() again."""
         self._nspawn.terminate()
         self._nspawn.wait(120)
         self.boot()

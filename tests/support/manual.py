@@ -2,7 +2,7 @@
 
 sh          commands, run in the order of the manual on a private stack (test_operations_manual.py)
 sh system   commands that only a real systemd can answer, run on the machine of `./dev test --system` (debian/test_4_manual.py)
-text        right after commands, what they print: numbers, times and the width of blanks may differ, … is anything
+text        what the commands just above print; digits and the width of blanks may differ, and … stands for anything
 """
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ KINDS = ("sh", "sh system", "text")
 @dataclass(frozen=True)
 class Block:
     chapter: str  # the heading above it
-    line: int  # of its first command
+    line: int  # the number of its first line
     kind: str
     commands: str
-    shown: str = ""  # of its output
+    shown: str = ""  # the output in the manual
 
 
 def blocks(manual: Path = MANUAL) -> list[Block]:

@@ -30,7 +30,7 @@ class Scrape:
         return [value for known, of, value in self.samples if known == name and labels.items() <= of.items()]
 
     def value(self, name: str, **labels) -> float:
-        """The sum of all series with these labels; there must be one."""
+        """Returns the sum of all series with these labels; there must be at least one."""
         found = self.select(name, **labels)
         assert found, (name, labels)
         return sum(found)

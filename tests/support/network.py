@@ -1,5 +1,5 @@
 """A separate network for a few processes (Linux namespaces, as root): only a loopback, to which any address can be
-added, and an /etc/resolv.conf that names our DNS server. What is sent in it never leaves the machine."""
+added, and an /etc/resolv.conf that names the test's DNS server. What is sent in this network never leaves it."""
 from __future__ import annotations
 
 import contextlib
@@ -39,14 +39,14 @@ def why_not() -> str:
 
 
 def enter_network(descriptor: int) -> None:
-    """Moves this thread into that namespace, with its sockets, programs and threads from now on."""
+    """Moves this thread into the namespace: sockets, programs and threads that it makes from now on are there, too."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(descriptor, CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")
 
 
 class Network:
-    """`addresses` are added to its loopback. Everything that runs in it ends with close()."""
+    """`addresses` are added to the loopback. close() ends everything that start() has started."""
 
     def __init__(self, addresses=()):
         self._stack = contextlib.ExitStack()
@@ -60,14 +60,14 @@ class Network:
         assert self._holder.stdout.readline() == "ready\n"
 
     def use_dns(self, *servers: str) -> None:
-        """Writes the file in place, because it is mounted elsewhere."""
+        """Writes the file in place: a new file would not appear where the old one is mounted."""
         self.resolv_conf.write_text("".join(f"nameserver {server}\n" for server in servers))
 
     def _command(self, arguments) -> list[str]:
         return ["nsenter", "-t", str(self._holder.pid), "-m", "-n", "--root", "--", *map(str, arguments)]
 
     def connect(self, other: "Network", own: str, *theirs: str) -> None:
-        """A cable: this end has the address `own` with its prefix; the other end has `theirs`."""
+        """Lays a cable to another network. This end gets `own`, the other end `theirs`, each an address with its prefix length."""
         self.ip("link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", other._holder.pid)
         for network, addresses in ((self, [own]), (other, theirs)):
             for address in addresses:
@@ -107,7 +107,7 @@ class Network:
 
 
 def end(process):
-    process.send_signal(signal.SIGCONT)  # a frozen one would not notice it
+    process.send_signal(signal.SIGCONT)  # a stopped process would not react to SIGTERM
     process.terminate()
     process.wait(30)
 
@@ -132,18 +132,18 @@ class Dns:
         self._process.send_signal(signal.SIGCONT)
 
     def say(self, names: dict) -> None:
-        """Sets the answers for these names, too."""
+        """Sets the answers for these names; those for other names stay."""
         self._names |= names
         new = self._zone.with_suffix(".new")
         new.write_text(json.dumps(self._names))
         new.replace(self._zone)
 
     def questions(self, name: str) -> list[int]:
-        """The types asked for, in order."""
+        """Returns the types of all questions for the name, in order."""
         return [kind for kind, _ in self.questions_and_ways(name)]
 
     def questions_and_ways(self, name: str) -> list[tuple[int, str]]:
-        """The same, with `edns`, `plain` (without it) or `tcp`."""
+        """Like questions(), each type with `tcp`, `edns` or `plain` (UDP without EDNS)."""
         asked = (line.split() for line in self._log.read_text().splitlines())
         return [(int(kind), way) for question, kind, way in asked if question == name]
 
@@ -160,7 +160,7 @@ class RemoteReceiver:
         assert b"listening" in self._process.stderr.readline()
 
     def stop(self) -> None:
-        """Closes its connections."""
+        """Ends the receiver, which closes its connections."""
         self._process.terminate()
         self._process.wait(30)
 

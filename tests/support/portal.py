@@ -23,8 +23,8 @@ def enter(page, token: str) -> None:
 
 
 def answer(page, method: str, path: str, status: int, body=None, headers: dict | None = None, times: int | None = None) -> None:
-    """Answers this page in place of the API from now on (`times` times), at a path below /apientidades/v1 with * for
-    anything."""
+    """Answers the page's requests of `method` to `path` in place of the API, always or `times` times. `path` is below
+    /apientidades/v1; * in it stands for anything."""
     def fulfil(route):
         if route.request.method != method:
             return route.fallback()

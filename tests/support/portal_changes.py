@@ -25,7 +25,7 @@ def go(page, place: str, heading: str) -> None:
 
 
 def shown(page):
-    """The visible text: the live region repeats some of it."""
+    """The page without its live region, which repeats some of the text."""
     return page.locator("body > :not(#anuncios)")
 
 
@@ -34,7 +34,8 @@ def said(page):
 
 
 def lose(page, method: str, path: str, arrives: bool) -> list:
-    """Loses the next answer; `arrives`: its request arrives. Returns a list that gets headers and body of all such requests."""
+    """Loses the answer to the next such request, which reaches the API only if `arrives`. Returns a list that collects headers
+    and body of each such request."""
     bodies = []
 
     def handle(route):
@@ -64,5 +65,5 @@ def hide(page, hidden: bool) -> None:
 
 
 def settle(page) -> None:
-    """Returns once the page's requests so far have been seen: this request comes after them."""
+    """Returns once the page's requests so far have been seen: it makes a request that comes after them."""
     page.evaluate("fetch('tokens.css').then(answer => answer.text())")

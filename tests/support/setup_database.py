@@ -1,4 +1,4 @@
-"""Runs apientidades-setup-database like an installation, with a stack's configuration and secrets."""
+"""Runs apientidades-setup-database as at an installation, with a stack's configuration and secrets."""
 from __future__ import annotations
 
 import os
@@ -41,7 +41,7 @@ class SetupDatabase:
         return result
 
     def refusal(self, *arguments: str, **environment: str) -> str:
-        """Its last line if it fails."""
+        """Runs the script, which must fail; returns its last message."""
         result = self(*arguments, check=False, **environment)
         lines = re.findall(r"^apientidades-setup-database: (.*)$", result.stderr, re.M)
         assert result.returncode == 1 and lines, result

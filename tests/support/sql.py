@@ -1,4 +1,4 @@
-"""A database session through the mariadb client, a program of others."""
+"""A database session through the mariadb client, which shares no code with the service."""
 from __future__ import annotations
 
 import contextlib
@@ -8,11 +8,11 @@ import re
 import subprocess
 
 NULL = "NULL"
-# Settings that statements here rely on, even if a test has changed the server's.
+# Session settings that the tests' statements rely on, even if a test has changed the server's.
 SESSION = ("SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615,"
            " sql_big_selects = 1, autocommit = 1, completion_type = 0 /*M! , max_statement_time = 0, tx_read_only = 0 */"
            " /*!80000 , max_execution_time = 0, transaction_read_only = 0 */")
-GONE = (2006, 2013, 2026)  # the connection to the server is lost; 2026: under TLS, which MySQL's socket also has
+GONE = (2006, 2013, 2026)  # the connection is lost; 2026: a TLS connection, which MySQL makes on its socket, too
 
 
 class SqlError(Exception):
@@ -20,12 +20,12 @@ class SqlError(Exception):
 
     def __init__(self, line: str):
         super().__init__(line)
-        number = re.match(r"ERROR (\d+)", line)  # without a number if the client finds no connection
+        number = re.match(r"ERROR (\d+)", line)  # no number if the client cannot connect
         self.code = int(number.group(1)) if number else GONE[0]
 
 
 class SqlSession:
-    """One connection kept open, so that a statement costs no more than itself. Rows are lists of texts."""
+    """One connection kept open, so that a statement costs no new connection. Rows are lists of texts."""
 
     def __init__(self, socket: str, database: str, user: str, password: str):
         self._marks = itertools.count(1)

@@ -1,4 +1,4 @@
-"""A private stack of the service, controlled through `./dev` like by a person."""
+"""A private stack of the service, controlled through `./dev` as a person would."""
 from __future__ import annotations
 
 import contextlib
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def clean_environment(**variables: str) -> dict:
-    """The process's environment with these variables, and without those that would control the stack from outside."""
+    """This process's environment with these variables, and without those that would change how the stack runs."""
     steering = ("APIENTIDADES_", "DEV_DIR", "DEV_PORT", "DEV_DB_PORT", "DEV_DB_ADDRESS", "DEV_DB_OPTIONS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     return {**kept, **variables}
@@ -74,7 +74,7 @@ class Stack:
         return self
 
     def attach(self) -> None:
-        """Reads where the parts of a running stack are."""
+        """Reads the addresses and files of a running stack, and connects to it."""
         lines = self.dev("env").stdout.splitlines()
         self.env = dict(word.split("=", 1) for line in lines for word in shlex.split(line))
         self.api = self.client()
@@ -171,7 +171,7 @@ class Stack:
         return [int(pid) for pid in self.dev("pids", part).stdout.split()]
 
     def command_of(self, part: str) -> tuple[list[str], dict]:
-        """Program, arguments and environment of a running part, to run another one like it."""
+        """Returns command line and environment of a running part, to run another process like it."""
         process = Path("/proc", str(self.pids(part)[0]))
         arguments = process.joinpath("cmdline").read_text().split("\0")[:-1]
         variables = process.joinpath("environ").read_text().split("\0")[:-1]
@@ -193,7 +193,7 @@ class Stack:
                 assert process.wait(30) == 0
 
     def cancel_all_waiting(self):
-        """Cancels what earlier tests have left, so that it is not delivered during a test that counts."""
+        """Cancels what earlier tests have left, so that it is not delivered during a test that counts deliveries."""
         self.stop("dispatcher")
         self.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), arriendo = NULL,"
                  " arriendo_hasta = NULL WHERE estado IN ('pendiente', 'retenida', 'en_curso')")

@@ -1,4 +1,4 @@
-"""A client that sends one request after another, and keeps the answer and the time of each and its registrations."""
+"""A client that sends one request after another. It keeps the status and the time of each, and what it has registered."""
 from __future__ import annotations
 
 import contextlib
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from support.actors import BASE, Entity
 
 AWAY = (502, 503, 504)
-BROKEN_OFF = 0  # in place of a status, for an answer without an end
+BROKEN_OFF = 0  # the status of an answer that was cut short
 _numbers = itertools.count(1)
 
 
@@ -36,8 +36,8 @@ class Visitor:
     def __init__(self, entity: Entity, pause: float = 0.02):
         self.entity = entity
         self.asked: list[Asked] = []
-        self.urls: dict[str, int] = {}  # URL of a registration -> its status
-        self._unknown: set[int] = set()  # their DELETE was refused, but may have happened
+        self.urls: dict[str, int] = {}  # URL of a registration -> its status; 0 if it was refused
+        self._unknown: set[int] = set()  # webhooks with a refused DELETE, which may have happened
         self._pause, self._stop = pause, threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="visitor", daemon=True)
@@ -57,7 +57,7 @@ class Visitor:
         return True
 
     def refusals(self, since: float = 0) -> list[Asked]:
-        """Those that began at `since` or later."""
+        """Returns the refused requests that began at `since` or later."""
         return [one for one in list(self.asked) if since <= one.began and one.refused]
 
     def _run(self) -> None:
@@ -90,7 +90,7 @@ class Visitor:
             self._unknown.add(id)
 
     def _ask(self, method: str, path: str, *wanted: int, **how):
-        """None: refused."""
+        """Returns None if the request is refused, or its answer cut short."""
         began, response = time.monotonic(), None
         with contextlib.suppress(http.client.IncompleteRead):
             response = self.entity.api(method, path, **how)
@@ -105,7 +105,7 @@ class Visitor:
 
 
 def judge(visitors: list[Visitor], rows: list[list[str]]) -> list[str]:
-    """Errors in `rows`: each URL and its count, of all registrations, deleted ones too."""
+    """Returns what is wrong with `rows`: each registered URL with its number of webhooks, deleted ones included."""
     counts = {url: int(count) for url, count in rows}
     problems = []
     for visitor in visitors:

@@ -1,5 +1,5 @@
-"""A dispatcher in a network of its own: only a loopback, and our DNS server as its only one. Its receivers have addresses
-that it must take for public ones; 127.0.0.1 is a trap."""
+"""A dispatcher in a network of its own, which has only a loopback and only the test's DNS server. Its receivers have addresses
+that it must take for public ones. A receiver at 127.0.0.1 is a trap: it must get nothing."""
 from __future__ import annotations
 
 import contextlib
@@ -13,13 +13,13 @@ from support.network import Network
 from support.stack import setting
 
 PUBLIC, OTHER_PUBLIC, UNROUTED = "11.0.0.1", "11.0.0.2", "11.0.0.9"
-DENIED = "11.0.2.1"  # public, and ours
+DENIED = "11.0.2.1"  # public, and in delivery.denied_networks
 MOVING = ("11.0.3.1", "11.0.3.2")  # of a receiver that keeps its connections
-SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # they drop connection attempts at port 443
+SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # a test makes them black holes at port 443
 REFUSING = "11.0.4.6"  # no port is open there
 WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # a test starts its own server there
 OWN = "12.0.0.1"  # public, and this host's
-# This host has every address here; these stand for others'.
+# Every address here is this host's own, and would be refused as such; these networks stand for other hosts'.
 ALLOWED = "11.0.0.0/16@*.receptor.test, 2600::/16@*.receptor.test"
 PUBLIC_V6, SILENT_V6, UNROUTED_V6 = "2600::1", "2600::2", "2600::9"
 HAS_V6 = Path("/proc/net/if_inet6").exists()
@@ -45,9 +45,9 @@ class World:
 
 @contextlib.contextmanager
 def open_world(stack, **settings):
-    """Runs a dispatcher in it, in place of the stack's."""
+    """Runs a dispatcher in such a network, in place of the stack's."""
     arguments, environment = stack.command_of("dispatcher")
-    # It does not look up names to detect an outage (test_outages.py), because tests count the questions here.
+    # Outages are not detected here (test_outages.py): the look-ups for that would disturb tests that count DNS questions.
     environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
                            delivery_allowed_networks=f"127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test, {ALLOWED}") | settings
     addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, OWN, *MOVING, *SILENT, REFUSING, WAKING, KEEPING)]

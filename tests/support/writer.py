@@ -32,7 +32,7 @@ class Writer:
     def __init__(self, connect: Callable[[], SqlSession], ledger: Ledger):
         self._connect, self._ledger = connect, ledger
         self._session: SqlSession | None = None
-        self.refusals = 0  # transactions that an error ended
+        self.refusals = 0  # transactions that an error has ended
 
     def close(self) -> None:
         if self._session:
@@ -66,7 +66,7 @@ class Writer:
             self.close()  # which rolls back
 
     def _attempt(self, entity: int, numbers: list[int], linger: float) -> dict[int, int] | None:
-        """number -> id of what is committed; None: the outcome is unknown."""
+        """Returns number -> id of the committed rows; None if the outcome is unknown."""
         try:
             session = self._open()
             session("START TRANSACTION")
