@@ -10,7 +10,7 @@ import threading
 
 
 def fill(address: str, port: int) -> list[socket.socket]:
-    """The listening socket, and the connections that fill its queue."""
+    """Returns the listening socket, and the connections that fill its queue."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     server = socket.socket(family)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -29,8 +29,8 @@ ELLIPTIC = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
 
 def issue(folder, authority: tuple, label: str, name: str, start="20200101000000Z", end="20490101000000Z", key=ELLIPTIC,
           digest="sha256", usage=""):
-    """A certificate for a DNS name and its key, by an authority (certificate, key). `start`, `end`: ASN.1 times in UTC. `key`:
-    as for openssl's -newkey. `usage`: extended key usage."""
+    """Makes a certificate for a DNS name, signed by an authority (certificate, key); returns the files of certificate and key.
+    `start`, `end`: ASN.1 times in UTC. `key`: as for openssl's -newkey. `usage`: extended key usage."""
     folder = Path(folder)
     certificate, private, request = (folder / f"{label}.{kind}" for kind in ("crt", "key", "csr"))
     configuration = folder / "ca.conf"

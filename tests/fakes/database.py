@@ -9,7 +9,7 @@ import ssl
 from fakes.tcp import tcp_server
 
 CLIENT_SSL = 0x0800
-# Long passwords, protocol 4.1, connect with a database, transactions, secure connections, plugins.
+# Capability flags: long passwords, connect with a database, protocol 4.1, transactions, secure connections, plugins.
 OFFERED = 0x1 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x80000
 SALT = b"abcdefghijklmnopqrst"
 OK = b"\x00\x00\x00\x02\x00\x00\x00"
@@ -22,9 +22,9 @@ def text(value: str) -> bytes:
 
 
 class FakeDatabase:
-    """`asks`: the plugin by which it wants the password. `answers`: patterns of statements, each with the one value to return;
-    any other query returns 1. `certificate`: it speaks TLS. `wants_file`: it answers every statement with a request for that
-    file. What arrives is kept, decrypted, in `received`, and what arrives outside TLS also in `in_clear`."""
+    """`asks`: the plugin by which the server asks for the password. `answers`: patterns of statements, each with the one value
+    to return; any other query returns 1. `certificate`: the server speaks TLS. `wants_file`: the server answers every statement
+    with a request for that file. `received` keeps what arrives, decrypted; `in_clear` keeps what arrives outside TLS."""
 
     def __init__(self, asks="mysql_native_password", answers=(), certificate=None, wants_file=None):
         self.asks, self.answers, self.wants_file = asks, answers, wants_file

@@ -1,12 +1,12 @@
 """A DNS server with answers that the test sets, down to the byte, over UDP and TCP. As a command it serves a network
-namespace's 127.0.0.1:53; what it answers is read from a JSON file at every question, so that a test changes it at once:
+namespace's 127.0.0.1:53. It reads its answers from a JSON file at every question, so that a test can change them at once:
 
     {"name.example.com": {"a": ["192.88.1.1"], "aaaa": [], "cname": "", "ttl": 60, "fault": "", "then": {…}}}
 
-`then` is what it answers from the next question for the same type on; a name that is not in the file does not exist, which
-may be believed for NEGATIVE_TTL seconds.
-Every question over UDP and every one that is answered over TCP is written, a line each, to the log: `name type`, and `tcp`,
-`edns` or `plain`.
+`then` is the entry for the next questions for the same name and type. A name that is not in the file gets NXDOMAIN, which a
+resolver may cache for NEGATIVE_TTL seconds.
+The log gets a line for every question but one that `truncated_close` closes over TCP: `name type`, and `tcp`, `edns` or
+`plain` (UDP without EDNS).
 """
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ FAULTS = {
     "garbage": "answers bytes that are no message, with the right id",
     "noise": "answers bytes of any kind",
     "truncated": "says over UDP that the answer is truncated; over TCP it is whole",
-    "truncated_stall": "the same, and over TCP it never comes",
-    "truncated_close": "the same, and over TCP the connection is closed instead",
-    "large": "truncated where the answer is longer than the question says that it may be (512 bytes, or EDNS)",
+    "truncated_stall": "says over UDP that the answer is truncated; over TCP it never answers",
+    "truncated_close": "says over UDP that the answer is truncated; over TCP it closes the connection",
+    "large": "truncates an answer over UDP that is longer than the question allows (by EDNS, otherwise 512 bytes)",
     "drops_edns": "never answers a question with EDNS",
     "formerr_edns": "answers FORMERR to a question with EDNS",
-    "cut": "ends in the middle of a record",
+    "cut": "answers a message that ends in the middle of a record",
     "wrong_id": "answers with another id",
     "wrong_name": "answers another question",
-    "loop": "a name that points to itself",
+    "loop": "answers a record with a compressed name that points to itself",
 }
 SLOW_S = 0.2
 NEGATIVE_TTL = 300
@@ -51,7 +51,7 @@ def encode_name(name: str) -> bytes:
 
 
 def read_question(message: bytes) -> tuple[str, int, bytes]:
-    """Name in lower case, type, and the question as it came."""
+    """Returns the name in lower case, the type, and the question as it came."""
     position, labels = 12, []
     while length := message[position]:
         labels.append(message[position + 1:position + 1 + length].decode("latin-1"))
@@ -61,14 +61,14 @@ def read_question(message: bytes) -> tuple[str, int, bytes]:
 
 
 def edns_size(message: bytes, question: bytes) -> int:
-    """The bytes that an answer over UDP may have; 0: the question is without EDNS."""
+    """Returns how many bytes an answer over UDP may have; 0 if the question is without EDNS."""
     if message[10:12] == b"\0\0":
         return 0
     kind, size = struct.unpack("!HH", message[12 + len(question) + 1:][:4])
     return size if kind == OPT else 0
 
 
-THE_QUESTIONS_NAME = b"\xc0\x0c"  # its position in the message (RFC 1035 section 4.1.4)
+THE_QUESTIONS_NAME = b"\xc0\x0c"  # a pointer to the name's position in the message (RFC 1035 section 4.1.4)
 
 
 def record(owner: bytes, kind: int, ttl: int, data: bytes) -> bytes:
@@ -96,7 +96,7 @@ def does_not_exist(id: bytes, question: bytes) -> bytes:
 
 
 def answer(message: bytes, entry: dict | None, tcp: bool = False) -> bytes | None:
-    """The reply to a question; None: there is none."""
+    """Returns the reply to a question; None if it gets no reply."""
     id, (name, kind, question) = message[:2], read_question(message)
     if entry is None:
         return does_not_exist(id, question)
@@ -133,7 +133,7 @@ def answer(message: bytes, entry: dict | None, tcp: bool = False) -> bytes | Non
 
 
 class Zone:
-    """The file, and how often each question was asked."""
+    """The file of answers, and how often each question was asked."""
 
     def __init__(self, path: Path, log: Path):
         self.path, self.log, self.asked, self.lock = path, log, {}, threading.Lock()
@@ -154,7 +154,7 @@ class Zone:
         return entry
 
     def reply(self, message: bytes, send, tcp: bool = False):
-        """`send` gets the answer, if there is one; perhaps later, from another thread."""
+        """Calls `send` with the answer, if there is one; a slow answer comes later, from another thread."""
         name, kind, question = read_question(message)
         entry = self.entry(name, kind, "tcp" if tcp else "edns" if edns_size(message, question) else "plain")
         if (reply := answer(message, entry, tcp)) is None:

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""The host of a private stack, for the commands of docs/operations.md. Links in a folder of PATH call it by the name of a
-command; it does to the stack of DEV_DIR what that command does to an installation.
+"""Stands in for the commands of docs/operations.md. Links in a folder of PATH call this program by the name of a command. It
+does to the stack of DEV_DIR what that command does to an installation:
 
-apientidades-admin   this stack's; --watch ends after a look
-systemctl            start, stop, restart, reload and is-active of what the stack has
-journalctl           the logs of units (-u): by FIELD=value, -g PATTERN, -p LEVEL, -n LINES; --since is not looked at
-mariadb, mariadb-dump  as the root of this stack's database
-nginx                with its configuration
-chgrp                nothing: the groups are an installation's
+apientidades-admin   runs the stack's; --watch ends after a second
+systemctl            start, stop, restart, reload and is-active, for the parts that the stack has
+journalctl           prints the logs of units (-u), by FIELD=value, -g PATTERN, -p LEVEL and -n LINES; ignores --since
+mariadb, mariadb-dump  connect as root to the stack's database
+nginx                runs with the stack's configuration
+chgrp                does nothing: a stack has no groups of its own
 """
 import fnmatch
 import os
@@ -32,7 +32,7 @@ def parts_of(units: list[str]) -> list[str]:
     if units == ["apientidades.target"]:
         units = ["apientidades-*"]
     named = [part for unit in units for known, part in PARTS.items() if fnmatch.fnmatch(known, unit.removesuffix(".service"))]
-    return list(dict.fromkeys(named)) or sys.exit(f"the stack has none of {units}: a block for `sh system`?")
+    return list(dict.fromkeys(named)) or sys.exit(f"the stack has none of {units}: should the block of the manual be `sh system`?")
 
 
 def apientidades_admin(*words) -> int:
@@ -56,7 +56,7 @@ def systemctl(verb, *units) -> int:
             if verb != "stop":
                 dev("start", part, check=True)
         else:
-            sys.exit(f"systemctl {verb}: a block for `sh system`")
+            sys.exit(f"systemctl {verb}: only a block `sh system` of the manual can have it")
     return 0
 
 
@@ -72,7 +72,7 @@ def journalctl(*words) -> int:
             field, value = word.removeprefix("APIENTIDADES_").split("=")
             wanted.append(rf" {field.lower()}={re.escape(value)}( |$)")
         else:
-            sys.exit(f"journalctl {word}: a block for `sh system`")
+            sys.exit(f"journalctl {word}: only a block `sh system` of the manual can have it")
     units = options["-u"] or ["apientidades-*"]
     lines = [line for part in parts_of(units) for line in (STACK / f"log/{part}.log").read_text().splitlines()]
     if "-p" in options:

@@ -1,7 +1,7 @@
 """A TLS receiver of notifications that misbehaves on demand, down to the byte.
 
-As a library it runs in a thread of its own; as a command it prints every request and is switched over HTTP
-(see main()). A small HTTP/1.1 server of its own, because a well-behaved library could not hang up half-way.
+As a library it runs in a thread of its own. As a command it prints every request, and requests to paths that begin with
+/_ control it (see Receiver._control). It is a small HTTP/1.1 server: no well-behaved library could hang up half-way.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAULTS = {
     "half_headers": "closes in the middle of the response's headers",
     "half_body": "closes in the middle of the response's body",
     "silent": "never answers",
-    "drip": "sends its headers one byte at a time, without end",
+    "drip": "sends a header one byte at a time, without end",
     "endless_headers": "sends headers without end",
     "endless_body": "sends a body without end",
     "garbage": "answers something that is not HTTP",
@@ -34,7 +34,7 @@ FAULTS = {
 
 @dataclass(frozen=True)
 class Behaviour:
-    """The reaction to one request. The default is a plain 200."""
+    """How the receiver reacts to one request. The default is a plain 200."""
 
     status: int = 200
     headers: dict = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Behaviour:
     fault: str = ""  # one of FAULTS
     raw: tuple = ()  # texts to send in place of a response, a byte for each character
     repeat: str = ""  # sent after `raw` again and again, until the other side closes
-    pause: float = 0  # seconds between two of `repeat`
+    pause: float = 0  # seconds after each `repeat`
     stay: bool = False  # leaves the connection open after `raw`; by default it is closed
 
     def __post_init__(self):
@@ -56,7 +56,7 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it arrived. `headers` has lower-case names; a repeated one keeps the last value."""
+    """One request as it arrived. `headers` has lower-case names, and the last value of a repeated one."""
 
     number: int
     connection: int
@@ -80,7 +80,7 @@ class Request:
 
 
 class Receiver:
-    """Serves until close(). `port` 0 takes a free one; without certificate it speaks plain HTTP. `default` is the
+    """Serves until close(), at a free port if `port` is 0, and in plain HTTP without a certificate. `default` is the
     behaviour at paths for which behave() was not called."""
 
     def __init__(self, cert=None, key=None, port=0, addresses=("127.0.0.1",), on_request=None, default=Behaviour()):
@@ -103,13 +103,13 @@ class Receiver:
     # The calls of tests, from any thread.
 
     def behave(self, path: str, *behaviours: Behaviour) -> None:
-        """Sets one behaviour per request of that path, from now on; the last one stays."""
+        """Sets the behaviours for the next requests of that path, one each; the last one stays."""
         with self._lock:
             self._behaviours[path] = list(behaviours) or [Behaviour()]
         self._loop.call_soon_threadsafe(self._gates.pop, path, None)
 
     def release(self, path: str) -> None:
-        """Lets the held requests of that path go, and the later ones too."""
+        """Answers the held requests of that path. Later ones are not held, until behave() is called again."""
         self._loop.call_soon_threadsafe(lambda: self._gate(path).set())
 
     def requests(self, path: str | None = None) -> list[Request]:
@@ -117,7 +117,7 @@ class Receiver:
             return [r for r in self._requests if path is None or r.path == path]
 
     def wait(self, path: str, count: int = 1, timeout: float = 10) -> list[Request]:
-        """The requests of that path, once there are `count` of them."""
+        """Returns the requests of that path, once there are `count` of them."""
         with self._lock:
             enough = lambda: sum(r.path == path for r in self._requests) >= count
             if not self._lock.wait_for(enough, timeout):
@@ -183,7 +183,7 @@ class Receiver:
             self._tasks.discard(task)
 
     async def _exchange(self, connection, reader, writer) -> bool:
-        """One request and its response; False ends the connection."""
+        """Serves one request; False ends the connection."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError:
@@ -211,7 +211,7 @@ class Receiver:
         if behaviour.fault == "hang_up":
             return False
         if behaviour.fault == "silent":
-            await reader.read()  # until the other side has had enough
+            await reader.read()  # until the other side closes
             return False
         if behaviour.raw or behaviour.repeat:
             return await self._respond_raw(behaviour, reader, writer)
@@ -297,7 +297,7 @@ class Receiver:
         return True
 
 
-ENDLESS = {  # fault: what comes first, what is repeated, seconds between
+ENDLESS = {  # fault -> what comes first, what is repeated, seconds after each repetition
     "drip": (b"HTTP/1.1 200 OK\r\nX-Drip: ", b"x", 0.05),
     "endless_headers": (b"HTTP/1.1 200 OK\r\n", b"X-Filler: " + b"x" * 1000 + b"\r\n", 0),
     "endless_body": (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", b"x" * 16384, 0),
@@ -348,7 +348,7 @@ def _server_tls(cert, key) -> ssl.SSLContext:
 
 
 def self_signed(folder, name: str) -> tuple[str, str]:
-    """A certificate without a trusted authority, and its key."""
+    """Makes a self-signed certificate for `name`; returns the files of certificate and key."""
     cert, key = Path(folder) / f"{name}.crt", Path(folder) / f"{name}.key"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
@@ -365,9 +365,9 @@ def describe(request: Request) -> dict:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=9443)
-    parser.add_argument("--address", action="append", help="to listen on; 127.0.0.1 if none is given")
+    parser.add_argument("--address", action="append", help="an address to listen on; 127.0.0.1 if none is given")
     parser.add_argument("--close", action="store_true", help="ends each connection after its first response")
-    parser.add_argument("--cert", required=True, help="./dev env gives one valid for *.receptor.test")
+    parser.add_argument("--cert", required=True, help="./dev env prints the path of one for *.receptor.test")
     parser.add_argument("--key", required=True)
     arguments = parser.parse_args()
     show = lambda request: print(json.dumps(describe(request), ensure_ascii=False), flush=True)

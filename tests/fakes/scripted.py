@@ -1,5 +1,5 @@
 """A TLS receiver with every byte scripted: what it sends on which connection, for which request, and when, even while no
-request is outstanding. Each connection has a thread. Nothing is timed: the test decides when."""
+request is outstanding. Each connection has a thread. There are no timers: the test decides when something is sent."""
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +22,7 @@ class Connection:
         self.number, self.requests, self._tls, self._input = number, [], tls, b""
 
     def read_head(self) -> dict | None:
-        """The next request's fields, in lower case, and its path as `:path`; None: the other side has closed."""
+        """Returns the next request's fields, names in lower case, and its path as `:path`; None if the other side has closed."""
         while b"\r\n\r\n" not in self._input:
             if not (data := self._tls.recv(65536)):
                 return None
@@ -42,7 +42,7 @@ class Connection:
         return body
 
     def send(self, *pieces: bytes) -> None:
-        """Sends each piece in its own TLS record; on loopback they have arrived when this returns."""
+        """Sends each piece in its own TLS record; on loopback all have arrived when this returns."""
         for piece in pieces:
             self._tls.sendall(piece)
 
@@ -66,8 +66,8 @@ class Connection:
 
 
 class ScriptedReceiver:
-    """Calls `script(connection, number, fields)` for each request of a connection, from 1 on, once its head has been read;
-    closes the connection when it returns False. Serves until close()."""
+    """Calls `script(connection, number, fields)` once the head of a request has been read; `number` counts the requests of the
+    connection from 1. If the script returns False, the connection is closed. Serves until close()."""
 
     def __init__(self, certificate: tuple[str, str], script, version: ssl.TLSVersion | None = None):
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -85,12 +85,12 @@ class ScriptedReceiver:
             return [fields for connection in self.connections for fields in connection.requests if fields[":path"] == path]
 
     def connections_of(self, path: str) -> list[Connection]:
-        """Connections with a request of that path, in the order in which they were made."""
+        """Returns the connections with a request of that path, in the order in which they were accepted."""
         with self._changed:
             return [c for c in self.connections if any(fields[":path"] == path for fields in c.requests)]
 
     def wait(self, path: str, count: int, timeout: float = 10) -> None:
-        """Waits until so many requests of that path have come."""
+        """Waits until `count` requests of that path have come."""
         enough = lambda: sum(f[":path"] == path for c in self.connections for f in c.requests) >= count
         with self._changed:
             assert self._changed.wait_for(enough, timeout), f"{count} requests at {path} did not come"

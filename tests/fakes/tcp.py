@@ -1,4 +1,5 @@
-"""Servers that fail before HTTP. Each is a context manager that returns its port on 127.0.0.1."""
+"""Servers that fail before HTTP. black_hole(), tcp_server() and https_server() are context managers that yield the port; the
+other functions say how such a server treats a connection, or change its TLS context."""
 from __future__ import annotations
 
 import contextlib
@@ -41,7 +42,7 @@ def tcp_server(serve, address="127.0.0.1"):
 
 
 def forward_to(port):
-    """The end of a tunnel to that port of 127.0.0.1."""
+    """For tcp_server(): passes everything on to that port of 127.0.0.1, and back."""
     def pump(source, target):
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
@@ -68,7 +69,7 @@ def speak_in_clear(connection):
 
 
 def begin_a_record(connection):
-    """Announces 16 KB of a TLS ServerHello that never come."""
+    """Announces a TLS record of 16 KB with a ServerHello, and never sends the rest."""
     connection.recv(65536)
     connection.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")
     say_nothing(connection)

@@ -1,4 +1,4 @@
-"""The fake receiver itself: tests that rely on a fault must be sure that it happens."""
+"""Tests the fake receiver itself: other tests must be able to rely on its faults."""
 import http.client
 import socket
 import ssl

@@ -1,4 +1,4 @@
-"""The verifier against published vectors, so that other tests can rely on it."""
+"""Tests fakes/verify.py with published vectors, so that other tests can rely on it."""
 import pytest
 
 from fakes import verify

@@ -1,4 +1,4 @@
-"""Verifies a notification as a receiver would, from the published rules alone: it shares nothing with the service."""
+"""Verifies a notification as a receiver would, by the published rules alone: this code shares nothing with the service."""
 from __future__ import annotations
 
 import base64
@@ -9,18 +9,18 @@ import time
 
 
 def hub_signature(secret: str, body: bytes) -> str:
-    """X-Webhook-Signature: the raw body under the bytes of the secret."""
+    """Returns X-Webhook-Signature: the HMAC-SHA256 of the raw body, with the bytes of the secret as key."""
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
 def standard_signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
-    """webhook-signature of Standard Webhooks 1.0, its v1 (symmetric) scheme."""
+    """Returns webhook-signature by the v1 (symmetric) scheme of Standard Webhooks 1.0."""
     signed = f"{message_id}.{timestamp}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(standard_key(secret), signed, hashlib.sha256).digest()).decode()
 
 
 def standard_key(secret: str) -> bytes:
-    """The decoded part of a well-formed whsec_ secret, the bytes of any other."""
+    """Returns the key: what follows whsec_, decoded, in a well-formed whsec_ secret; otherwise the bytes of the secret."""
     if secret.startswith("whsec_"):
         try:
             key = base64.b64decode(secret[len("whsec_"):], validate=True)
@@ -32,7 +32,7 @@ def standard_key(secret: str) -> bytes:
 
 
 def problems(headers: dict, body: bytes, secret: str | None, now: float | None = None, tolerance=300) -> list[str]:
-    """Everything that is wrong with a notification, given its headers (lower-case names); empty for a verified one."""
+    """Returns what is wrong with a notification, given its headers (lower-case names); empty if it verifies."""
     found = []
     if headers.get("content-type") != "application/json":
         found.append(f"content-type is {headers.get('content-type')!r}")
