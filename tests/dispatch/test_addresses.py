@@ -14,7 +14,7 @@ TIMED_OUT = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: co
 UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL"
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 
-ANSWERS = {  # what DNS says, in this order, and the error; none: the first attempt arrives
+ANSWERS = {  # the addresses that DNS returns, in this order, and the attempt's error; empty: the attempt succeeds
     "silent, good": ({"a": [SILENT[0], PUBLIC]}, ""),
     "two silent, good": ({"a": [*SILENT[:2], PUBLIC]}, ""),
     "five silent, good: each has its turn in time": ({"a": [*SILENT, PUBLIC]}, ""),
@@ -62,7 +62,7 @@ def test_the_next_address_begins_while_the_one_before_is_silent(world, name):
 
 
 def test_the_address_that_answered_is_the_first_one_from_then_on(world):
-    """This holds for the DNS answer's time to live: the silent address is not dialled when it is back."""
+    """For the time to live of the DNS answer, the silent address is not dialled, even if it answers again."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [WAKING, PUBLIC]}})
@@ -80,7 +80,7 @@ def test_the_address_that_answered_is_the_first_one_from_then_on(world):
 
 
 def test_a_kept_connection_that_ended_is_dialled_again(world):
-    """Its addresses are dialled within the same attempt."""
+    """The addresses of its host are dialled within the same attempt."""
     certificate = world.stack.env["RECEIVER_CERT"], world.stack.env["RECEIVER_KEY"]
     entity = world.entity()
     hook = entity.register()
@@ -88,7 +88,7 @@ def test_a_kept_connection_that_ended_is_dialled_again(world):
     first = world.network.start_receiver(*certificate, 443, KEEPING, close=False)
     for _ in range(2):
         world.stack.wait_delivery(world.stack.delivery_id(entity.notify(), hook.id), "entregada")
-    assert len({request["connection"] for request in first.requests()}) == 1, "it keeps its connection"
+    assert len({request["connection"] for request in first.requests()}) == 1, "the connection is kept"
     first.stop()
     second = world.network.start_receiver(*certificate, 443, KEEPING, close=False)
     delivery = world.stack.delivery_id(entity.notify(), hook.id)

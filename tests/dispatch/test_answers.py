@@ -1,4 +1,4 @@
-"""What counts as the answer: the final status line and its own fields, not lines of the other parts of the message
+"""What counts as the answer: the final status line and the fields that follow it, not lines of other parts of the message
 (docs/receivers.md#what-counts-as-an-answer)."""
 import pytest
 
@@ -13,7 +13,7 @@ CHUNKED = "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
 DONE = "Content-Length: 0\r\n\r\n"
 HOUR = "Retry-After: 3600\r\n"
 
-ANSWERS = {  # name -> the bytes; the status that is recorded; seconds until the next attempt, at least and at most
+ANSWERS = {  # name -> the bytes; the recorded status; seconds until the next attempt, at least and at most (None: no retry)
     "an interim answer's field": (f"HTTP/1.1 103 Early Hints\r\n{HOUR}\r\nHTTP/1.1 503 No\r\n{DONE}", 503, -60, 1),
     "an interim answer's field, then a shorter one":
         (f"HTTP/1.1 103 Early Hints\r\n{HOUR}\r\nHTTP/1.1 503 No\r\nRetry-After: 30\r\n{DONE}", 503, 25, 30),
@@ -59,7 +59,7 @@ def test_lines_of_other_parts_are_not_the_answers(outcomes, name):
 
 
 def test_an_answer_counts_though_the_request_was_not_read(stack):
-    """The receiver answers after the head and closes, which resets the connection under the body (RFC 9112 section 9.6)."""
+    """The receiver answers after the head and closes, which resets the connection during the body (RFC 9112 section 9.6)."""
     def script(connection, _number, _fields):
         connection.send(b"HTTP/1.1 413 Too large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         return False
@@ -79,8 +79,8 @@ def test_an_answer_counts_though_the_request_was_not_read(stack):
 
 
 def test_a_417_is_an_answer(stack):
-    """A request that is reset while its body is sent is sent once more, with Expect. libcurl would repeat it without, again
-    and again."""
+    """A request that is reset while its body is sent is sent once more, with Expect. To a 417 libcurl itself would send the
+    request without Expect, which is reset again, and so on."""
     def script(connection, _number, fields):
         if "expect" not in fields:
             return False
@@ -90,7 +90,7 @@ def test_a_417_is_an_answer(stack):
     with ScriptedReceiver(certificate, script) as receiver, stack.dispatcher_with(**setting(delivery_retry_schedule="1h")):
         entity = Entity(stack, receiver)
         hook = entity.register()
-        for _ in range(5):  # a request may be sent whole, or its reset be read, before a write fails
+        for _ in range(5):  # not each meets a 417: no write fails if the request is already sent, or the reset is read first
             id = stack.delivery_id(entity.notify(data={"evaluacionId": 1, "titulo": "x" * 60_000}), hook.id)
             wait_until(lambda: stack.attempts(id), what="an attempt")
             sent = [fields for fields in receiver.requests(hook.path) if fields["webhook-id"].endswith(f"_{id}")]

@@ -10,7 +10,7 @@ from support.wait import wait_until
 
 @pytest.fixture(scope="module", autouse=True)
 def patient(stack):
-    """Time to change a webhook during an attempt; a retry by the schedule would come too late for the tests."""
+    """Leaves time to change a webhook during an attempt. The schedule's own retry would come too late for the tests."""
     with stack.dispatcher_with(APIENTIDADES_DELIVERY_TIMEOUT="20s", APIENTIDADES_DELIVERY_LEASE="40s",
                                APIENTIDADES_DELIVERY_RETRY_SCHEDULE="1h,1h"):
         yield

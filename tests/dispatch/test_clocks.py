@@ -1,4 +1,4 @@
-"""Wall clocks that jump by an hour or a day, the dispatcher's and the database's: neither a burst nor a freeze."""
+"""The wall clock of the dispatcher or of the database jumps by an hour or a day: no burst and no standstill follows."""
 import time
 
 import pytest
@@ -91,15 +91,15 @@ def test_the_dispatchers_clock_jumps(dispatcher_clock, entity, receiver, stack, 
     assert entity.api("DELETE", f"{BASE}/{asked.id}").status == 200
 
     retried = receiver.wait(silent.path, 2, TIMEOUT + 5)[1].monotonic_ns
-    assert TIMEOUT <= (retried - started) / 1e9 < TIMEOUT + 3, "nor late, and the schedule goes on"
+    assert TIMEOUT <= (retried - started) / 1e9 < TIMEOUT + 3, "no time-out comes late, and the schedule goes on"
     stack.wait_delivery(timed_out, "entregada")
     first, _ = stack.attempts(timed_out)
-    assert TIMEOUT * 1000 - 100 <= first["duracion_ms"] < TIMEOUT * 1000 + 2000, "the evidence measures time as it passed"
+    assert TIMEOUT * 1000 - 100 <= first["duracion_ms"] < TIMEOUT * 1000 + 2000, "the evidence has the true duration"
     assert len(receiver.requests(held.path)) == len(receiver.requests(fresh.path)) == 1
     stack.wait_delivery(waiting, "cancelada", 15)  # maintenance goes on
 
 
-# The database's clock, on which leases, the schedule and rests depend.
+# The database's clock: leases, the schedule and rests depend on it.
 
 @pytest.fixture(scope="module")
 def jumping_database(stack, tmp_path_factory):
@@ -136,7 +136,7 @@ def fill(entity, receiver, event, hook, count=25):
 
 
 def fail_twice(entity, receiver, root, event, hook, count=30):
-    """Makes so many deliveries wait for the long step of the schedule."""
+    """Makes `count` deliveries wait for the second, long step of the schedule; returns how many requests that took."""
     receiver.behave(hook.path, Behaviour(status=500))
     for _ in range(count):
         entity.notify(event)
@@ -146,7 +146,7 @@ def fail_twice(entity, receiver, root, event, hook, count=30):
 
 @pytest.mark.parametrize("ahead", [HOUR, DAY])
 def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stack, root, hooks, ahead):
-    """The situation after a suspended machine: everything that waited is due and every lease seems expired."""
+    """As after the machine was suspended: everything that waited is due, and every lease seems expired."""
     (waits, waiting), (fills, busy), *_ = hooks
     failed = fail_twice(entity, receiver, root, waits, waiting)
     receiver.behave(waiting.path, Behaviour(delay=0.1))
@@ -154,12 +154,12 @@ def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stac
 
     leases = ", ".join(row[0] for row in root(f"SELECT arriendo FROM entregas WHERE webhook_id = {busy.id} AND arriendo > 0"))
     database_clock.jump_to(ahead)
-    wait_until(lambda: counted(root, busy, f"arriendo IN ({leases})") == 0, 20, "the leases to be taken for expired")
+    wait_until(lambda: counted(root, busy, f"arriendo IN ({leases})") == 0, 20, "the leases to count as expired")
     holds_for(0.5, lambda: receiver.in_flight(busy.path) <= PER_WEBHOOK, "the limit in flight")
     receiver.release(busy.path)
-    wait_until(lambda: counted(root, busy, "estado = 'entregada'") == 25, 20, "the busy one's to arrive")
+    wait_until(lambda: counted(root, busy, "estado = 'entregada'") == 25, 20, "the deliveries of `busy` to arrive")
     requests = receiver.requests(busy.path)
-    assert len({r.id for r in requests}) == 25 and len(requests) <= 25 + PER_WEBHOOK, "repeated: what was in flight, once"
+    assert len({r.id for r in requests}) == 25 and len(requests) <= 25 + PER_WEBHOOK, "only what was in flight is repeated, once"
     assert receiver.peak_in_flight(busy.path) <= PER_WEBHOOK
 
     wait_until(lambda: counted(root, waiting, "estado = 'entregada'") == 30, 20, "what came due to be sent")
@@ -195,11 +195,11 @@ def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, 
     latest = f"SELECT MAX(TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), proximo_intento)) FROM entregas WHERE webhook_id = {waiting.id}"
     assert counted(root, waiting, "estado = 'pendiente'") > 0 and int(root(latest)[0][0]) <= STEP
     wait_until(lambda: root("SELECT hora < UTC_TIMESTAMP(3) FROM reloj_visto") == [["1"]], what="the jump to be over")
-    assert warnings() == warned + 1, "told once"
+    assert warnings() == warned + 1, "one warning"
 
 
 def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, receiver, root, stack, hooks):
-    """By a clock 100 days ahead everything is past its retention."""
+    """A clock that is 100 days ahead puts everything past its retention."""
     (event, hook), *_ = hooks
     key = {"clave": "una-vez"}
     stack.admin("queue", "clock", "accept")  # an earlier test may have started a dispatcher while the clock was behind
@@ -213,13 +213,13 @@ def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, re
     receiver.wait(hook.path, 2)
     secrets = f"SELECT (secreto_sellado IS NOT NULL) + (secreto_b_sellado IS NOT NULL) FROM webhooks WHERE id = {hook.id}"
     holds_for(22, lambda: counted(root, hook, "TRUE") == 2 and root(secrets) == [["2"]],
-              "nothing is purged, its looks are 5 s apart, and no secret is erased, for which they are 20 s apart")
+              "no purge (one is due every 5 s) and no erasing of secrets (every 20 s)")
     with pytest.raises(SqlError):
         entity.notify(event, **key)
     database_clock.jump_to(0)
     wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] == 0, 30, "the clock to be believed again")
     assert counted(root, hook, "TRUE") == 2
-    assert entity.api("GET", f"{BASE}/{hook.id}").json()["secretoAnteriorHasta"], "the grace of a day runs on"
+    assert entity.api("GET", f"{BASE}/{hook.id}").json()["secretoAnteriorHasta"], "the old secret's day of grace goes on"
     database_clock.jump_to(100 * DAY)
     wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, 15, "the second jump")
     stack.admin("queue", "clock", "accept")

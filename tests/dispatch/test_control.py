@@ -1,4 +1,4 @@
-"""What operators and entities do to a working queue: pause, delete, cancel; and unreadable secrets."""
+"""What operators and entities do to a working queue (pause, delete, cancel), and unreadable secrets."""
 import os
 
 import pytest
@@ -127,10 +127,10 @@ def swap_secrets(stack, one, other):
 MINUTE = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long")
 
 
-# A second delivery finds its webhook at rest for a minute, even if the secret is corrected before.
+# With a second delivery the webhook rests for a minute, even if the secret is corrected earlier.
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=MINUTE)])
 def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver, stack, count):
-    """Sealed texts are bound to their webhook: swapped, neither opens."""
+    """A sealed secret is bound to its webhook: once two are swapped, neither opens."""
     one, other, healthy = entity.register(secret="uno"), entity.register(secret="dos"), entity.register(secret=None)
     swap_secrets(stack, one, other)
     notifications = [entity.notify() for _ in range(count)]
@@ -150,7 +150,7 @@ def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver
 
 
 def test_a_test_event_that_cannot_be_read_holds_itself_alone(entity, receiver, stack, paused):
-    """Its sealed data were overwritten. The rows after it are not delayed."""
+    """The sealed data of the test event were overwritten. The rows after it are not delayed."""
     hook = entity.register(events=["evaluacion.abierta"])
     assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
     stack.sql(f"UPDATE notificaciones_pendientes SET datos = '{{}}' WHERE origen = 'prueba' AND entidad_id = {entity.id}")

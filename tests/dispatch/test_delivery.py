@@ -13,7 +13,7 @@ from support.wait import wait_until
 
 
 def arrived(receiver, hook, count=1):
-    """Returns the POSTs at a webhook, each verified."""
+    """Verifies and returns the POSTs at a webhook; there must be exactly `count`."""
     requests = receiver.wait(hook.path, count)
     assert len(requests) == count
     for request in requests:

@@ -16,7 +16,7 @@ from support.diagnosis import REQUESTS, SIGNATURES, Verifier, ask, diagnose, not
 from support.stack import free_port, setting
 from support.wait import holds_for, wait_until
 
-LITERAL = {"nombre": "no_hecha"}  # these receivers' names are overridden
+LITERAL = {"nombre": "no_hecha"}  # host_overrides gives the address, so there is no lookup to check
 AFTER = dict.fromkeys(REQUESTS, "no_hecha")
 HOUR = 3600
 
@@ -107,7 +107,7 @@ def test_a_webhook_without_a_secret(scripted):
 
 
 def test_a_rotation_under_way(scripted):
-    """The wrong signatures have the shape of genuine ones."""
+    """During a rotation a request has two signatures; the wrong ones are two as well."""
     verifiers = [Verifier(secret) for secret in ("s3creto", "nuevo-secreto")]
 
     def script(connection, number, fields):
@@ -243,7 +243,7 @@ def test_a_connection_that_cannot_be_made(entity, ports, name):
 
 
 def test_a_receiver_with_a_certificate_for_each_name(stack, tmp_path):
-    """It presents another certificate to a client that sends no name (SNI)."""
+    """The receiver presents another certificate to a client that sends no name (SNI)."""
     ca = stack.env["CA_CERT"]
     other = issue(tmp_path, (ca, str(Path(ca).with_name("ca.key"))), "other", "otro.example.com")
     right = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -19,7 +19,7 @@ HOUR = 3600
 
 @pytest.fixture
 def held(entity, receiver):
-    """A diagnosis with a genuine notification that waits for its answer; the next requests take their time."""
+    """A diagnosis that waits for the answer to its first request, the genuine one; each later answer takes 0.5 s."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True), Behaviour(delay=0.5))
     assert ask(entity, hook).status == 202
@@ -40,7 +40,7 @@ def test_the_url_changes(entity, receiver, held):
 def test_the_webhook_is_deleted(entity, receiver, held, stack):
     assert entity.api("DELETE", f"{BASE}/{held.id}").status == 200
     receiver.release(held.path)
-    wait_until(lambda: stack.value(f"SELECT estado FROM diagnosticos WHERE webhook_id = {held.id}") == "fallido", what="its end")
+    wait_until(lambda: stack.value(f"SELECT estado FROM diagnosticos WHERE webhook_id = {held.id}") == "fallido", what="the diagnosis to end")
     assert entity.api("GET", f"{BASE}/{held.id}/diagnostico").status == 404
     assert len(receiver.requests(held.path)) == 1
 
@@ -52,9 +52,9 @@ def test_the_queue_is_paused(entity, receiver, held, stack, part):
     try:
         receiver.release(held.path)
         found = wait_ended(entity, held, "fallido")
-        assert "detenido" in found["repetida"]["detalle"] and len(receiver.requests(held.path)) <= 2, "one look later"
+        assert "detenido" in found["repetida"]["detalle"] and len(receiver.requests(held.path)) <= 2, "the pause takes effect at the next look"
         assert ask(entity, held).status == 202
-        holds_for(1.5, lambda: shown(entity, held)["estado"] == "pendiente", "it waits")
+        holds_for(1.5, lambda: shown(entity, held)["estado"] == "pendiente", "the wait of the diagnosis")
     finally:
         stack.admin("queue", "resume", *what)
     wait_ended(entity, held)
@@ -67,7 +67,7 @@ def test_one_that_waits_for_an_hour_ends_while_the_pause_lasts(entity, receiver,
     stack.admin("queue", "pause", *what)
     try:
         assert ask(entity, hook).status == 202
-        holds_for(1.5, lambda: shown(entity, hook)["estado"] == "pendiente", "it waits")
+        holds_for(1.5, lambda: shown(entity, hook)["estado"] == "pendiente", "the wait of the diagnosis")
         stack.sql(f"UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 1 HOUR WHERE webhook_id = {hook.id}")
         found = wait_ended(entity, hook, "fallido")
     finally:
@@ -88,8 +88,8 @@ def test_one_that_cannot_begin_lets_the_dispatcher_rest(entity, stack):
                 return scrape().value("apientidades_rounds_total") - before
             at_rest = min(rounds_in_a_second() for _ in range(8))
             assert ask(entity, hook).status == 202
-            holds_for(1.5, lambda: shown(entity, hook)["estado"] == "pendiente", "it waits")
-            wait_until(lambda: rounds_in_a_second() < 1.4 * at_rest, 15, "its rest")
+            holds_for(1.5, lambda: shown(entity, hook)["estado"] == "pendiente", "the wait of the diagnosis")
+            wait_until(lambda: rounds_in_a_second() < 1.4 * at_rest, 15, "the loop to rest")
     finally:
         stack.admin("queue", "resume", "--webhook", hook.id)
 
@@ -98,7 +98,7 @@ def test_the_dispatcher_is_stopped_and_what_is_in_flight_ends(entity, receiver, 
     pid, = stack.pids("dispatcher")
     os.kill(pid, signal.SIGTERM)
     receiver.release(held.path)
-    wait_until(lambda: not stack.pids("dispatcher"), 20, "its end")
+    wait_until(lambda: not stack.pids("dispatcher"), 20, "the dispatcher to end")
     found = wait_ended(entity, held, "fallido")
     assert found["autentica"]["resultado"] == "bien" and found["sin_firma"]["resultado"] == "no_hecha"
     stack.start("dispatcher")
@@ -106,12 +106,12 @@ def test_the_dispatcher_is_stopped_and_what_is_in_flight_ends(entity, receiver, 
 
 
 def test_the_dispatcher_is_stopped_before_anything_was_sent(entity, stack):
-    """The diagnosis waits for the next one."""
+    """The diagnosis waits for the next dispatcher."""
     with tcp.black_hole() as hole:
         hook = entity.register(port=hole)
         with stack.dispatcher_with(**setting(delivery_connect_timeout="10s", delivery_timeout="12s", delivery_lease="30s")):
             ask(entity, hook)
-            wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="its beginning")
+            wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="the diagnosis to begin")
             stack.stop("dispatcher")
             assert shown(entity, hook) == {"estado": "pendiente", "iniciado": None, "pruebas": []}
         assert wait_ended(entity, hook)["conexion"]["resultado"] == "mal"
@@ -122,19 +122,20 @@ def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(enti
         hook = entity.register(port=hole)
         with stack.dispatcher_with(**setting(delivery_connect_timeout="10s", delivery_timeout="12s", delivery_lease="30s")):
             ask(entity, hook)
-            wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="its beginning")
+            wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="the diagnosis to begin")
             root(f"START TRANSACTION; SELECT 1 FROM diagnosticos WHERE webhook_id = {hook.id} FOR UPDATE")
             [pid] = stack.pids("dispatcher")
             os.kill(pid, signal.SIGTERM)
-            holds_for(0.5, lambda: stack.pids("dispatcher") == [pid], "the dispatcher")
+            holds_for(0.5, lambda: stack.pids("dispatcher") == [pid], "the life of the dispatcher")
             root("ROLLBACK")
-            wait_until(lambda: not stack.pids("dispatcher"), 20, "its end")
+            wait_until(lambda: not stack.pids("dispatcher"), 20, "the dispatcher to end")
             assert shown(entity, hook) == {"estado": "pendiente", "iniciado": None, "pruebas": []}
         assert wait_ended(entity, hook)["conexion"]["resultado"] == "mal"
 
 
 def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(entity, receiver, stack):
-    """It waits behind a delivery on the slot of a fast webhook. It was not sent, and does not count."""
+    """The genuine request waits behind a delivery: to a host that answers fast no second connection is made. It is not sent, so
+    another dispatcher may begin the diagnosis anew."""
     hook = entity.register()
     receiver.behave(hook.path, *[Behaviour()] * 20, Behaviour(hold=True), Behaviour())
     with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):
@@ -143,19 +144,19 @@ def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(enti
         receiver.wait(hook.path, 21)
         wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 20, what="all but one")
         ask(entity, hook)
-        wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="its beginning")
-        holds_for(1.5, lambda: len(receiver.requests(hook.path)) == 21, "it waits")
+        wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="the diagnosis to begin")
+        holds_for(1.5, lambda: len(receiver.requests(hook.path)) == 21, "the wait of the diagnosis")
         pid, = stack.pids("dispatcher")
         os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: shown(entity, hook) == {"estado": "pendiente", "iniciado": None, "pruebas": []}, 5, "another dispatcher's turn")
+        wait_until(lambda: shown(entity, hook) == {"estado": "pendiente", "iniciado": None, "pruebas": []}, 5, "the diagnosis to be handed back")
         receiver.release(hook.path)
-        wait_until(lambda: not stack.pids("dispatcher"), 20, "its end")
+        wait_until(lambda: not stack.pids("dispatcher"), 20, "the dispatcher to end")
     wait_ended(entity, hook)
     assert len(receiver.requests(hook.path)) == 21 + 5
 
 
 def test_the_dispatcher_is_killed_and_nothing_hangs_for_ever(entity, receiver, held, stack):
-    """The diagnosis is `fallido` once its lease expires; another may be asked for."""
+    """The diagnosis is `fallido` once its lease expires; the entity may then ask for another."""
     stack.stop("dispatcher", "-9")
     assert shown(entity, held)["estado"] == "en_curso"
     assert ask(entity, held).json()["diagnostico"] == {"estado": "en_curso"}
@@ -186,7 +187,7 @@ def test_two_dispatchers_send_each_once(new_entity, stack):
     with Receiver(*certificate, free_port(), ("127.0.0.1", "127.0.0.2")) as receiver:
         entity, rounds = new_entity(), 0
         hooks = [entity.register(port=receiver.port) for _ in range(5)]
-        lease = setting(delivery_lease="60s")  # longer than either waits on a busy machine
+        lease = setting(delivery_lease="60s")  # longer than a dispatcher has to wait on a busy machine
         with (stack.dispatcher_with(**lease),
               stack.second_dispatcher(**lease, **setting(delivery_host_overrides="*.receptor.test=127.0.0.2"))):
             while rounds < 3 or len({one.local_address for one in receiver.requests()}) < 2:
@@ -207,7 +208,7 @@ def test_two_dispatchers_send_each_once(new_entity, stack):
 
 @pytest.mark.parametrize("answered", [0, 4], ids=["renewal", "end"])
 def test_a_row_that_another_session_locks_only_delays(new_entity, receiver, stack, root, answered):
-    """Another dispatcher's late claim also locks the row for a moment."""
+    """Such a lock is usual: another dispatcher that tries to claim the diagnosis locks its row for a moment."""
     entity, other = new_entity(), new_entity()
     hook, hook_of_other = entity.register(), other.register()
     receiver.behave(hook.path, *[Behaviour()] * answered, Behaviour(hold=True), Behaviour())
@@ -256,7 +257,7 @@ def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, st
 
 
 def test_diagnoses_of_black_holes_cost_others_no_turn(new_entity, receiver, stack):
-    """One slot for each webhook, counted for its own entity."""
+    """Each diagnosis takes one slot, which counts for the entity of its webhook."""
     with tcp.black_hole() as hole, stack.dispatcher_with(**setting(delivery_max_in_flight="8")):
         greedy, other = new_entity(), new_entity()
         holes = [greedy.register(port=hole) for _ in range(5)]

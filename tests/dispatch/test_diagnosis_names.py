@@ -1,4 +1,4 @@
-"""A diagnosis's findings about names and addresses. It dials no refused address, and shows none."""
+"""What a diagnosis finds out about names and addresses. It dials no refused address, and shows none."""
 import json
 
 import pytest
@@ -9,7 +9,7 @@ from support.world import PUBLIC, REFUSING, SILENT, UNROUTED, host_of, open_worl
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
-ACCEPTS_ALL = {"firma_incorrecta": "mal", "sin_firma": "mal", "fecha_antigua": "aviso"}  # as this receiver does
+ACCEPTS_ALL = {"firma_incorrecta": "mal", "sin_firma": "mal", "fecha_antigua": "aviso"}  # what is found in this receiver
 TLS = ["tls", "certificado", "nombre_certificado"]
 
 
@@ -52,6 +52,6 @@ def test_of_a_name(world, name):
     found = diagnose(entity, hook)
     assert not_good(found) == expected, found
     text = json.dumps(found)
-    assert not [address for address in ("10.1.2.3", "127.0.0.1", "169.254", "11.0.") if address in text], "the operator allows 11.0.0.0/16"
+    assert not [address for address in ("10.1.2.3", "127.0.0.1", "169.254", "11.0.") if address in text], "an inner address, or one in allowed_networks"
     requests = world.receiver.requests(hook.path)
     assert {one["local_address"] for one in requests} <= {PUBLIC} and len(requests) == (5 if expected.get("autentica") is None else 0)

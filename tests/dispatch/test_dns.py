@@ -1,5 +1,5 @@
 """DNS that fails, stalls, lies and changes. The dispatcher's only network is a loopback, and its only DNS server is the
-test's. Its receivers have addresses that it must take for public ones, and 127.0.0.1 is a trap."""
+test's. Its receivers have addresses that it must take for public ones. A receiver at 127.0.0.1 is a trap: it must get nothing."""
 import os
 
 import pytest
@@ -19,7 +19,7 @@ UNRESOLVED = "No se pudo resolver el nombre del receptor: revise la URL y el DNS
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 UNREACHABLE = ("No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL")
 
-ANSWERS = {  # what DNS says of the receiver's name, and the error that the entity reads; none: it arrives
+ANSWERS = {  # what DNS says of the receiver's name, and the error that the entity reads; empty: the delivery arrives
     "a plain answer": ({"a": [PUBLIC]}, ""),
     "an alias": ({"cname": "elsewhere.example.com", "a": [PUBLIC]}, ""),
     "many addresses": ({"a": [OTHER_PUBLIC, PUBLIC]}, ""),
@@ -68,7 +68,7 @@ def world(stack):
 
 
 def outcome(world, entity, hook):
-    """Returns the listing's entry once there is one."""
+    """Returns the webhook in the listing, once it shows an attempt."""
     return wait_until(lambda: (w := entity.listed(hook))["ultimaEjecucion"] and w, what="an attempt in the listing")
 
 
@@ -145,7 +145,7 @@ def test_a_flip_to_a_private_address_is_not_followed(world):
     world.dns.say({host_of(hook): {"a": [PUBLIC], "ttl": 1, "then": {"a": ["127.0.0.1"], "ttl": 1}}})
     world.stack.wait_delivery(world.stack.delivery_id(entity.notify(), hook.id), "entregada")
 
-    def refused():  # once the first answer is old
+    def refused():  # true once the first DNS answer has expired
         entity.notify()
         return entity.listed(hook)["ultimoError"] == NOT_PUBLIC
 
@@ -176,7 +176,7 @@ def test_a_failed_lookup_is_not_remembered(world):
 
 
 def test_a_name_that_does_not_exist_yet_is_not_remembered(world):
-    """The zone says for how long the answer may be kept, and c-ares 1.34 would keep it for up to an hour."""
+    """The zone says for how long the NXDOMAIN may be cached, and c-ares 1.34 would cache it for up to an hour."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({})
@@ -187,7 +187,7 @@ def test_a_name_that_does_not_exist_yet_is_not_remembered(world):
 
 
 def test_a_server_that_was_slow_is_not_waited_for_longer(world):
-    """c-ares 1.34 would wait five times as long as the server has taken recently, beyond the patience of a lookup."""
+    """c-ares 1.34 would wait five times as long as the server has taken recently: longer than a lookup may take."""
     entity = world.entity()
     slow = [entity.register([event]) for event in EVENTS[:4]]
     stalled = entity.register([EVENTS[4]])
@@ -232,7 +232,7 @@ def test_a_changed_resolv_conf_is_noticed(world):
 
 
 def test_lookups_leave_nothing_behind(world):
-    """Stalled lookups above all: in a pool of threads each would keep a thread."""
+    """No thread and no socket. In a pool of threads each stalled lookup would keep a thread."""
     entity = world.entity()
     hooks = [entity.register([event]) for event in EVENTS[:5]]
     before = world.threads(), world.descriptors()
@@ -260,7 +260,7 @@ def test_a_server_without_edns_costs_no_family(world):
 
 
 def test_a_long_answer_needs_no_tcp(world):
-    """60 addresses: 1,000 bytes, which EDNS allows. On a busy machine the second round, without EDNS, may need TCP."""
+    """60 addresses take 1,000 bytes, which EDNS allows. On a busy machine the second round, without EDNS, may need TCP."""
     entity = world.entity()
     hooks = [(entity.register([event]), event) for event in EVENTS[:5]]
     world.network.use_dns("127.0.0.53", "127.0.0.1")

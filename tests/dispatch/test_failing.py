@@ -1,4 +1,4 @@
-"""Webhooks that fail: what the operator sees of them before they are deactivated, and whether it is true."""
+"""`webhook list --failing`: the webhooks that fail, and when each will be deactivated; the webhook must be deactivated then."""
 from datetime import datetime, timedelta
 
 import pytest
@@ -20,7 +20,7 @@ def failing(stack, *options) -> list[dict]:
 
 
 def fail(entity, hook, deliveries: int) -> None:
-    """Fails so many deliveries, with four attempts each."""
+    """Makes `deliveries` deliveries fail, with four attempts each."""
     made = [entity.stack.delivery_id(entity.notify(), hook.id) for _ in range(deliveries)]
     for delivery in made:
         entity.stack.wait_delivery(delivery, "fallida")
@@ -38,7 +38,7 @@ def test_one_that_fails_is_listed_with_its_end_until_it_is_well(stack, entity, r
     fail(entity, hook, 1)
     shown, = failing(stack, "--entity", entity.id)
     assert (shown["id"], shown["entidad_id"], shown["url"]) == (hook.id, entity.id, hook.url)
-    assert shown["fallos"] == 4 and shown["desactivacion"] is None, "six more are missing"
+    assert shown["fallos"] == 4 and shown["desactivacion"] is None, "no deactivation before ten failures"
     assert shown["ultimo_estado"] == 500 and "500" in shown["ultimo_error"]
     fail(entity, hook, 2)
     shown, = failing(stack, "--webhook", hook.id)
@@ -58,7 +58,7 @@ def test_the_end_that_is_shown_is_when_a_failure_deactivates(stack, entity, rece
     try:
         now = time(stack.value("SELECT CONCAT(UTC_TIMESTAMP(3), 'Z')"))
         left = time(failing(stack, "--webhook", hook.id)[0]["desactivacion"]) - now
-        assert timedelta(minutes=50) < left <= timedelta(hours=1), "five days, two of whose hours were our own outage"
+        assert timedelta(minutes=50) < left <= timedelta(hours=1), "five days of failures, without the two hours of our own outage"
         fail(entity, hook, 1)
         assert stack.admin("webhook", "show", hook.id)["activo"] is True
     finally:

@@ -67,7 +67,7 @@ def test_evidence_of_every_attempt(entity, receiver, stack):
 
 
 def test_a_kept_connection_that_the_receiver_closes_costs_no_attempt(entity, receiver, stack):
-    """The request is sent again at once on a new connection, with the same id: a receiver may close an idle one at any time."""
+    """The request is sent again at once on a new connection, with the same id: a receiver may close a kept one at any time."""
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")
     receiver.behave(hook.path, Behaviour(fault="hang_up"), Behaviour())
@@ -111,7 +111,7 @@ def test_faults_of_transport_leave_no_status(entity, receiver, stack, fault):
 
 @pytest.mark.parametrize("fault", ["half_body", "endless_body"])
 def test_the_rest_of_the_body_hardly_matters(entity, receiver, stack, fault):
-    """The status has come: the delivery soon succeeds, with one id, by this attempt or by the next."""
+    """The status line has arrived, so the delivery soon succeeds, by this attempt or by the next, with the same id."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(fault=fault, body="0123456789"), Behaviour())
     stack.wait_delivery(started(entity, hook), "entregada")
@@ -186,7 +186,7 @@ def test_429_rests_the_whole_webhook(entity, receiver, stack):
 
 
 def test_a_backlog_asks_one_that_wants_rest_no_oftener_than_it_has_slots(entity, receiver, stack):
-    """Attempts in flight together all get a 429; none is started after the first one is recorded."""
+    """All attempts that are in flight together get a 429; no attempt starts after the first 429 is recorded."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "60"}))
     stack.admin("queue", "pause")

@@ -1,4 +1,4 @@
-"""No receiver delays another: many slow receivers, and hosts that many webhooks share."""
+"""No receiver delays another: neither many slow receivers, nor a host that many webhooks share."""
 import secrets
 
 from fakes.receiver import Behaviour
@@ -25,7 +25,7 @@ def register_at(entity, host: str, receiver) -> tuple[int, str]:
 
 
 def test_a_crowd_that_holds_every_slot_does_not_hold_up_a_healthy_one(new_entity, receiver, stack):
-    """The slow receivers do not answer during the test: four entities, each with more deliveries than all slots."""
+    """The slow receivers, of four entities with 240 deliveries for 64 slots, do not answer during the test."""
     crowd = [new_entity() for _ in range(4)]
     slow = [entity.register() for entity in crowd for _ in range(5)]
     healthy = new_entity()
@@ -37,7 +37,7 @@ def test_a_crowd_that_holds_every_slot_does_not_hold_up_a_healthy_one(new_entity
             for _ in range(12):
                 entity.notify()
         held = lambda: sum(receiver.in_flight(hook.path) for hook in slow)
-        wait_until(lambda: held() >= SLOTS - RESERVED, 30, "the slow ones to hold all that is not reserved")
+        wait_until(lambda: held() >= SLOTS - RESERVED, 30, "the slow webhooks to hold all slots but the reserved ones")
         for _ in range(3):
             for _ in range(30):
                 healthy.notify()
@@ -46,7 +46,7 @@ def test_a_crowd_that_holds_every_slot_does_not_hold_up_a_healthy_one(new_entity
         assert SLOTS // 2 <= held() <= SLOTS
         for hook in slow:
             receiver.release(hook.path)
-        wait_until(lambda: delivered(stack, [hook.id for hook in slow]) == 4 * 5 * 12, 60, "those of the slow ones")
+        wait_until(lambda: delivered(stack, [hook.id for hook in slow]) == 4 * 5 * 12, 60, "the slow webhooks' deliveries")
     assert all(len(receiver.requests(hook.path)) == 12 for hook in slow), "and nothing twice"
 
 

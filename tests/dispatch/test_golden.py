@@ -1,5 +1,5 @@
 """The output to entities and receivers, to the byte, for the same input: `./dev test --mysql` expects the same bytes from
-MySQL as from MariaDB. Only what must differ has a name instead: ids, times and the receiver's address."""
+MySQL as from MariaDB. Only what must differ is replaced by a name: ids, times and the receiver's address."""
 import re
 
 from fakes import verify
@@ -8,7 +8,7 @@ from support.actors import BASE
 from support.wait import wait_until
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-EVENTS = ["resultados.definitivos", "evaluacion.abierta", "evaluacion.abierta"]  # neither in order nor once each
+EVENTS = ["resultados.definitivos", "evaluacion.abierta", "evaluacion.abierta"]  # not in order, and one of them twice
 DATA = '{ "titulo":"ñ \\u00f1 😀 \\/ ",\t"evaluacionId" : 42, "z":[7.50,1e2,-0], "a":{} }'
 LISTED = ('[{"id":ID,"url":"URL","eventos":["evaluacion.abierta","resultados.definitivos"],"activo":true,"fechaAlta":"HORA",'
           '"ultimaEjecucion":%s,"ultimoEstado":%s,"ultimoError":"%s"}]')

@@ -1,5 +1,5 @@
 """Receivers that misbehave in every way: each attempt ends in time, frees its slot, leaves nothing behind, and tells the
-entity what to correct. All of a kind are tested at once, and must not disturb each other."""
+entity what to correct. All receivers of a kind are tested at once, and must not disturb each other."""
 import contextlib
 import gzip
 import os
@@ -61,7 +61,7 @@ ENDLESS = {
     "1xx without end": (raw(repeat="HTTP/1.1 100 Continue\r\n\r\n" * 10), LONG_HEADERS),
     "slow 1xx without end": (raw(repeat="HTTP/1.1 102 Processing\r\n\r\n", pause=0.1), TIMED_OUT),
     "half a header, and silence": (raw(OK + "Content-Le", stay=True), TIMED_OUT),
-    # The answer was complete, so it counts, whatever follows in the body.
+    # The headers are complete, so the answer counts, whatever the body is.
     "a slow body": (raw(OK + "Content-Length: 1000000\r\n\r\n", repeat="x", pause=0.1), ""),
     "a body without end": (Behaviour(fault="endless_body"), ""),
     "chunks without end": (raw(CHUNKED, repeat="1000\r\n" + "x" * 4096 + "\r\n"), ""),
@@ -104,14 +104,14 @@ NO_REDIRECTS = (300, 304, 305)  # though they are 3xx and may have a Location
 
 
 def redirect(status, url):
-    """To the same host, which libcurl would find without a lookup."""
+    """Redirects to the same host, which libcurl would find without a lookup."""
     return Behaviour(status=status, headers={"Location": url + "/trampa"})
 
 
 @pytest.fixture(scope="module")
 def outcomes(stack, receiver):
-    """name -> (the listing's entry, its delivery's state, its attempts, the state of the delivery that followed after the
-    receiver was corrected)."""
+    """name -> (the webhook in the listing, [state, number of attempts] of its first delivery, its attempts, the same state and
+    number of a second delivery, sent after the receiver was corrected)."""
     cases = [*ENDLESS, *BROKEN, *REDIRECTS, *NO_REDIRECTS]
     campaign = Campaign(stack, receiver, dict.fromkeys(cases, receiver.port))
     for name, (_, hook, _) in campaign.hooks.items():
@@ -177,7 +177,7 @@ BEFORE_HTTP = {
 
 @pytest.fixture(scope="module")
 def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
-    """name -> (the listing's entry, its first attempt)."""
+    """name -> (the webhook in the listing, its attempts)."""
     folder = tmp_path_factory.mktemp("certificates")
     ca = stack.env["CA_CERT"]
     authority = ca, str(Path(ca).with_name("ca.key"))
@@ -260,7 +260,7 @@ RETRY_AFTER = {  # the header -> seconds until the next attempt, at least and at
 
 @pytest.fixture(scope="module")
 def waits(stack, receiver):
-    """name -> seconds until the second attempt, a moment after the first; none if it has already begun."""
+    """name -> the seconds until the second attempt, read just after the first; at most 0 if the second has begun."""
     campaign = Campaign(stack, receiver, dict.fromkeys(RETRY_AFTER, receiver.port))
     for name, (header, _, _) in RETRY_AFTER.items():
         head = "HTTP/1.1 503 Wait\r\nContent-Length: 0\r\nRetry-After: " + header() + "\r\n\r\n"
@@ -298,7 +298,7 @@ REPEATS = 50
 
 
 def resources(stack):
-    """Descriptors, threads, resident KiB."""
+    """Returns the dispatcher's number of descriptors, of threads and of resident KiB."""
     process = Path("/proc", str(stack.pids("dispatcher")[0]))
     rss = int(re.search(r"VmRSS:\s+(\d+)", (process / "status").read_text())[1])
     return len(os.listdir(process / "fd")), len(os.listdir(process / "task")), rss
@@ -327,7 +327,7 @@ def test_fifty_times_all_of_them_leave_nothing_behind(stack, receiver, no_retrie
     well = good.register()
 
     def at_rest():
-        """After one more delivery: opening a connection closes those that their receivers have left."""
+        """Returns resources() after one more delivery: a new connection makes libcurl close those that receivers have left."""
         stack.wait_delivery(stack.delivery_id(good.notify(), well.id), "entregada")
         return resources(stack)
 

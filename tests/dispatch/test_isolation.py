@@ -1,4 +1,4 @@
-"""No entity delays another: more demand than slots, locked rows, a database that refuses."""
+"""No entity delays another: with more demand than slots, with locked rows, with a database that refuses rows."""
 import time
 
 import pytest
@@ -11,7 +11,7 @@ from support.wait import wait_until
 
 
 def delivered(stack, hooks) -> list[int]:
-    """The number delivered of each, read at once."""
+    """Returns for each webhook how many of its deliveries are delivered, all read at once."""
     counts = dict.fromkeys((hook.id for hook in hooks), 0)
     rows = stack.sql("SELECT webhook_id, COUNT(*) FROM entregas WHERE estado = 'entregada' AND webhook_id IN"
                      f" ({','.join(map(str, counts))}) GROUP BY webhook_id")
@@ -19,7 +19,7 @@ def delivered(stack, hooks) -> list[int]:
 
 
 def waited_in_vain(stack) -> int:
-    """How often the thread that fetches has given up waiting for a lock."""
+    """Returns how often the loop, which claims and fans out, has waited for a lock until the time-out."""
     lines = stack.dev("logs", "dispatcher").stdout.splitlines()
     return sum("transaction conflict" in line and "error 1205" in line and "duty=record" not in line for line in lines)
 
@@ -51,15 +51,15 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
     hooks = [entity.register() for entity in entities]
     for entity in entities:
         entity.notify()
-    wait_until(lambda: sum(delivered(stack, hooks)) == 4, what="the first ones")
+    wait_until(lambda: sum(delivered(stack, hooks)) == 4, what="the first deliveries")
     root(f"START TRANSACTION; SELECT 1 FROM {table} WHERE {column} = {hooks[0].id} FOR UPDATE")
     waits = waited_in_vain(stack)
     for _ in range(20):
         for entity in entities:
             entity.notify()
-    wait_until(lambda: delivered(stack, hooks)[1:] == [21, 21, 21], 20, "what has nothing to do with that row")
+    wait_until(lambda: delivered(stack, hooks)[1:] == [21, 21, 21], 20, "the other webhooks' deliveries")
     assert delivered(stack, hooks)[0] < 21, "the row was held"
-    assert waited_in_vain(stack) == waits, "claim and fan-out wait for nobody's lock"
+    assert waited_in_vain(stack) == waits, "claim and fan-out wait for no lock"
     root("ROLLBACK")
     wait_until(lambda: delivered(stack, hooks)[0] == 21, 30, "the rest")
     assert len(receiver.requests(hooks[0].path)) == 21, "and nothing twice"
@@ -68,7 +68,8 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
 def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_out(new_entity, receiver, stack, root):
     entities = [new_entity() for _ in range(5)]
     hooks = [entity.register() for entity in entities]
-    for entity, hook in zip(entities, hooks):  # each rests with a waiting delivery: a locked gap ends at that of the next webhook
+    # Each webhook rests with a waiting delivery, so that a locked gap in the index ends at the next webhook's delivery.
+    for entity, hook in zip(entities, hooks):
         receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "3600"}))
         entity.notify()
         wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 429, what="an answer on record")
@@ -83,7 +84,7 @@ def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_o
     for free in (0, 1, 4):
         stack.wait_notification(notifications[free], "procesada")
     assert stack.notification(notifications[locked])["estado"] == "pendiente", "the gap was held"
-    assert waited_in_vain(stack) == waits, "nobody waits for the lock"
+    assert waited_in_vain(stack) == waits, "no task waits for the lock"
     root("ROLLBACK")
     for held in (locked, 3):
         stack.wait_notification(notifications[held], "procesada", 30)
@@ -95,16 +96,16 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
     hooks = [entity.register() for entity in entities]
     for entity in entities:
         entity.notify()
-    wait_until(lambda: sum(delivered(stack, hooks)) == 8, what="the first ones")
+    wait_until(lambda: sum(delivered(stack, hooks)) == 8, what="the first deliveries")
     held, free = hooks[:6], hooks[6:]
     with stack.dispatcher_with(**setting(delivery_max_in_flight="4")):
         root("START TRANSACTION")
-        for hook in held:  # one by one: all at once would be a scan, which locks the others' rows too
+        for hook in held:  # one statement each: a single one would scan the table, and so lock the others' rows
             root(f"SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {hook.id} FOR UPDATE")
         for _ in range(20):
             for entity in entities:
                 entity.notify()
-        wait_until(lambda: delivered(stack, free) == [21, 21], 15, "those whose rows nobody holds")
+        wait_until(lambda: delivered(stack, free) == [21, 21], 15, "the webhooks without a locked row")
         assert all(len(receiver.requests(hook.path)) <= 1 + 10 for hook in held), "no more than a webhook's own slots"
         root("ROLLBACK")
         wait_until(lambda: delivered(stack, hooks) == [21] * 8, 30, "the rest")
@@ -115,7 +116,7 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
 def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was_taken_up(new_entity, receiver, stack,
                                                                                          lock):
     if lock == "FOR UPDATE" and "MariaDB" not in stack.value("SELECT VERSION()"):
-        pytest.skip("MySQL allows it to nobody without UPDATE")
+        pytest.skip("MySQL requires the right to UPDATE for this")
     entities = [new_entity() for _ in range(3)]
     hooks = [entity.register() for entity in entities]
     receiver.behave(hooks[0].path, Behaviour(status=500))
@@ -149,9 +150,9 @@ def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was
 
 
 def lock_the_whole_table(stack, lock: str):
-    """Locks it as the evaluation system's user can with SELECT alone."""
+    """Locks all notifications, as the evaluation system's user can with the right to SELECT alone."""
     if lock == "FOR UPDATE" and "MariaDB" not in stack.value("SELECT VERSION()"):
-        pytest.skip("MySQL allows it to nobody without UPDATE")
+        pytest.skip("MySQL requires the right to UPDATE for this")
     writer = stack.writer()
     writer("START TRANSACTION")
     writer(f"SELECT COUNT(*) FROM (SELECT id FROM notificaciones_pendientes {lock}) t")
@@ -181,7 +182,7 @@ def test_a_lock_on_its_row_keeps_no_notification_waiting(new_entity, receiver, s
     finally:
         writer.close()
     wait_until(lambda: int(stack.value(pending)) == 0, 30, "their rows to be marked")
-    wait_until(lambda: int(stack.value("SELECT COUNT(*) FROM notificaciones_apartadas")) == 0, what="the list to be empty")
+    wait_until(lambda: int(stack.value("SELECT COUNT(*) FROM notificaciones_apartadas")) == 0, what="the quarantine to be empty")
     hook = later.register()
     later.notify()
     receiver.wait(hook.path, 1)
@@ -202,7 +203,7 @@ def test_what_is_wrong_waits_for_the_lock(new_entity, receiver, stack):
         writer("ROLLBACK")
     finally:
         writer.close()
-    wait_until(lambda: stack.notification(wrong)["estado"] == "rechazada", 30, "it to be rejected")
+    wait_until(lambda: stack.notification(wrong)["estado"] == "rechazada", 30, "the wrong one to be rejected")
     wait_until(lambda: stack.value(f"SELECT estado FROM notificaciones_pendientes WHERE id = {right}") == "procesada",
                30, "the other to be marked")
     assert len(receiver.requests(hook.path)) == 1
@@ -240,7 +241,7 @@ def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
 
 
 def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
-    """The first rows of evidence are refused, whatever their result: those of two rounds, except the last few."""
+    """The database refuses the first 15 rows of evidence that it gets, whichever results they belong to."""
     # If a result of an earlier test were recorded in between, a result that is refused again would be given up.
     stack.cancel_all_waiting()
     hook = entity.register()

@@ -1,5 +1,5 @@
-"""Data, or the end, on a kept connection between two requests: what came before the request is not its answer (RFC 9112
-section 9.2), and a connection that the receiver has closed says nothing about the receiver."""
+"""Data on a kept connection between two requests, or its end. Data that came before a request are not its answer (RFC 9112
+section 9.2), and a kept connection that the receiver has closed is no failure of the receiver."""
 import ssl
 import threading
 
@@ -53,7 +53,7 @@ def deliver(stack, entity, hook) -> int:
 
 
 def outcomes(stack, delivery: int) -> list[tuple]:
-    """Status and error of each attempt."""
+    """Returns status and error of each attempt."""
     return [(a["estado_http"], a["error"]) for a in stack.attempts(delivery)]
 
 
@@ -73,7 +73,7 @@ def test_what_comes_between_two_requests_answers_neither(stack, scripted, versio
         wait_until(lambda: len(stack.attempts(second[name])) >= 1, what="an attempt")
         first = outcomes(stack, second[name])[0]
         assert first == (500, "El receptor respondió 500: se espera un 2xx"), name
-        assert len(receiver.connections[0].requests) == 1, f"{name}: nothing more is asked on that connection"
+        assert len(receiver.connections[0].requests) == 1, f"{name}: no second request is sent on that connection"
         assert entity.listed(hook)["activo"], name
 
 
@@ -124,7 +124,7 @@ CLOSED = ("close_politely", "close", "reset")
 
 @pytest.mark.parametrize("how", CLOSED)
 def test_connections_that_the_receiver_has_closed_cost_no_attempt(stack, scripted, how):
-    """There are more of them than libcurl's own five retries."""
+    """There are seven such connections; libcurl by itself would try only five again."""
     kept, release = 7, threading.Event()
 
     def script(connection, number, fields):
@@ -150,7 +150,7 @@ BODIES = {"a short body": {"evaluacionId": 1, "titulo": "x"}, "60 KB": {"evaluac
 @pytest.mark.parametrize("how", CLOSED)
 @pytest.mark.parametrize("body", BODIES)
 def test_a_kept_connection_that_ends_as_the_request_comes(stack, scripted, how, body):
-    """The first request of a connection is answered; a second one ends it, at its first bytes."""
+    """The receiver answers the first request of a connection, and ends the connection at the first bytes of the second."""
     def script(connection, number, fields):
         if number > 1:
             getattr(connection, how)()
@@ -168,7 +168,7 @@ def test_a_kept_connection_that_ends_as_the_request_comes(stack, scripted, how, 
 
 
 def test_a_408_on_a_kept_connection_is_of_its_idle_time(stack, scripted):
-    """Such a 408 has crossed the request. On a new connection it is the receiver's answer."""
+    """A 408 on a kept connection has crossed the request. On a new connection a 408 is the receiver's answer."""
     def script(connection, number, fields):
         connection.read_body(fields)
         connection.send(OK if number == 1 else answer(408))

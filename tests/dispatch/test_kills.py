@@ -1,5 +1,5 @@
-"""Proves at-least-once delivery: everything that can fail fails while notifications flow, and a ledger is kept. It
-prints the seed of its random choices; TEST_SEED sets it. `./dev test --long` runs the long form.
+"""Proves at-least-once delivery: everything that can fail fails while notifications flow, and a ledger is kept. The test
+prints the seed of its random choices; TEST_SEED sets the seed. `./dev test --long` runs the long form.
 """
 import os
 import random
@@ -47,5 +47,5 @@ def run(seed: int, counts: dict, notifications: int) -> None:
         verdict = arena.ledger.judge(rows, arena.receiver.requests())
         print(f"{clock.seconds:6.1f} s  seed {seed}: {arena.ledger.report(verdict)}", flush=True)
         assert verdict.problems == [] and verdict.notifications >= notifications
-        assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "written by nobody"
+        assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "rows that the ledger does not know"
         assert arena.value("SELECT COUNT(*) FROM webhooks WHERE NOT activo") == 0

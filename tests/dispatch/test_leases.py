@@ -17,7 +17,7 @@ LEASE = 12  # seconds: delivery.lease of the shared stack
 
 @pytest.fixture
 def addresses(stack):
-    """A receiver that can tell the dispatchers apart: each dials its own address."""
+    """A receiver that can tell the dispatchers apart, because each dials another address."""
     certificate = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
     with Receiver(*certificate, free_port(), ("127.0.0.1", "127.0.0.2", "127.0.0.3")) as running:
         yield running
@@ -25,7 +25,7 @@ def addresses(stack):
 
 @contextlib.contextmanager
 def another(stack, address):
-    """Runs another dispatcher."""
+    """Runs another dispatcher, which dials `address`."""
     query = "SELECT COUNT(DISTINCT id) FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
     before = int(stack.value(query))
     with stack.second_dispatcher(**setting(delivery_host_overrides=f"*.receptor.test={address}")) as process:
@@ -34,7 +34,7 @@ def another(stack, address):
 
 
 def in_flight(stack, hook, count):
-    """The ids of its deliveries, once so many of them are leased."""
+    """Returns the ids of the webhook's leased deliveries, once there are `count` of them."""
     query = f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"
     wait_until(lambda: len(stack.sql(query)) == count, what=f"{count} in flight")
     return [int(row[0]) for row in stack.sql(query)]
@@ -70,7 +70,7 @@ def test_three_dispatchers_share_the_work_without_repeats(new_entity, addresses,
 
 
 def test_what_a_dead_dispatcher_held_is_picked_up_by_another_one(entity, addresses, stack):
-    """Deliveries created leased by the fan-out, and deliveries claimed later: a test event is always claimed."""
+    """The fan-out creates one delivery under a lease; the other, of a test event, is claimed later."""
     hook = entity.register(["evaluacion.abierta"], port=addresses.port)
     addresses.behave(hook.path, Behaviour(hold=True))
     entity.notify()
@@ -83,7 +83,7 @@ def test_what_a_dead_dispatcher_held_is_picked_up_by_another_one(entity, address
         try:
             again = addresses.wait(hook.path, 4, LEASE + 5)[2:]
             for id in ids:
-                assert stack.wait_delivery(id, "entregada")["intentos"] == 1, "the outcome of the first was never known"
+                assert stack.wait_delivery(id, "entregada")["intentos"] == 1, "the outcome of the first attempt is unknown"
         finally:
             stack.start("dispatcher")
     assert {r.local_address for r in first} == {"127.0.0.1"} and {r.local_address for r in again} == {"127.0.0.2"}
@@ -100,7 +100,7 @@ def test_leases_are_recovered_as_soon_as_the_database_is_back(entity, receiver, 
         failures = lambda: scrape().value("apientidades_database_errors_total", kind="unavailable")
         before = failures()
         stack.stop("db", "-9")
-        wait_until(lambda: failures() >= before + 5, what="every task to have met with that")
+        wait_until(lambda: failures() >= before + 5, what="every task to have failed")
         stack.start("db")
         stack.connect_evaluation()
         stack.sql("UPDATE entregas SET estado = 'en_curso', terminada_en = NULL, arriendo = 1,"
@@ -128,7 +128,7 @@ def test_a_stale_owner_changes_nothing(entity, addresses, stack):
                 stack.wait_delivery(id, "entregada", LEASE + 10)
     finally:
         os.kill(owner, signal.SIGCONT)
-    stack.stop("dispatcher")  # once it has written all that it wanted to write
+    stack.stop("dispatcher")  # ends once the owner has written all that it wanted to write
     stack.start("dispatcher")
     for hook, id in zip((gone, failed), ids):
         assert [r.local_address for r in addresses.requests(hook.path)] == ["127.0.0.1", "127.0.0.2"]

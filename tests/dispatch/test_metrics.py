@@ -1,4 +1,4 @@
-"""The dispatcher's metrics, each caused by what it counts."""
+"""The dispatcher's metrics: each test causes what they count, and reads them."""
 import math
 import socket
 import subprocess
@@ -50,7 +50,7 @@ def test_a_410_is_an_automatic_deactivation(scrape, stack, entity, receiver):
     grows(scrape, before, 1, "apientidades_webhooks_deactivated_total")
     grows(scrape, before, 1, "apientidades_attempts_total", outcome="http_410")
     stack.wait_delivery(delivery, "retenida")
-    wait_until(lambda: scrape().value("apientidades_queue_deliveries", state="retenida") >= 1, what="held in the queue")
+    wait_until(lambda: scrape().value("apientidades_queue_deliveries", state="retenida") >= 1, what="a held delivery in the queue")
     entity.api("DELETE", f"{BASE}/{hook.id}")
 
 
@@ -72,7 +72,7 @@ def test_a_rejected_row(scrape, stack, entity):
     before = scrape()
     stack.wait_notification(entity.notify(data="{}"), "rechazada")
     grows(scrape, before, 1, "apientidades_notifications_total", state="rechazada")
-    wait_until(lambda: scrape().value("apientidades_queue_notifications", state="rechazada") >= 1, what="in the queue")
+    wait_until(lambda: scrape().value("apientidades_queue_notifications", state="rechazada") >= 1, what="a rejected row in the queue")
 
 
 def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
@@ -86,7 +86,7 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
     try:
         wait_until(lambda: scrape().value("apientidades_paused") == 1, what="paused")
         entity.notify(ocurrida_en="2026-01-01 00:00:00")
-        # The table is counted, because the gauge is as old as the last look at the queue.
+        # Counts in the table, because the gauge is only as new as the last look at the queue.
         pending = int(stack.sql("SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente'")[0][0])
         wait_until(lambda: scrape().value("apientidades_queue_notifications", state="pendiente") == pending, what="the depth")
         wait_until(lambda: scrape().value("apientidades_queue_oldest_seconds", of="notification") > 86400)
@@ -98,12 +98,12 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
 
 def test_entities_that_change_their_webhooks(scrape, stack, entity, new_entity):
     stack.sql("UPDATE auditoria SET ocurrida_en = ocurrida_en - INTERVAL 2 HOUR")
-    wait_until(lambda: scrape().value("apientidades_entities_changing_webhooks") == 0, what="none")
+    wait_until(lambda: scrape().value("apientidades_entities_changing_webhooks") == 0, what="no entity to be counted")
     for one in (entity, new_entity()):
         hook = one.register()
         for events in (["evaluacion.abierta"], ["evaluacion.cerrada"]):
             assert one.api("PATCH", f"{BASE}/{hook.id}", json_body={"eventos": events}).status == 200
-    wait_until(lambda: scrape().value("apientidades_entities_changing_webhooks") == 2, what="both")
+    wait_until(lambda: scrape().value("apientidades_entities_changing_webhooks") == 2, what="both entities to be counted")
 
 
 def test_webhooks_near_their_deactivation(scrape, stack, entity, receiver):
@@ -116,18 +116,18 @@ def test_webhooks_near_their_deactivation(scrape, stack, entity, receiver):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=500))
     stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "fallida")
-    half, nine_tenths = wait_until(lambda: None if math.isnan(past()[0]) else past(), what="a look")  # other tests' ones
+    half, nine_tenths = wait_until(lambda: None if math.isnan(past()[0]) else past(), what="the first count")  # other tests' webhooks
     begin_streak(61)  # of 120
-    wait_until(lambda: past() == [half + 1, nine_tenths], what="one past half")
+    wait_until(lambda: past() == [half + 1, nine_tenths], what="one webhook past half")
     begin_streak(109)
-    wait_until(lambda: past() == [half + 1, nine_tenths + 1], what="the same past nine tenths")
+    wait_until(lambda: past() == [half + 1, nine_tenths + 1], what="the same webhook past nine tenths")
     stack.sql("UPDATE reloj_visto SET salto_ms = 864000000")
     try:
-        wait_until(lambda: all(math.isnan(value) for value in past()), what="times that nobody knows")
+        wait_until(lambda: all(math.isnan(value) for value in past()), what="the numbers to be unknown")
     finally:
         stack.sql("UPDATE reloj_visto SET salto_ms = 0")
     stack.admin("webhook", "disable", hook.id)
-    wait_until(lambda: past() == [half, nine_tenths], what="none that is active")
+    wait_until(lambda: past() == [half, nine_tenths], what="the inactive webhook not to count")
 
 
 def test_nothing_of_an_entity_is_in_the_metrics(scrape, stack, entity, receiver):
@@ -177,7 +177,7 @@ def test_an_address_in_use_stops_no_delivery(stack, entity, receiver):
 
 
 def statuses(stack, part, enough, **settings):
-    """The first STATUS= of another process of that part for which `enough` is true."""
+    """Starts another process of that part; returns its first STATUS= for which `enough` is true."""
     command, environment = stack.command_of(part)
     with tempfile.TemporaryDirectory(prefix="apie-") as folder, \
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.socket(socket.AF_UNIX) as listener:

@@ -1,5 +1,5 @@
-"""Failures that only a bug or a lack of memory can cause in the network's thread: they must not leave a process that
-sends nothing."""
+"""Exceptions in the network's thread, which only a bug or a lack of memory can cause: they must not leave a process that
+runs and sends nothing."""
 import subprocess
 
 from support.wait import wait_until

@@ -1,5 +1,5 @@
-"""A newer version works at the same time (an upgrade, one host after the other): rows that it wrote and this version
-does not know are left to it, and delay nothing else."""
+"""A newer version works at the same time, as in an upgrade of one host after the other. This version leaves rows of the
+newer one that it does not understand to that version; they delay nothing else."""
 import contextlib
 
 from support.stack import EVENTS
@@ -8,7 +8,7 @@ from support.wait import wait_until
 NEW = "evento.nuevo"
 RULE = "evento_no_es_uno_de_los_11"
 BEYOND = 9999  # a migration that this version does not have
-MANY = 8000  # more than are passed over, at one batch a look, before a look begins at the start again
+MANY = 8000  # more than can be passed over, at one batch a look, before a look begins again at the first row
 
 
 def allow_events(stack, names) -> None:
@@ -59,7 +59,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
 
 
 def test_an_unknown_event_is_rejected_where_the_schema_is_our_own(entity, stack):
-    """Only a writer that has switched off the CHECKs of its session can write one."""
+    """In operation, only a writer that has switched off the CHECKs of its session can write such a row."""
     try:
         allow_events(stack, [*EVENTS, NEW])
         rejected = stack.wait_notification(stack.notify(entity.id, NEW, "{}"), "rechazada")

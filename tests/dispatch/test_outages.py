@@ -1,5 +1,5 @@
-"""Outages of the service itself: a dispatcher with its cable cut, or with dead name servers; and outages that
-entities try to feign."""
+"""Outages: a dispatcher with its cable cut, or with dead name servers; and receivers that fail together, which must not pass
+for an outage."""
 import json
 import threading
 import time
@@ -70,17 +70,16 @@ def world(stack, receiver, schedule):
 
 
 def answer_where_nobody_may_connect(stack, receiver):
-    """Receivers that have answered, at addresses that the next dispatcher's configuration refuses: it cannot check its
-    link with them, and must find others."""
+    """Makes receivers answer at addresses that the World's dispatcher refuses: to check its link, it must find other hosts."""
     entities = [Entity(stack, receiver) for _ in range(ENTITIES)]
     hooks = [entity.register().id for entity in entities]
     for entity in entities:
         entity.notify()
-    wait_until(lambda: all(stack.count_deliveries(hook, "entregada") for hook in hooks), 20, "them to answer")
+    wait_until(lambda: all(stack.count_deliveries(hook, "entregada") for hook in hooks), 20, "the receivers to answer")
 
 
 class Crowd:
-    """Entities with five webhooks each, every one with its own host and event."""
+    """Entities with five webhooks each. Every webhook has its own host; the five have different events."""
 
     def __init__(self, world: World, address: str, number: int):
         self.world, self.stack = world, world.stack
@@ -91,7 +90,7 @@ class Crowd:
                          for place, entity in enumerate(self.entities) for turn in range(WEBHOOKS)]
 
     def write(self, rounds: int = 1) -> None:
-        """One row for each webhook, `rounds` times."""
+        """Writes one row for each webhook, `rounds` times."""
         rows = [f"({entity.id}, '{event}', '{data}')" for entity in self.entities for event, data in FIVE.items()] * rounds
         self.stack.sql("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES " + ", ".join(rows))
 
@@ -132,7 +131,7 @@ class Writer:
 def test_an_outage_of_the_cable_or_of_the_name_servers_costs_nobody_a_step(world):
     crowd = Crowd(world, RECEIVER, 0)
     crowd.write()
-    wait_until(lambda: crowd.count("estado = 'entregada'") == HOSTS, 30, "everybody to have answered once")
+    wait_until(lambda: crowd.count("estado = 'entregada'") == HOSTS, 30, "every receiver to have answered once")
     for kind, words, cut, mend in (
             ("red", "no tiene conexión a Internet", lambda: world.far.ip("link", "set", "cable", "down"),
              lambda: world.far.ip("link", "set", "cable", "up")),
@@ -149,7 +148,7 @@ def test_an_outage_of_the_cable_or_of_the_name_servers_costs_nobody_a_step(world
         all_rows = lambda: int(world.stack.value("SELECT COUNT(*) FROM notificaciones_pendientes n WHERE entidad_id IN"
                                                  f" ({', '.join(str(e.id) for e in crowd.entities)})"))
         wait_until(lambda: crowd.count("estado = 'entregada'") == all_rows(), 30 - (time.monotonic() - mended), "all to arrive")
-        wait_until(lambda: not world.outages(), 15, "its end")
+        wait_until(lambda: not world.outages(), 15, "the outage to end")
         assert crowd.failures() == [], "no delivery has spent a step, nor counts a failed attempt"
         assert world.stack.value(f"SELECT COUNT(*) FROM webhook_ejecuciones WHERE {crowd.where()} AND (fallos > 0 OR ultimo_error <> '')") == "0"
         assert world.stack.value(f"SELECT COUNT(*) FROM webhooks WHERE id IN ({', '.join(map(str, crowd.webhooks))}) AND NOT activo") == "0"
@@ -161,7 +160,7 @@ def test_an_outage_of_the_cable_or_of_the_name_servers_costs_nobody_a_step(world
 
 @pytest.mark.parametrize("schedule", ["1s,1s"])
 def test_entities_whose_receivers_are_black_holes_feign_no_outage(world):
-    """Their receivers have answered before."""
+    """The black holes answered before: hosts that have answered are asked when the dispatcher judges an outage."""
     others = [Entity(world.stack, world.receiver) for _ in range(6)]
     hosts = [f"bueno{number}.receptor.test" for number in range(6)]
     world.say(hosts, a=[RECEIVER])
@@ -178,6 +177,6 @@ def test_entities_whose_receivers_are_black_holes_feign_no_outage(world):
     world.say(["tarde.receptor.test"], a=[RECEIVER])
     hook = world.register(late, "tarde.receptor.test", EVENTS)
     late.notify()
-    wait_until(lambda: world.stack.count_deliveries(hook, "entregada") == 1, 5, "a row of somebody else")
-    wait_until(lambda: crowd.count("estado = 'fallida' AND paso = 3") == HOSTS, 90, "the end of their schedule")
+    wait_until(lambda: world.stack.count_deliveries(hook, "entregada") == 1, 5, "another entity's row")
+    wait_until(lambda: crowd.count("estado = 'fallida' AND paso = 3") == HOSTS, 90, "the black holes' deliveries to end")
     assert "outage of our own" not in world.log.read_text()

@@ -1,4 +1,4 @@
-"""Our own addresses are no receiver: this host's public addresses, the database's, and ports of other protocols."""
+"""Neither this host's public addresses nor the ports of other protocols are dialled."""
 import pytest
 
 from support.network import why_not
@@ -55,7 +55,7 @@ def test_others_are_beside_it(world):
 
 @needs_network
 def test_several_addresses_at_a_port_of_another_protocol(world):
-    """The dialler dials these, not libcurl."""
+    """With several addresses the dialler connects, not libcurl."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [PUBLIC, "11.0.0.2"]}})

@@ -1,4 +1,5 @@
-"""`queue pause` of an entity, a webhook or a host: nothing is sent there, everything else goes on, and it ends by itself."""
+"""`queue pause` of an entity, a webhook or a host: nothing is sent there, everything else goes on. With --for it ends by
+itself."""
 import pytest
 
 from fakes.receiver import Behaviour
@@ -8,7 +9,7 @@ from support.wait import holds_for, wait_until
 
 @pytest.fixture
 def pause(stack):
-    """Pauses a part; ends it afterwards."""
+    """Pauses an entity, a webhook or a host; after the test, ends the pause."""
     selectors = []
 
     def of(option, value, *more):
@@ -143,7 +144,7 @@ def test_a_lock_on_its_notifications_passes_no_pause(new_entity, receiver, stack
         writer("SELECT COUNT(*) FROM (SELECT id FROM notificaciones_pendientes LOCK IN SHARE MODE) t")
         stack.admin("queue", "resume")
         receiver.wait(beside.path, 1)
-        wait_until(lambda: stack.notification(notification)["estado"] == "procesada", 10, "the other to be fanned out")
+        wait_until(lambda: stack.notification(notification)["estado"] == "procesada", 10, "the paused webhook's notification to be fanned out")
         holds_for(0.5, lambda: receiver.requests(hook.path) == [], "nothing sent while paused")
         writer("ROLLBACK")
     finally:

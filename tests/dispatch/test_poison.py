@@ -1,4 +1,4 @@
-"""A row that the database refuses to write must stop no other. A trigger of the tests refuses it."""
+"""A row that the database refuses must stop no other row. Here a trigger of the tests refuses it."""
 import contextlib
 
 import pytest
@@ -27,7 +27,7 @@ def failed_tasks(stack) -> int:
 
 
 def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver, stack):
-    """They are first in line, and enough to conclude that all are refused."""
+    """The refused results come first, enough of them to conclude that the database refuses all results."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register(["evaluacion.abierta"], port=2) for entity in entities for _ in range(5)]
     other = new_entity()
@@ -45,12 +45,12 @@ def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver
 def test_a_result_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
     hook, other = entity.register(["evaluacion.abierta"], port=2), entity.register(["evaluacion.cerrada"])
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
-        poison = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)  # no program listens on port 1
+        poison = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)  # no program listens on port 2
         wait_until(lambda: "cannot be recorded" in stack.dev("logs", "dispatcher").stdout, what="the refusal")
         ids = [entity.notify("evaluacion.cerrada") for _ in range(5)]
         for id in ids:
             stack.wait_delivery(stack.delivery_id(id, other.id), "entregada")
-        assert stack.delivery(poison)["estado"] == "en_curso", "its lease has to pass first"
+        assert stack.delivery(poison)["estado"] == "en_curso", "its lease must expire first"
     entity.api("DELETE", f"/apientidades/v1/webhooks/{hook.id}")
     assert len({r.id for r in receiver.requests(other.path)}) == len(receiver.requests(other.path)) == 5
 
@@ -65,7 +65,7 @@ def test_a_refused_result_and_a_locked_row_together_stop_no_other(new_entity, re
     with refused(stack, "intentos_entrega", condition):
         root(f"START TRANSACTION; SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {locked.id} FOR UPDATE")
         ids = [stack.delivery_id(entity.notify(), hook.id) for entity, hook in zip(entities, hooks)]
-        for hook in hooks:  # they end together, and are recorded in one batch
+        for hook in hooks:  # the attempts end together, and are recorded in one batch
             receiver.wait(hook.path, 2)
         for hook in hooks:
             receiver.release(hook.path)
@@ -84,18 +84,18 @@ def test_a_notification_that_cannot_be_fanned_out_stops_no_other(entity, new_ent
         poison = entity.notify()
         wait_until(lambda: f"entity={entity.id} " in refusals(stack), what="the refusal")
         stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
-        assert failed_tasks(stack) == failures, "no reconnect, no pause: it concerns one entity"
-    if stack.notification(poison)["estado"] == "rechazada":  # refused twice in this time
+        assert failed_tasks(stack) == failures, "a refusal for one entity is no failure of the task"
+    if stack.notification(poison)["estado"] == "rechazada":  # if it was refused twice in this time
         stack.admin("notification", "retry", poison)
     stack.wait_delivery(stack.delivery_id(poison, hook.id), "entregada")
 
 
 def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(entity, stack):
     hook = entity.register()
-    stack.admin("queue", "pause")  # so that all are there at once
+    stack.admin("queue", "pause")  # so that all of them wait when the fan-out begins
     try:
         ids = [entity.notify() for _ in range(24)]
-        good, bad = [ids[0], *ids[21:]], ids[1:21]  # more than are tried at once
+        good, bad = [ids[0], *ids[21:]], ids[1:21]  # more notifications than the fan-out tries at once
         with refused(stack, "entregas", f"NEW.notificacion_id IN ({','.join(map(str, bad))})"):
             stack.admin("queue", "resume")
             for id in good:
@@ -105,7 +105,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
     finally:
         stack.admin("queue", "resume")
     for id in bad:
-        if stack.notification(id)["estado"] == "rechazada":  # refused twice in this time
+        if stack.notification(id)["estado"] == "rechazada":  # if it was refused twice in this time
             stack.admin("notification", "retry", id)
         stack.wait_notification(id, "procesada", 30)
         stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")

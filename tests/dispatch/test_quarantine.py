@@ -1,5 +1,5 @@
-"""Bad rows are rejected or quarantined: visible with a reason, retried and discarded by the operator, and no other row
-waits for them."""
+"""Bad rows are rejected or quarantined. The operator sees the reason, can retry and discard them, and no other row waits for
+them."""
 import contextlib
 import json
 
@@ -9,7 +9,7 @@ from support.wait import wait_until
 
 TABLE = "notificaciones_pendientes"
 GOOD = json.dumps({"evaluacionId": 1, "titulo": "t"})
-# Rows of a session that has switched off its CHECKs: columns after entidad_id, and how the reason begins.
+# Rows of a session that has switched off its CHECKs: the columns after entidad_id, their values, how the reason begins.
 BAD = [
     ("evento, datos", f"'nada', {literal(GOOD)}", "evento: "),
     ("evento, datos", "'evaluacion.abierta', '{'", "datos: "),
@@ -21,13 +21,13 @@ SOON = 120  # a refused row is skipped for up to 80 s, a quarantined one for hal
 
 
 def forget_bad_rows(stack) -> None:
-    """Bad rows would prevent an ALTER TABLE of a migration or another test."""
+    """Deletes bad rows: they would make an ALTER TABLE of a migration or another test fail."""
     stack.sql(f"DELETE FROM {TABLE} WHERE estado <> 'procesada' AND id NOT IN (SELECT notificacion_id FROM entregas)")
 
 
 @contextlib.contextmanager
 def without_checks(stack):
-    """A session of the evaluation system; on MySQL the site must allow this."""
+    """Yields a session of the evaluation system without CHECKs. On MySQL only the administrator can switch them off."""
     if "MariaDB" in stack.value("SELECT VERSION()"):
         stack.evaluation("SET check_constraint_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
         try:
@@ -52,7 +52,7 @@ def without_checks(stack):
 
 @contextlib.contextmanager
 def trigger(stack, condition: str):
-    """A trigger of the site that refuses changes of notifications."""
+    """Makes a trigger, as a site may have it, that refuses changes of notifications."""
     stack.sql(f"CREATE TRIGGER del_sitio BEFORE UPDATE ON {TABLE} FOR EACH ROW"
               f" SET @del_sitio = IF({condition}, (SELECT 1 UNION SELECT 2), 0)")
     try:
@@ -67,11 +67,11 @@ def rejected(stack, entity) -> dict:
 
 
 def keep_passing(stack, entity, hook, done, timeout: float) -> None:
-    """Another entity's notifications arrive until `done`."""
+    """Delivers notifications of another entity until done() is true: a row is rejected only while others pass."""
     def pass_one():
         stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
         return done()
-    wait_until(pass_one, timeout, "what is bad to be put aside")
+    wait_until(pass_one, timeout, "the bad rows to be rejected or quarantined")
 
 
 def test_bad_rows_of_several_entities_stop_nobody(new_entity, receiver, stack):
@@ -102,7 +102,7 @@ def test_bad_rows_of_several_entities_stop_nobody(new_entity, receiver, stack):
         one, another, third = list(rejected(stack, entities[0]))[:3]
         assert stack.admin("notification", "discard", one)["estado"] == "cancelada"
         stack.admin("notification", "retry", another)
-        wait_until(lambda: another in rejected(stack, entities[0]), what="it to be rejected again")
+        wait_until(lambda: another in rejected(stack, entities[0]), what="the retried row to be rejected again")
         stack.admin("queue", "pause")
         try:
             assert stack.admin("notification", "retry", third)["estado"] == "pendiente"
@@ -129,7 +129,7 @@ def test_a_row_that_is_refused_twice_while_others_pass_is_rejected(entity, new_e
         stack.admin("queue", "resume")
     assert all(error.startswith("fila: la base de datos la rechaza: error 1242") for error in rejected(stack, entity).values())
     assert stack.admin("notification", "discard", bad[0])["estado"] == "cancelada"
-    stack.admin("notification", "retry", bad[1])  # the trigger has gone
+    stack.admin("notification", "retry", bad[1])  # the trigger is dropped
     stack.wait_notification(bad[1], "procesada", SOON)
     stack.wait_delivery(stack.delivery_id(bad[1], hook.id), "entregada")
 
@@ -153,7 +153,7 @@ def test_a_row_that_cannot_be_changed_at_all_is_quarantined(entity, new_entity, 
             stack.admin("notification", "retry", bad[2])
         stack.wait_notification(bad[2], "procesada", SOON)
         stack.wait_delivery(stack.delivery_id(bad[2], hook.id), "entregada")
-        assert stack.notification(bad[3])["estado"] == "rechazada", "in quarantine until somebody retries it"
+        assert stack.notification(bad[3])["estado"] == "rechazada", "in quarantine until the operator retries it"
     finally:
         stack.admin("queue", "resume")
         stack.sql("DELETE FROM notificaciones_apartadas")

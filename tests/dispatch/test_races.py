@@ -1,4 +1,4 @@
-"""Two sessions that want the same rows at the same moment: an entity deletes, an operator replays, and the dispatcher
+"""Two sessions want the same rows at the same moment: an entity deletes or an operator replays while the dispatcher
 works."""
 import threading
 
@@ -12,7 +12,7 @@ from support.wait import wait_until
 
 @pytest.fixture
 def pouring(entity):
-    """Writes rows of the entity all the time, some hundreds a second."""
+    """During the test, writes some hundreds of rows a second for the entity."""
     stop = threading.Event()
 
     def pour():
@@ -60,7 +60,7 @@ def test_a_purge_and_a_replay_that_meet(entity, receiver, stack, root, replay_fi
     failed = len(receiver.requests(hook.path))
     receiver.behave(hook.path, Behaviour())
     stack.stop("dispatcher")
-    # Old rows come first, so the purge stops at young ones: those before ours must have begun long ago, too.
+    # The purge goes by id and stops at the first row that is not old enough, so the rows before ours must be old, too.
     root("UPDATE entregas SET creada_en = creada_en - INTERVAL 400 DAY WHERE terminada_en IS NOT NULL")
     root(f"UPDATE entregas SET terminada_en = terminada_en - INTERVAL 400 DAY WHERE webhook_id = {hook.id}")
     rows = f"SELECT id FROM entregas WHERE webhook_id = {hook.id}"
@@ -70,7 +70,7 @@ def test_a_purge_and_a_replay_that_meet(entity, receiver, stack, root, replay_fi
         return stack.admin("delivery", "retry", "--webhook", hook.id, "--since", "2000-01-01T00:00:00Z")
 
     root("START TRANSACTION")
-    root(f"SELECT id FROM entregas WHERE id = {ids[FAILED // 2]} FOR UPDATE")  # where both have to wait
+    root(f"SELECT id FROM entregas WHERE id = {ids[FAILED // 2]} FOR UPDATE")  # both have to wait here
     if replay_first:
         replayed = in_background(replay)
         wait_row_lock(stack, "admin")

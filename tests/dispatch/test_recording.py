@@ -1,4 +1,4 @@
-"""Results are recorded on a session of their own, each even if others cannot be."""
+"""Results are recorded on a session of their own, each of them even if others cannot be recorded."""
 import contextlib
 
 import pytest
@@ -22,20 +22,20 @@ def logged(stack):
 
 
 def sessions(root, idle_s: int = 0) -> list[str]:
-    """The dispatcher's sessions that have been idle for so long."""
+    """Returns the dispatcher's sessions that have been idle for at least `idle_s` seconds."""
     return [id for id, in root("SELECT id FROM information_schema.processlist WHERE user = 'apientidades_dispatcher'"
                                f" AND time >= {idle_s}")]
 
 
 def kill(root, ids: list[str]):
     for id in ids:
-        with contextlib.suppress(SqlError):  # it has ended by itself
+        with contextlib.suppress(SqlError):  # the session has ended by itself
             root(f"KILL {id}")
 
 
 @pytest.fixture
 def one_session_only(stack, root):
-    """The dispatcher gets no second session."""
+    """Within the block the dispatcher can have only one session."""
     def limit(count: int):
         root(f"ALTER USER 'apientidades_dispatcher'@'localhost' WITH MAX_USER_CONNECTIONS {count}")
 
@@ -55,7 +55,7 @@ def test_what_was_never_started_and_is_held_keeps_no_result(new_entity, receiver
     dark, other = new_entity(), new_entity()
     hook, free = dark.register(), other.register()
     other.notify()
-    wait_until(lambda: delivered(stack, [free]) == [1], what="the first one")
+    wait_until(lambda: delivered(stack, [free]) == [1], what="the first delivery")
     receiver.behave(hook.path, Behaviour(hold=True))
     for _ in range(10):
         dark.notify()
@@ -64,11 +64,11 @@ def test_what_was_never_started_and_is_held_keeps_no_result(new_entity, receiver
     root("START TRANSACTION")
     root(f"SELECT 1 FROM entregas WHERE webhook_id = {hook.id} ORDER BY id DESC LIMIT 1 FOR UPDATE")
     stack.admin("queue", "pause")
-    wait_until(lambda: int(stack.value(leased)) < 10, what="those in the queue to be given back")
+    wait_until(lambda: int(stack.value(leased)) < 10, what="the deliveries that have not started to be given back")
     stack.admin("queue", "resume")
     for _ in range(5):
         other.notify()
-    wait_until(lambda: delivered(stack, [free]) == [6], 5, "the others' results")
+    wait_until(lambda: delivered(stack, [free]) == [6], 5, "the other entity's results")
     root("ROLLBACK")
     receiver.behave(hook.path, Behaviour())
     receiver.release(hook.path)
@@ -79,7 +79,7 @@ def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity,
     hook = entity.register()
     with stack.dispatcher_with():
         entity.notify()
-        wait_until(lambda: delivered(stack, [hook]) == [1], what="the first one")
+        wait_until(lambda: delivered(stack, [hook]) == [1], what="the first delivery")
 
         kill(root, wait_until(lambda: sessions(root, 2), 10, "a session to idle"))
         entity.notify()
@@ -90,15 +90,15 @@ def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity,
 def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity, receiver, stack, root, logged, one_session_only):
     hook = entity.register()
     entity.notify()
-    wait_until(lambda: delivered(stack, [hook]) == [1], 20, "nothing to record")
+    wait_until(lambda: delivered(stack, [hook]) == [1], 20, "the first result to be recorded")
     with one_session_only():
         entity.notify()
 
         def fetched() -> bool:
-            kill(root, sessions(root, 2))  # ends the recording one, if that was faster: the other is never idle so long
+            kill(root, sessions(root, 2))  # ends the session that records, if it came first: the other is never idle so long
             return len(receiver.requests(hook.path)) == 2
 
-        wait_until(fetched, 20, "the session that fetches")
+        wait_until(fetched, 20, "the session that fetches to be connected")
         wait_until(lambda: "results cannot be recorded" in logged(), what="the refusal")
         for _ in range(5):
             entity.notify()
@@ -121,15 +121,15 @@ def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhook
         entity.notify()
     other.notify()
     stack.admin("queue", "resume")
-    wait_until(lambda: delivered(stack, [free]) == [1], 6, "the one that nobody holds")
+    wait_until(lambda: delivered(stack, [free]) == [1], 6, "the delivery without a locked row")
     other.notify()
-    wait_until(lambda: delivered(stack, [free]) == [2], 6, "its next one")
+    wait_until(lambda: delivered(stack, [free]) == [2], 6, "the next delivery of the same webhook")
     root("ROLLBACK")
     wait_until(lambda: delivered(stack, hooks) == [1] * 10, 30, "the rest")
 
 
 def lock_waits_s(root) -> int:
-    """For how long sessions have waited for locks, in all."""
+    """Returns for how many seconds sessions have waited for row locks in all, since the server's start."""
     return int(root("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_time'")[0][1]) // 1000
 
 
@@ -159,9 +159,9 @@ def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiv
             for _ in range(3):
                 other.notify()
             count += 3
-            wait_until(lambda: delivered(stack, [free]) == [count], what="what nobody holds")
+            wait_until(lambda: delivered(stack, [free]) == [count], what="the deliveries without a locked row")
         assert delivered(stack, hooks) == [2] * 30, "the rows were held"
-        assert lock_waits_s(root) == waited, "nobody has waited for a lock"
+        assert lock_waits_s(root) == waited, "no session has waited for a lock"
         root("ROLLBACK")
         wait_until(lambda: delivered(stack, hooks) == [3] * 30, 30, "the rest")
     assert all(len(receiver.requests(hook.path)) == 3 for hook in hooks), "and nothing twice"
@@ -176,11 +176,11 @@ def test_a_delivery_that_is_locked_keeps_no_other_of_its_webhook(entity, receive
     root("START TRANSACTION")
     root(f"SELECT 1 FROM entregas WHERE id = {locked} FOR UPDATE")
     receiver.release(hook.path)
-    wait_until(lambda: delivered(stack, [hook]) == [1], what="the one beside it")
+    wait_until(lambda: delivered(stack, [hook]) == [1], what="the webhook's other delivery")
     entity.notify()
     wait_until(lambda: delivered(stack, [hook]) == [2], what="the next one")
     root("ROLLBACK")
-    wait_until(lambda: delivered(stack, [hook]) == [3], what="the one that was locked")
+    wait_until(lambda: delivered(stack, [hook]) == [3], what="the delivery that was locked")
     assert len(receiver.requests(hook.path)) == 3, "and nothing twice"
 
 
@@ -196,12 +196,12 @@ def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged)
         wait_until(lambda: "cannot be recorded" in logged(), what="the refusal")
         other.notify()
         wait_until(lambda: delivered(stack, [free]) == [1], 5, "another's result")
-        wait_until(lambda: "a refused result is given up" in logged(), 20, "one that was refused before others were taken")
+        wait_until(lambda: "a refused result is given up" in logged(), 20, "a result to be given up: it was refused again after others were recorded")
     wait_until(lambda: delivered(stack, [hook]) == [2], 60, "their next attempts, after the leases")
 
 
 def test_a_lock_of_a_whole_table_is_an_absence_of_the_database(new_entity, receiver, stack, root, logged):
-    """A lock as a backup takes it: results wait for it together, not one by one for seconds each."""
+    """A lock as a backup takes it. The results wait for it together; each for itself would wait for seconds."""
     entities = [new_entity() for _ in range(4)]
     hooks = [entity.register() for entity in entities]
     for hook in hooks:

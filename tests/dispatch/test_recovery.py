@@ -24,13 +24,13 @@ def patient(stack):
 
 
 def steps(stack, webhook) -> list[tuple[str, int, int]]:
-    """State, attempts and step of each of its deliveries."""
+    """Returns state, attempts and step of each of the webhook's deliveries."""
     rows = stack.sql(f"SELECT estado, intentos, paso FROM entregas WHERE webhook_id = {webhook.id} ORDER BY id")
     return [(state, int(attempts), int(step)) for state, attempts, step in rows]
 
 
 def fail_all(stack, entity, hook, receiver, count: int, behaviour=Behaviour(status=500)) -> None:
-    """Writes so many notifications; their first attempt has failed, and the next is hours away."""
+    """Writes `count` notifications; returns once the first attempt of each has failed. The next one is hours away."""
     receiver.behave(hook.path, behaviour)
     for _ in range(count):
         entity.notify()
@@ -88,7 +88,7 @@ def test_a_delivery_refused_while_others_succeed_gets_one_early_attempt_per_step
             before = delivered(stack, hook)
             entity.notify()
             wait_until(lambda: delivered(stack, hook) == before + 1, 10, "another to arrive")
-        holds_for(3, lambda: steps(stack, hook)[0] == ("pendiente", 2, 1), "its step unspent, and no second early attempt")
+        holds_for(3, lambda: steps(stack, hook)[0] == ("pendiente", 2, 1), "one early attempt, and no step spent")
     assert [request.id for request in receiver.requests(hook.path)].count(refused) == 2
     assert stack.value(f"SELECT proximo_intento > UTC_TIMESTAMP() + INTERVAL 30 MINUTE FROM entregas"
                        f" WHERE webhook_id = {hook.id} AND estado = 'pendiente'") == "1"

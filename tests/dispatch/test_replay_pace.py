@@ -1,4 +1,4 @@
-"""Running replays: after new deliveries, not to a receiver that is down, and through kills and deletions."""
+"""How a running replay is sent: after new deliveries, not to a receiver that is down, and in spite of kills and deletions."""
 import json
 
 import pytest
@@ -46,11 +46,11 @@ def test_a_replay_holds_half_of_the_slots_and_what_is_new_goes_before_it(entity,
     for _ in range(SLOTS):
         entity.notify()
     wait_until(lambda: receiver.in_flight(hook.path) == SLOTS, 20, "all slots")
-    assert len(replayed(receiver, hook)) == SLOTS // 2, "the other half is of what is new"
+    assert len(replayed(receiver, hook)) == SLOTS // 2, "the other half of the slots is for new deliveries"
     receiver.behave(hook.path, Behaviour())
     receiver.release(hook.path)
     wait_until(lambda: progress(entity, hook, number)["entregadas"] == 60, 60, "all to be replayed")
-    ids = list(dict.fromkeys(replayed(receiver, hook)))  # those that were held may have run out of time
+    ids = list(dict.fromkeys(replayed(receiver, hook)))  # a held delivery may time out, and is then sent twice
     assert len(ids) == 60
     numbers = [int(id.rpartition("_")[2]) for id in ids]
     assert all(abs(number - rank) <= SLOTS for number, rank in zip(numbers, sorted(numbers))), "oldest first"
@@ -61,19 +61,19 @@ def test_at_a_receiver_that_is_down_one_is_tried_until_it_is_back(entity, receiv
     with stack.dispatcher_with(**setting(delivery_retry_schedule="1h, 1h", delivery_probe_interval="0s")):
         receiver.behave(hook.path, Behaviour(status=502))
         number = ask(entity, hook)
-        wait_until(lambda: len(replayed(receiver, hook)) >= 1, 20, "the first of them")
+        wait_until(lambda: len(replayed(receiver, hook)) >= 1, 20, "the first replayed deliveries")
         wait_until(lambda: not int(stack.value(
             "SELECT COUNT(*) FROM reenvios_entregas r JOIN entregas e ON e.id = r.entrega_id"
-            f" WHERE r.reenvio_id = {number} AND (e.estado <> 'pendiente' OR e.paso = 0)")), 20, "what was handed over to fail")
+            f" WHERE r.reenvio_id = {number} AND (e.estado <> 'pendiente' OR e.paso = 0)")), 20, "the deliveries that were handed over to fail")
         tried = len(replayed(receiver, hook))
-        assert tried <= SLOTS // 2, "those that were due before the first of them had failed"
+        assert tried <= SLOTS // 2, "only those that were handed over before the first had failed"
         entity.notify()
         receiver.wait(hook.path, 40 + tried + 1)
         holds_for(2, lambda: len(replayed(receiver, hook)) == tried and progress(entity, hook, number)["reenviadas"] == tried,
                   "no more while it is down")
         receiver.behave(hook.path, Behaviour())
         entity.notify()
-        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 40, 60, "all once it is back")
+        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 40, 60, "all to be replayed once the receiver is back")
     assert stack.count_deliveries(hook.id, "entregada") == 42
 
 
@@ -89,18 +89,18 @@ def test_one_that_refuses_everything_pauses_it_and_what_is_new_does_not_wait(ent
         assert tried <= 10 + SLOTS // 2
         assert receiver.peak_in_flight(hook.path) <= SLOTS
         new = stack.delivery_id(entity.notify(), hook.id)
-        wait_until(lambda: stack.attempts(new), 5, "its first attempt, before any retry")
+        wait_until(lambda: stack.attempts(new), 5, "the new delivery's first attempt, before any retry")
         holds_for(2, lambda: len(replayed(receiver, hook)) == tried, "no more while it refuses all")
         receiver.behave(hook.path, Behaviour())
         entity.notify()
-        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 60, 60, "all once it is well")
+        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 60, 60, "all to be replayed once the receiver takes them")
 
 
 def test_a_webhook_that_is_disabled_during_its_replay_gets_the_rest_once_it_is_enabled(entity, receiver, stack, delivered_before):
     hook = delivered_before(40)
     receiver.behave(hook.path, Behaviour(hold=True))
     number = ask(entity, hook)
-    wait_until(lambda: receiver.in_flight(hook.path) == SLOTS // 2, 20, "the first of them")
+    wait_until(lambda: receiver.in_flight(hook.path) == SLOTS // 2, 20, "the first replayed deliveries")
     stack.admin("webhook", "disable", hook.id)
     receiver.release(hook.path)
     wait_until(lambda: receiver.in_flight(hook.path) == 0, 20, "those under way to end")
@@ -120,11 +120,11 @@ def test_a_single_one_is_the_probe_of_a_receiver_that_is_down(entity, receiver, 
         delivered = stack.value(f"SELECT MIN(id) FROM entregas WHERE webhook_id = {hook.id}")
         answer = entity.api("POST", f"{BASE}/{hook.id}/entregas/{delivered}/reenvio")
         assert answer.status == 202, answer
-        wait_until(lambda: replayed(receiver, hook), 20, "it to be sent, though another one waits")
+        wait_until(lambda: replayed(receiver, hook), 20, "the replayed delivery to be sent, though another one waits for a retry")
         receiver.behave(hook.path, Behaviour())
         stack.wait_delivery(waits, "entregada", 30)
         number = answer.json()["reenvio"]["id"]
-        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 1, 30, "both by probes alone")
+        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 1, 30, "the replayed one to arrive, too: both by probes alone")
 
 
 def test_a_range_to_the_end_of_time_keeps_nobody_waiting(entity, new_entity, receiver, stack, delivered_before):
@@ -132,11 +132,11 @@ def test_a_range_to_the_end_of_time_keeps_nobody_waiting(entity, new_entity, rec
     number = ask(entity, hook, desde="0001-01-01T00:00:00Z", hasta="9999-12-31T23:59:59Z")
     wait_until(lambda: progress(entity, hook, number)["entregadas"] == 3, 30, "all of them")
     stack.sql("INSERT INTO reenvios (entidad_id, webhook_id, candidatas, tope) VALUES"
-              f" ({entity.id}, {hook.id}, 1, 1)")  # without an owner: it has no times
+              f" ({entity.id}, {hook.id}, 1, 1)")  # a broken one: a range without its times
     broken = stack.value(f"SELECT MAX(id) FROM reenvios WHERE webhook_id = {hook.id}")
-    wait_until(lambda: stack.value(f"SELECT estado FROM reenvios WHERE id = {broken}") == "cancelado", 20, "it to be given up")
+    wait_until(lambda: stack.value(f"SELECT estado FROM reenvios WHERE id = {broken}") == "cancelado", 20, "the broken replay to be given up")
     again = ask(entity, hook)
-    wait_until(lambda: progress(entity, hook, again)["entregadas"] == 3, 8, "the next one, at once")
+    wait_until(lambda: progress(entity, hook, again)["entregadas"] == 3, 8, "the next replay, at once")
 
 
 def test_a_dispatcher_that_is_killed_on_the_way_leaves_none_out(entity, receiver, stack, delivered_before):
@@ -157,10 +157,10 @@ def test_a_webhook_that_is_deleted_during_its_replay_gets_no_more(entity, receiv
     hook = delivered_before(40)
     receiver.behave(hook.path, Behaviour(hold=True))
     number = ask(entity, hook)
-    wait_until(lambda: receiver.in_flight(hook.path) == SLOTS // 2, 20, "the first of them")
+    wait_until(lambda: receiver.in_flight(hook.path) == SLOTS // 2, 20, "the first replayed deliveries")
     assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
     receiver.release(hook.path)
-    wait_until(lambda: stack.value(f"SELECT estado FROM reenvios WHERE id = {number}") == "cancelado", 20, "it to be cancelled")
+    wait_until(lambda: stack.value(f"SELECT estado FROM reenvios WHERE id = {number}") == "cancelado", 20, "the replay to be cancelled")
     assert len(replayed(receiver, hook)) <= SLOTS // 2
     assert entity.api("GET", f"{BASE}/{hook.id}/reenvios/{number}").status == 404
 
@@ -169,7 +169,7 @@ def test_what_is_purged_during_a_replay_is_no_longer_replayed(entity, receiver, 
     hook = delivered_before(40)
     receiver.behave(hook.path, Behaviour(hold=True))
     number = ask(entity, hook)
-    wait_until(lambda: receiver.in_flight(hook.path) == SLOTS // 2, 20, "the first of them")
+    wait_until(lambda: receiver.in_flight(hook.path) == SLOTS // 2, 20, "the first replayed deliveries")
     ended = f"SELECT id FROM entregas WHERE webhook_id = {hook.id} AND estado = 'entregada'"
     stack.sql(f"DELETE FROM intentos_entrega WHERE entrega_id IN ({ended}); DELETE FROM entregas WHERE webhook_id = {hook.id} AND estado = 'entregada'")
     receiver.behave(hook.path, Behaviour())

@@ -1,4 +1,4 @@
-"""What the evaluation system, and the commissioner, read about the result of their rows."""
+"""What became of the rows of the evaluation system: the view that this system reads, and the operator's `report`."""
 import csv
 import io
 import json
@@ -13,7 +13,7 @@ VIEW = "notificaciones_resultado"
 
 
 def result(stack, id):
-    """Reads like the evaluation system."""
+    """Reads the view with the rights of the evaluation system."""
     columns = ("estado", "webhooks", "entregadas", "pendientes", "fallidas", "retenidas", "canceladas", "ultimo_error")
     row, = stack.evaluation(f"SELECT {', '.join(columns)} FROM {VIEW} WHERE notificacion_id = {id}")
     return {name: int(text) if text.isdigit() else text for name, text in zip(columns, row)}

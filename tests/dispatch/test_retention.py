@@ -1,4 +1,4 @@
-"""Retention during deliveries: it delays none, and can be interrupted anywhere."""
+"""Purges during deliveries: they delay no delivery, and can be interrupted anywhere."""
 import time
 
 import pytest
@@ -12,7 +12,7 @@ from support.wait import wait_until
 
 OLD = 6_000
 LEFT = "SELECT COUNT(*) FROM entregas WHERE terminada_en < UTC_TIMESTAMP(3) - INTERVAL 30 DAY"
-# Counts deliveries with another number of rows of attempts than they record.
+# Counts the deliveries for which `intentos` is not the number of rows in intentos_entrega.
 WITHOUT_EVIDENCE = ("SELECT COUNT(*) FROM entregas e WHERE intentos <> (SELECT COUNT(*) FROM intentos_entrega i"
                     " WHERE i.entrega_id = e.id)")
 
@@ -44,7 +44,7 @@ def entity(stack, receiver, root):
 
 
 def add_old(root, hook, count=OLD, days=40, state="entregada"):
-    """Adds finished deliveries with an attempt each, one a second from `days` ago on."""
+    """Adds `count` finished deliveries with one attempt each; they ended `days` ago, a second apart."""
     root(f"SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes),"
          f" @begin = UTC_TIMESTAMP(3) - INTERVAL {days} DAY")
     root("START TRANSACTION")
@@ -60,7 +60,7 @@ def add_old(root, hook, count=OLD, days=40, state="entregada"):
 
 
 def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, root):
-    """Also while a backup holds a snapshot of everything that is removed."""
+    """This holds while a backup keeps a snapshot of everything that is removed, too."""
     hook = entity.register()
     backup = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     add_old(root, hook)
@@ -128,7 +128,7 @@ def test_a_task_that_is_refused_keeps_the_others_from_nothing(entity, receiver, 
         before = failures()
         add_old(root, fresh, 10)
         stack.start("dispatcher")
-        wait_until(lambda: failures() > before, 20, "the refusal to be told")
+        wait_until(lambda: failures() > before, 20, "the refusal to be logged")
         waiting = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)
         wait_until(lambda: stack.attempts(waiting), what="a failure")
         assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200

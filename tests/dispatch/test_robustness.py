@@ -19,11 +19,11 @@ def test_sigterm_drains_and_a_restart_resumes(entity, receiver, stack):
     receiver.behave(hook.path, Behaviour(delay=1))
     delivery = started(entity, hook)
     receiver.wait(hook.path)
-    stack.stop("dispatcher")  # returns once it has ended
+    stack.stop("dispatcher")  # returns once the dispatcher has ended
     try:
         assert stack.delivery(delivery)["estado"] == "entregada", "the attempt in flight ended and was recorded"
         late = entity.notify("evaluacion.cerrada")
-        holds_for(0.5, lambda: receiver.requests(other.path) == [], "nobody sends")
+        holds_for(0.5, lambda: receiver.requests(other.path) == [], "nothing being sent")
         assert stack.notification(late)["estado"] == "pendiente"
     finally:
         stack.start("dispatcher")
@@ -163,7 +163,7 @@ def test_private_addresses_are_not_dialled_and_nothing_is_told_of_their_ports(en
 def test_what_worked_is_refused_once_it_is_no_longer_allowed(entity, receiver, stack):
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")
-    patient = ",".join(["1s"] * 30)  # not exhausted before the address is allowed again
+    patient = ",".join(["1s"] * 30)  # more retries than come before the address is allowed again
     with stack.dispatcher_with(**setting(delivery_allowed_networks="10.0.0.0/8", delivery_retry_schedule=patient)):
         refused = started(entity, hook)
         wait_until(lambda: stack.delivery(refused)["intentos"] >= 1, what="an attempt")
@@ -190,13 +190,13 @@ def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, 
             entity.notify()
         sessions = stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'")
         for session in sessions:
-            stack.dev("sql", f"KILL {session[0]}", check=False)  # it may be gone by itself
+            stack.dev("sql", f"KILL {session[0]}", check=False)  # the session may have ended by itself
     wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 60, 40, "all 60 to be delivered")
     assert len({r.id for r in receiver.requests(hook.path)}) == 60
 
 
 def test_sighup_ends_no_program(entity, receiver, stack):
-    """By default it would end the process without draining. test_rotation.py tests what it does."""
+    """By default SIGHUP ends a process, here without draining. test_rotation.py tests that it reloads the keys."""
     hook = entity.register()
     before = {part: stack.pids(part) for part in ("dispatcher", "fcgi")}
     for pid in sum(before.values(), []):
@@ -209,8 +209,8 @@ def test_sighup_ends_no_program(entity, receiver, stack):
 # libcurl as Debian builds it.
 
 def test_the_ca_file_is_not_read_again_for_every_connection(entity, receiver, stack):
-    """With the default CAPATH the bundle would be read for each connection: 20 ms of processor time. Without it, a
-    webhook's next connection does not need the file."""
+    """With libcurl's default CAPATH the bundle would be read for each connection: 20 ms of processor time. Without a CAPATH,
+    a webhook's next connection does not need the file."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(close=True), Behaviour())
     stack.wait_delivery(started(entity, hook), "entregada")

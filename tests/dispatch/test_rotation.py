@@ -1,4 +1,4 @@
-"""The keys that seal secrets and test events: rotated under load, in the wrong order, with bad files, interrupted."""
+"""The keys that seal secrets and test events are rotated: under load, in the wrong order, with bad files, interrupted."""
 import os
 import random
 import secrets
@@ -25,7 +25,7 @@ HELD = "SELECT COUNT(*) FROM entregas WHERE estado = 'retenida'"
 
 @pytest.fixture(scope="module")
 def stack():
-    """Its own stack, because other tests need their keys."""
+    """A stack of its own, because other tests need their keys."""
     running = Stack(setting(delivery_retry_schedule="300ms,600ms,900ms", delivery_retry_jitter="0",
                             delivery_allowed_networks="127.0.0.0/8")).up()
     yield running
@@ -40,7 +40,7 @@ def receiver(stack):
 
 @pytest.fixture
 def keys(stack):
-    """Afterwards everything is sealed with one key that all programs have, whatever the test has done."""
+    """Whatever a test has done: afterwards everything is sealed with one key, which all programs have."""
     keys = Keys(stack)
     yield keys
     assert stack.admin("secrets", "reencrypt")["ilegibles"] == 0
@@ -131,7 +131,7 @@ def test_a_rotation_under_load_loses_nothing_holds_nothing_and_signs_everything(
 
 
 def look_again(stack):
-    """Ends the minute for which a webhook with an unreadable secret rests."""
+    """Ends the rests of webhooks: one with an unreadable secret rests for a minute."""
     stack.sql("UPDATE webhook_ejecuciones SET descansa_hasta = NULL")
 
 
@@ -139,13 +139,13 @@ def test_a_dispatcher_without_the_new_key_holds_and_sends_once_it_has_it(stack, 
     entity = Entity(stack, receiver)
     signed, unsigned = entity.register([STANDING], "s3creto"), entity.register([PASSING], None)
     keys.write(new_key("primera"), *keys.lines)
-    keys.reload("fcgi")  # the wrong one first
+    keys.reload("fcgi")  # the wrong order: the dispatcher should be first
     late = entity.register(["incidencia.cerrada"], "tarde")
     entity.notify(STANDING)
     entity.notify("incidencia.cerrada", DATA["incidencia.cerrada"])
     assert entity.api("POST", TEST, json_body={"evento": PASSING, "datosExtra": {"a": 1}}).status == 200
-    receiver.wait(signed.path)  # with the old key, it goes on
-    wait_until(lambda: stack.value(HELD) == "2", what="what needs the new key to be held")
+    receiver.wait(signed.path)  # the old key still opens its secret
+    wait_until(lambda: stack.value(HELD) == "2", what="the deliveries that need the new key to be held")
     assert "cannot be decrypted" in keys.log("dispatcher")
     holds_for(1, lambda: not receiver.requests(late.path) + receiver.requests(unsigned.path), "nothing is sent")
     keys.reload("dispatcher")
@@ -178,7 +178,7 @@ def test_an_old_key_removed_too_early_and_put_back(stack, receiver, keys):
 
 
 def test_the_key_of_before_a_reinstallation_and_the_new_one_open_what_each_has_sealed(stack, receiver, keys):
-    """Each new installation after a purge makes a key, and always calls its first one k1."""
+    """Keys of several installations can be in one file: the package gives each key another id. Ids like k1 are read, too."""
     entity, hooks, kept = Entity(stack, receiver), [], []
     for made in (new_key("k1"), packaged_key(), packaged_key()):
         kept = [made, *kept]
@@ -221,7 +221,7 @@ def test_a_storm_of_reloads_under_load(stack, receiver, keys):
     both = [*keys.lines, new_key("tormenta")]
     versions = [both, both[::-1], [*both, "mal"]]
     keys.write(*both)
-    keys.reload("dispatcher", "fcgi")  # from here on all have both
+    keys.reload("dispatcher", "fcgi")  # from here on all programs have both keys
     dice = random.Random(1)
     end = time.monotonic() + 3
     while time.monotonic() < end:
@@ -256,7 +256,7 @@ def test_reencrypt_killed_in_the_middle_is_run_again(stack, receiver, keys):
     running.wait()
     session.close()
     status = keys.status()
-    assert 0 < status[old]["webhooks"] and 0 < status["tercera"]["webhooks"], "in the middle"
+    assert 0 < status[old]["webhooks"] and 0 < status["tercera"]["webhooks"], "killed in the middle"
     assert entities[1].api("DELETE", f"{BASE}/{hooks[9].id}").status == 200
     for entity in entities:
         entity.notify(STANDING)
@@ -268,7 +268,7 @@ def test_reencrypt_killed_in_the_middle_is_run_again(stack, receiver, keys):
 
 
 def test_the_data_of_a_test_event_moved_to_another_entity_is_not_sent(stack, receiver, keys):
-    """Sealed texts are bound to their owner: a writer of the database cannot make one receiver get another's."""
+    """Sealed data are bound to their entity: who writes to the database cannot send one entity's data to another."""
     entities = [Entity(stack, receiver) for _ in range(2)]
     hooks = [entity.register([STANDING], None) for entity in entities]
     stack.admin("queue", "pause")

@@ -1,4 +1,4 @@
-"""The one table of the evaluation system: what it may do, what fails at once, what is rejected later."""
+"""The one table that the evaluation system writes: what it may do, what fails at the INSERT, what is rejected later."""
 import contextlib
 import json
 import re
@@ -34,7 +34,7 @@ def with_literal(event, field, literal):
 
 
 def wrong_rows():
-    """(event, field, data): that field is wrong in many ways, and at the end missing."""
+    """Yields (event, field, data): first the field is wrong, in many ways; the last rows lack the field."""
     for event, data in DATA.items():
         for field in data:
             for literal in wrong_values(field):
@@ -51,7 +51,7 @@ WRONG = list(wrong_rows())
 
 
 def test_data_that_does_not_match_its_event_is_rejected_naming_the_field(entity, stack, receiver):
-    """All are written first and then read, because one by one would be slow."""
+    """All rows are written before the first is read: one after the other would be slow."""
     hook = entity.register()
     written = [(entity.notify(event, text), event, field, text) for event, field, text in WRONG]
     last = stack.wait_notification(written[-1][0], "rechazada", 30)
@@ -73,7 +73,7 @@ def test_data_that_does_not_match_its_event_is_rejected_naming_the_field(entity,
 def test_json_that_only_our_parser_refuses_is_rejected(entity, stack, data):
     try:
         id = entity.notify(data=data)
-    except SqlError as error:  # the server refused it first, which is as good
+    except SqlError as error:  # the server itself may refuse the text
         assert error.code in CHECK
         return
     shown = stack.wait_notification(id, "rechazada")
@@ -237,7 +237,7 @@ def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, st
 
 
 def test_the_session_that_the_manual_asks_of_writers_keeps_texts_and_refuses_what_does_not_fit(entity, stack):
-    """Without these session settings the server does neither."""
+    """The manual's session settings matter: without them the server does neither."""
     block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
     text = insert("notificaciones_pendientes", entidad_id=entity.id, evento="incidencia.cerrada", datos='{"incidenciaId": 1, "titulo": "ñ🎓"}')
     misspelt = text.replace(f"({entity.id},", f"('{entity.id}a',")

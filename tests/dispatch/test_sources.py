@@ -1,4 +1,4 @@
-"""delivery.source_addresses: POSTs come from the addresses that entities are told."""
+"""delivery.source_addresses: POSTs come from the addresses that are published to entities."""
 import json
 import subprocess
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_a_family_that_is_not_named_is_not_used(entity, receiver, stack):
     ({"a": [OTHER_PUBLIC, PUBLIC]}, "11.0.3.1"), ({"a": [PUBLIC]}, "11.0.3.1"),
     pytest.param({"aaaa": [PUBLIC_V6]}, "2600::2", marks=pytest.mark.skipif(not HAS_V6, reason="no IPv6 here"))])
 def test_both_ways_of_dialling(stack, answer, source):
-    """The dialler dials a name with several addresses, libcurl one with a single address."""
+    """The dialler connects to a name with several addresses, libcurl to a name with a single address."""
     with open_world(stack, **sources("11.0.3.1, 2600::2" if HAS_V6 else "11.0.3.1")) as world:
         entity = world.entity()
         hook = entity.register()
