@@ -120,7 +120,7 @@ def test_a_disabled_entity(entity, stack):
 
 
 def test_callers_who_come_together_each_see_their_own(new_entity, stack):
-    """One statement looks up all callers that wait; no result may reach another caller."""
+    """One statement looks up all callers that wait; each must get its own result."""
     one, other = new_entity(), new_entity()
     first, second = one.register().id, other.register().id
     expected = {one.token: [first], one.issue_token(): [first], other.token: [second], other.token[:-1] + "~": 401}

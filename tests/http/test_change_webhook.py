@@ -66,7 +66,7 @@ def test_an_if_match_is_sent_once(entity, stack):
 
     assert [status(), status(etag), status(f'"x", {etag}')] == [200] * 3
     assert [status(""), status('"x"')] == [412] * 2
-    assert [status('"x"', etag), status("", "")] == [400] * 2, "nginx's own"
+    assert [status('"x"', etag), status("", "")] == [400] * 2, "nginx's own answer"
 
 
 def test_a_deletion_of_one_version_alone(entity):
@@ -137,7 +137,7 @@ def test_to_activate_an_active_webhook_ends_its_streak_of_failures(entity, recei
 
 
 def test_what_waits_after_a_failure_is_tried_at_once_when_it_is_active_again(entity, receiver, stack):
-    """Off and on within the 5 s that the dispatcher takes to hold what waits."""
+    """The webhook is inactive only for a moment, less than the 5 s after which the dispatcher holds what waits."""
     with stack.dispatcher_with(APIENTIDADES_DELIVERY_RETRY_SCHEDULE="1h,1h"):
         hook = entity.register()
         receiver.behave(hook.path, Behaviour(status=500), Behaviour())
@@ -225,7 +225,7 @@ def test_many_changes_in_an_hour_are_too_many(entity, stack):
         assert int(statuses[-1].headers["retry-after"]) > 0
         assert "demasiados registros y cambios de webhooks: el máximo es 3 por hora" in statuses[-1].json()["message"]
         for change in ({"eventos": EVENTS[:1]}, {"activo": False}):
-            assert patch(entity, hook, change).status == 429, "each is a row of the audit"
+            assert patch(entity, hook, change).status == 429, "each change is a row of the audit"
         assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "otro"}).status == 429
         assert patch(entity, hook, {}).status == 200, "nothing changes"
     finally:

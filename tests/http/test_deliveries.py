@@ -31,7 +31,7 @@ def shown(entity, hook, delivery):
 
 
 def settled(entity, hook, state, count=1):
-    """Returns the deliveries once so many of them are in that state."""
+    """Returns the deliveries in that state, once there are `count` of them."""
     return wait_until(lambda: len(found := log(entity, hook, f"?estado={state}")["entregas"]) == count and found, 20, state)
 
 
@@ -55,7 +55,7 @@ def test_a_failure_is_found_in_the_log_with_its_reason_and_what_was_sent(entity,
         assert list(attempt) == ATTEMPT
         assert (attempt["tipo"], attempt["estadoHttp"], attempt["firmas"]) == ("programado", 500, 1)
         assert TIME.fullmatch(attempt["inicio"]) and attempt["duracionMs"] >= 0 and "500" in attempt["error"]
-        assert attempt["direccion"] is None, "the operator's own host_overrides"
+        assert attempt["direccion"] is None, "an address of the operator's host_overrides"
     text = json.dumps([failed, whole])
     signatures = [request.headers["webhook-signature"] for request in requests]
     assert not any(secret in text for secret in (hook.secret, "SECRETO-DEL-RECEPTOR", "sha256=", *signatures))
@@ -85,7 +85,7 @@ def test_of_many_attempts_the_newest_hundred_are_shown(entity, stack):
     stack.sql(f"UPDATE entregas SET intentos = 10000 WHERE id = {delivered['id']}")
     whole = shown(entity, hook, delivered["id"])
     assert [a["numero"] for a in whole["historial"]] == list(range(9_901, 10_001)) and whole["intentos"] == 10_000
-    assert len(stack.attempts(delivered["id"])) == 10_000, "the operator sees all of it"
+    assert len(stack.attempts(delivered["id"])) == 10_000, "the operator sees all attempts"
 
 
 def test_one_that_waits_and_one_that_arrived(entity, receiver):

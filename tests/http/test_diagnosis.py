@@ -67,12 +67,12 @@ def test_so_many_an_hour(entity, new_entity, idle, stack):
     foreign = other.register()
     with stack.part_with("fcgi", **setting(limits_diagnostics="2")):
         for one in (hook, second):
-            assert [ask(entity, one).status for _ in range(3)] == [202] * 3, "while it waits it is the same one"
+            assert [ask(entity, one).status for _ in range(3)] == [202] * 3, "while one waits, no other is made"
             end(stack, one)
         refused = ask(entity, hook)
         assert refused.status == 429 and 1700 < int(refused.headers["retry-after"]) <= 1800
         assert refused.message == "La entidad ha pedido demasiados diagnósticos: el máximo es 2 por hora; vuelva a intentarlo más tarde"
-        assert shown(entity, hook)["estado"] == "terminado", "the last one is still there"
+        assert shown(entity, hook)["estado"] == "terminado", "the last diagnosis is still shown"
         assert ask(other, foreign).status == 202, "another entity has its own"
 
 

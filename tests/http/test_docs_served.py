@@ -16,7 +16,7 @@ POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none';
 
 @pytest.fixture(scope="module", autouse=True)
 def site():
-    """`./dev test` builds it, too: this is for a run of this file alone."""
+    """Builds the pages, for a run of this file alone: otherwise `./dev test` has built them."""
     subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
 
 
@@ -93,7 +93,7 @@ def test_an_ambiguous_path_is_refused(stack):
 
 
 def test_an_operators_page_takes_the_place_of_ours(stack):
-    """docs/nginx.md says so."""
+    """docs/nginx.md shows the operator how to replace a page."""
     site = site_of(stack).replace(f"alias {ROOT}/build/site/;", f"""alias {ROOT}/build/site/;
         location = {DOCS}accesibilidad.html {{ alias FOLDER/ok; default_type text/html; types {{ }} }}""")
     with own_nginx(site) as port:

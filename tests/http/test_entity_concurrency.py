@@ -1,5 +1,5 @@
-"""One entity has a quarter of the pool's threads, so its slow requests delay no other entity. Its further requests wait
-without a thread."""
+"""One entity has at most a quarter of a process's threads, so its slow requests delay no other entity. Its further requests
+wait without a thread."""
 import contextlib
 import os
 import signal
@@ -19,7 +19,7 @@ REQUESTS = 60  # more than the threads of both processes
 
 @pytest.fixture
 def share(stack) -> int:
-    """Requests of one entity that may be in progress."""
+    """How many requests of one entity may be in progress, in all processes together."""
     threads = next(int(one["valor"]) for one in stack.admin("config", "show") if one["clave"] == "api.threads")
     return threads // 4 * len(stack.pids("fcgi"))
 
@@ -53,8 +53,8 @@ def in_course(stack) -> int:
 
 
 def wait_in_course(stack, share):
-    """Waits until one process is full: chance decides which one accepts a request. The server repeats its answer to a query
-    of innodb_trx within 0.1 s."""
+    """Waits until as many requests wait as one process has threads for the entity: chance decides which process accepts a
+    request. The server caches innodb_trx for 0.1 s."""
     wait_until(lambda: in_course(stack) >= share // len(stack.pids("fcgi")), 4, "requests to wait for the row", every=0.2)
 
 
@@ -67,7 +67,7 @@ def test_slow_requests_of_one_entity_delay_no_other(entity, new_entity, stack, r
             assert other.api("GET", BASE).status == 200
             assert time.monotonic() - started < 1
         assert 0 < in_course(stack) <= share
-    assert {answer.result(20).status for answer in answers} == {200}, "they have waited for each other, and none is refused"
+    assert {answer.result(20).status for answer in answers} == {200}, "some have waited for others; none is refused"
 
 
 def test_what_has_waited_for_too_long_is_refused(entity, stack, root, share):
@@ -92,8 +92,8 @@ def test_the_pool_stops_when_all_that_waits_is_answered(entity, new_entity, stac
     count = share + 10
     with slow_requests(entity, root, count) as answers:
         wait_in_course(stack, share)
-        wait_until(lambda: connections_to_the_pool(stack) >= count, what="all to have come")
-        assert other.api("GET", BASE).status == 200, "after it, all that came before it are accepted"
+        wait_until(lambda: connections_to_the_pool(stack) >= count, what="all requests to have come")
+        assert other.api("GET", BASE).status == 200, "its answer shows that the pool has accepted all earlier requests"
         stopping = in_background(stack.stop, "fcgi")
     assert [answer.result(20).status for answer in answers] == [200] * count
     stopping.result(20)
@@ -107,23 +107,23 @@ def test_what_waits_for_a_client_that_has_gone_is_not_carried_out(entity, stack,
         wait_until(lambda: connections_to_the_pool(stack) >= share, what="the slow requests to have come")
         request = f"DELETE {BASE}/{wanted.id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {entity.token}\r\n\r\n"
         wires = [stack.api.wire(request.encode()) for _ in range(3)]
-        wait_until(lambda: connections_to_the_pool(stack) >= share + len(wires), what="those of the others to wait")
+        wait_until(lambda: connections_to_the_pool(stack) >= share + len(wires), what="the three DELETEs to have come")
         gone = requests_given_up(stack)
         for wire in wires:
             wire.socket.close()
         wait_until(lambda: requests_given_up(stack) == gone + len(wires), what="nginx to notice")
         last = in_background(entity.api, "GET", f"{BASE}/{wanted.id}")
-        wait_until(lambda: connections_to_the_pool(stack) >= share + len(wires) + 1, what="one more to wait behind them")
+        wait_until(lambda: connections_to_the_pool(stack) >= share + len(wires) + 1, what="one more request to have come")
     assert [answer.result(20).status for answer in [*answers, last]] == [200] * (share + 1)
 
 
 def requests_given_up(stack) -> int:
-    """How many nginx gave up because the client had gone."""
+    """Returns how many requests nginx has given up because the client had gone."""
     return Path(stack.folder, "log/nginx-access.log").read_text().count('"status":499')
 
 
 def connections_to_the_pool(stack) -> int:
-    """In the kernel's list of unix sockets: those of the listener's path that are connected (SS_CONNECTED, 03)."""
+    """Counts, in the kernel's list of unix sockets, those with the listener's path that are connected (SS_CONNECTED, 03)."""
     with open("/proc/net/unix") as sockets:
         fields = [line.split() for line in sockets]
     return sum(len(one) == 8 and one[5] == "03" and one[7] == f"{stack.folder}/run/fcgi.sock" for one in fields)

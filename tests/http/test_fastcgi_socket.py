@@ -1,5 +1,5 @@
-"""Speaks to the pool's socket directly: the program must withstand what nginx's configuration keeps away. The last tests
-check what nginx sends there."""
+"""Speaks to the pool's socket directly: the program must withstand what nginx's configuration would not let through. The last
+tests check what nginx sends to the socket."""
 import contextlib
 import os
 import select
@@ -37,7 +37,7 @@ def request_head(token: str, method: str, path: str, length: int, keep: bool = T
 
 
 def exchange(stack, sent: bytes) -> bytes:
-    """All that comes back until the pool closes the connection, or TimeoutError."""
+    """Returns all that comes back until the pool closes the connection. Raises TimeoutError after 10 s of silence."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
         connection.connect(f"{stack.folder}/run/fcgi.sock")
@@ -71,7 +71,7 @@ def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, s
         while connection.recv(65536):
             pass
         closed = select.poll()
-        closed.register(connection, 0)  # only what is told unasked: POLLHUP, once both directions are closed
+        closed.register(connection, 0)  # waits only for POLLHUP, which comes once both directions are closed
         assert closed.poll(1500), "half closed only"
 
 
@@ -103,7 +103,7 @@ def test_half_a_request_costs_the_others_nothing(entity, stack):
 
 
 def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):
-    """There are more such peers than threads; a request of nginx waits for a thread, and is answered."""
+    """There are more such peers than threads. A request of nginx has to wait for a thread, but is answered."""
     head = request_head(entity.token, "POST", "/apientidades/v1/webhooks", 100)
     with contextlib.ExitStack() as peers:
         for said in (b"", head[:20], head + record(STDIN, b"{")) * 16:
@@ -116,11 +116,11 @@ def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):
 # What nginx sends, seen by a false pool.
 
 class FalsePool:
-    """Answers every request, and keeps the connection if it is asked to, as a pool must not."""
+    """Answers every request. Unlike the real pool, it keeps the connection if the request asks for that."""
 
     def __init__(self, path: str):
-        self.begun, self.parameters = [], []  # the flags of FCGI_BEGIN_REQUEST; name to value
-        self.stays = False  # does not close a connection after its answer
+        self.begun, self.parameters = [], []  # of each request: the flags of FCGI_BEGIN_REQUEST; name -> value
+        self.stays = False  # True: no connection is closed after its answer
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
         self._listener.listen()
@@ -197,7 +197,7 @@ def test_nginx_sends_its_own_parameters_and_the_clients_headers_under_other_name
     parameters, = false_pool.parameters
     assert len(parameters.pop("REQUEST_ID")) == 32
     assert parameters.pop("REMOTE_ADDR") in ("127.0.0.1", "::1")
-    # nginx passes all headers, so that no condition is lost, under names that none of its parameters has.
+    # nginx passes all headers, so that no If-Match is lost, under names that differ from those of its own parameters.
     others = {name for name in parameters if name.startswith("HTTP_")} - {"HTTP_AUTHORIZATION"}
     assert "HTTP_X_ANYTHING" in others and "HTTP_PROXY" not in others
     parameters = {name: value for name, value in parameters.items() if name not in others}
@@ -218,8 +218,8 @@ def test_nothing_reaches_the_pool_before_all_of_it_has_arrived(stack, false_pool
 
 
 def test_an_answer_that_has_ended_is_passed_on_though_its_connection_never_ends(stack, false_pool):
-    """As if the pool's host vanished after its answer. With buffering, nginx waits until the time-out and then sends the
-    headers alone."""
+    """As if the pool's host vanished after its answer. With buffering, nginx would wait until its time-out, and then send
+    the headers alone."""
     false_pool.stays = True
     taken = time.monotonic()
     assert stack.api("GET", BASE).text == "ok"

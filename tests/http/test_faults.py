@@ -41,22 +41,22 @@ def test_database_killed_503_and_recovery_without_help(entity, stack, receiver, 
         says_nothing_of_the_inside(response)
     for method, path in (("GET", BASE), ("DELETE", BASE + "/1"), ("GET", BASE + "/nada")):
         assert entity.api(method, path).status == 503
-    assert stack.api("GET", BASE).status == 401  # no credentials: nothing to ask the database
+    assert stack.api("GET", BASE).status == 401  # without credentials the database is not asked
 
     stack.start("db")
     wait_until(lambda: entity.api("GET", BASE).status == 200, 10, "the API to answer again")
     assert entity.api("GET", BASE).text == "[]"
-    with ThreadPoolExecutor(32) as pool:  # every thread's session, not only the first
+    with ThreadPoolExecutor(32) as pool:  # enough requests for the sessions of all threads
         assert {r.status for r in pool.map(lambda _: entity.api("GET", BASE), range(64))} == {200}
 
     stack.connect_evaluation()
     hook = entity.register()
     entity.notify()
-    receiver.wait(hook.path, timeout=15)  # the dispatcher found it again too
+    receiver.wait(hook.path, timeout=15)  # the dispatcher has found the database again, too
 
 
 def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):
-    """Every session of the API is killed while it waits: 503, or a success that was really stored."""
+    """Every session of the API is killed while it waits. The answer is 503, or a success that is really stored."""
     with locked(stack) as release:
         answer = in_background(entity.api, "POST", BASE, json_body=GOOD)
         wait_blocked(stack)
@@ -89,7 +89,7 @@ def test_a_connection_lost_in_the_middle_of_a_change(entity, stack, root, method
 
 
 def test_what_cannot_be_put_on_record_is_not_done(entity, receiver, stack):
-    """A change and its row of the audit are one."""
+    """A change and its row of the audit are one transaction."""
     hook, spare = entity.register(), entity.register()
     receiver.behave(hook.path, Behaviour(status=500))
     delivery = stack.delivery_id(entity.notify(), hook.id)
@@ -117,14 +117,14 @@ def test_what_cannot_be_put_on_record_is_not_done(entity, receiver, stack):
 
 
 def test_connections_lost_between_requests_cost_no_request(entity, stack):
-    """The situation after a restart of the database: a read is repeated, once, on a new connection."""
+    """As after a restart of the database: a read is repeated, once, on a new connection."""
     hook = entity.register()
     paths = [BASE, f"{BASE}/{hook.id}", f"{BASE}/{hook.id}/entregas"]
     for _ in range(3):
         with ThreadPoolExecutor(16) as pool:
             assert {r.status for r in pool.map(lambda n: entity.api("GET", paths[n % 3]), range(48))} == {200}
         for (session,) in stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%api'"):
-            with contextlib.suppress(SqlError):  # it has ended by itself
+            with contextlib.suppress(SqlError):  # the session has ended by itself
                 stack.sql(f"KILL {session}")
 
 

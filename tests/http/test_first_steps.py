@@ -13,7 +13,7 @@ from support.stack import free_port
 from support.wait import wait_until
 
 PAGE = "/apientidades/docs/primeros-pasos.md"
-HOST = "avisos.receptor.test"  # in the stack, this machine
+HOST = "avisos.receptor.test"  # the stack dials it on this machine
 
 
 class Newcomer:
@@ -38,13 +38,13 @@ class Newcomer:
         return block
 
     def block(self, words: str) -> str:
-        """The one block with these words."""
+        """Returns the one block that contains `words`."""
         found = [block for block in self.blocks if words in block]
         assert len(found) == 1, (words, self.blocks)
         return found[0]
 
     def types(self, words: str) -> str:
-        """Runs a block in the first terminal, with the lines of step 1."""
+        """Runs a block in the first terminal, after the definitions of step 1; returns its output."""
         done = subprocess.run(["bash", "-c", f"{self.variables}\n{self.block(words)}"], cwd=self.folder, env=self.environment, capture_output=True,
                               text=True, timeout=60)
         assert done.returncode == 0 and not done.stderr, done
@@ -60,13 +60,13 @@ class Newcomer:
 
     @contextlib.contextmanager
     def receiver(self, *options: str):
-        """Runs it in the second terminal, until Ctrl-C; yields a function that reads the screen."""
+        """Runs the page's receiver in the second terminal, until Ctrl-C; yields a function that reads the screen."""
         screen = self.folder / "screen"
         with screen.open("w") as output:
             command = shlex.split(self.block("python3 apientidades-receptor").replace("\\\n", ""))
             process = subprocess.Popen(
                 [*command, *options], cwd=self.folder, env=self.environment, stdout=output, stderr=output,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # which a shell's `&` ignores
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell ignores SIGINT for what `&` starts
             try:
                 wait_until(lambda: "Escuchando" in screen.read_text() or process.poll() is not None, what="the receiver to listen")
                 assert process.poll() is None, screen.read_text()
@@ -91,7 +91,7 @@ def test_from_the_token_to_a_verified_notification(newcomer):
         wait_until(lambda: "respuesta      204" in screen(), what="the test event on the screen")
         assert re.search(r"ES UNA PRUEBA\n.*firma +correcta\n", screen(), re.S)
         assert newcomer.types("webhook-signature") == "401\n"
-        wait_until(lambda: "RECHAZADO" in screen(), what="the forged one on the screen")
+        wait_until(lambda: "RECHAZADO" in screen(), what="the forged notification on the screen")
     for name in (".apie-token", "secreto"):
         assert (newcomer.folder / name).stat().st_mode & 0o777 == 0o600
     typed = newcomer.typed.read_text()
@@ -104,7 +104,7 @@ def test_what_fails_comes_again_and_is_told(newcomer):
     with newcomer.receiver("--fallar", "500") as screen:
         id = re.match(r'\{"id":(\d+),', newcomer.types('"secreto": "')).group(1)
         newcomer.types("/webhooks/test")
-        wait_until(lambda: len(re.findall(r"webhook-id +(msg_\S+)", screen())) > 1, what="it to come again")
+        wait_until(lambda: len(re.findall(r"webhook-id +(msg_\S+)", screen())) > 1, what="the notification to come again")
         assert len(set(re.findall(r"webhook-id +(msg_\S+)", screen()))) == 1
         newcomer.blocks = [block.replace("/webhooks/1/", f"/webhooks/{id}/") for block in newcomer.blocks]
         wait_until(lambda: "El receptor respondió 500" in newcomer.types("/entregas"), what="the failure among the deliveries")

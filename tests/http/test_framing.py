@@ -16,7 +16,7 @@ GOOD = json.dumps({"url": "https://example.com/", "eventos": ["evaluacion.abiert
 
 @pytest.fixture
 def head(entity):
-    """The head of a POST /webhooks with these headers, which leaves the connection open."""
+    """Makes the head of a request with these headers; by default a POST /webhooks that leaves the connection open."""
     def make(*headers: str, close: bool = False, method: str = "POST", path: str = BASE) -> bytes:
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {entity.token}",
                  "Content-Type: application/json", *headers, *(["Connection: close"] if close else []), "", ""]
@@ -66,7 +66,7 @@ def test_a_post_without_a_length_has_no_body(entity, stack, head):
 
 
 def test_a_body_where_none_is_expected_is_read_and_ignored(stack, head):
-    """Not as another request."""
+    """Such a body is not taken for another request."""
     smuggled = head(method="GET", path=BASE + "/eventos")
     for method, path, status in (("GET", BASE, 200), ("DELETE", BASE + "/9", 404), ("PUT", BASE, 405)):
         first = head(f"Content-Length: {len(smuggled)}", method=method, path=path)
@@ -76,7 +76,7 @@ def test_a_body_where_none_is_expected_is_read_and_ignored(stack, head):
 # Chunks.
 
 def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(stack, head):
-    """nginx's buffer also holds the chunks' frames. Such a body, with its secret, goes to a file, which must be in memory."""
+    """nginx's buffer also holds the chunks' frames. The body may have a secret, so the file that it goes to must be in memory."""
     site = (ROOT / "nginx/apientidades.conf").read_text()
     folder, = re.findall(r"^    client_body_temp_path +(\S+);$", site, re.M)
     assert folder.startswith("/run/"), "no disk"
@@ -109,7 +109,7 @@ def test_chunks(entity, stack, head, body):
     b"2\r\n{}x\r\n0\r\n\r\n", b"1\r\n{}\r\n0\r\n\r\n", b"2\n{}\n0\n\nx",
 ])
 def test_chunks_that_are_none(entity, stack, head, body):
-    # The last one has a bare line feed, which nginx accepts as a line end; at worst the body is the same.
+    # nginx accepts the bare line feeds of the last one as line ends; the program then refuses its body, {}.
     assert statuses(stack, head("Transfer-Encoding: chunked", close=True) + body) in ([400], [400, 400])
     assert registered(entity) == 0
 
@@ -124,7 +124,7 @@ def test_chunks_over_the_limit(entity, stack, head):
 
 
 def test_chunks_of_a_byte_do_not_cost_more_than_their_body(entity, stack, head):
-    """In chunks of one byte a body is six times as many bytes."""
+    """Chunks of one byte make a body six times as long."""
     body = GOOD.ljust(20_000)
     data = head("Transfer-Encoding: chunked", close=True) + chunks(*(body[i:i + 1] for i in range(len(body))))
     assert statuses(stack, data) == [201]
@@ -158,7 +158,7 @@ def test_conflicting_framing_ends_the_connection_and_runs_nothing(entity, stack,
 @pytest.mark.parametrize("framing", ["Transfer_Encoding: chunked", "Transfer-Encoding : chunked", "TransferEncoding: chunked",
                                      "X: y\nTransfer-Encoding: chunked"])
 def test_headers_that_only_look_like_framing(entity, stack, head, framing):
-    """Refused, or without effect: what follows the length is never read twice."""
+    """Such a header is refused, or has no effect: what follows the first header is never read in two ways."""
     answers = statuses(stack, head(f"Content-Length: {len(GOOD)}", framing, close=True) + GOOD)
     assert answers in ([201], [400]), answers
     assert registered(entity) == answers.count(201)

@@ -38,7 +38,7 @@ def test_the_database_down_and_back(stack):
     wait_until(lambda: status(stack) == 200)
     stack.stop("db", "-9")
     try:
-        # Each process may repeat for a moment what it knew.
+        # Each process may repeat its last answer for a second.
         wait_until(lambda: all(status(stack) == 503 for _ in range(20)), 5, "503")
         answer = stack.api("GET", HEALTH)
         assert answer.headers["retry-after"] == "5" and "disponible" in answer.message
@@ -54,7 +54,7 @@ def test_the_database_hangs(stack):
     database = stack.pids("db")[0]
     os.kill(database, signal.SIGSTOP)
     try:
-        # One request of each process may hang with it; then the others know.
+        # In each process one request may hang with the database; the process answers others with 503 after 3 s.
         results, threads = [], []
 
         def ask():
@@ -91,7 +91,7 @@ def test_it_is_no_way_to_load_the_database(stack):
             thread.start()
         for thread in threads:
             thread.join()
-        # 200 checks; each of the two processes asked once a second at most, and the checks took some seconds.
+        # 200 requests, which take some seconds; each of the two processes asks the database once a second at most.
         assert asked() - before < 60
     finally:
         stack.start("dispatcher")

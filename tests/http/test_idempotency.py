@@ -42,10 +42,10 @@ def test_the_same_body_again_gets_the_same_bytes(entity, stack):
     hook = first.json()["id"]
     changed = entity.api("PATCH", f"{BASE}/{hook}", json_body={"url": "https://otra.example.com/", "activo": False})
     assert changed.status == 200
-    assert register(entity, "alta-1").text == first.text, "as it was then"
+    assert register(entity, "alta-1").text == first.text, "the answer as it was then"
     assert [e["accion"] for e in stack.admin("audit", "list", "--webhook", hook)] == ["alta", "cambio"]
     token = entity.issue_token()
-    assert stack.api("POST", BASE, token, body=body(), headers={"Idempotency-Key": "alta-1"}).text == first.text, "the entity's, not the token's"
+    assert stack.api("POST", BASE, token, body=body(), headers={"Idempotency-Key": "alta-1"}).text == first.text, "a key belongs to the entity, not to the token"
 
 
 def test_without_it_nothing_is_remembered_and_two_are_two(entity):
@@ -139,7 +139,7 @@ def test_what_was_refused_may_be_sent_again_with_the_same_key(entity):
 
 
 def test_a_killed_pool_leaves_both_or_neither(entity, stack):
-    """The connection is lost in the middle: whatever the client is told, the next try registers one and no second."""
+    """The connection is lost in the middle. Whatever the client was told: after the next try there is one webhook."""
     with locked(stack) as release:
         answer = in_background(register, entity, "k")
         wait_blocked(stack)
@@ -162,7 +162,7 @@ def test_after_24_hours_it_is_new_and_the_old_one_is_removed(entity, stack):
     assert second.status == 201 and second.json()["id"] != first.json()["id"]
     is_old("k")
     stack.stop("dispatcher")
-    stack.start("dispatcher")  # which looks at once
+    stack.start("dispatcher")  # it looks for old keys as soon as it starts
     wait_until(lambda: remembered(entity) == 0, 30, "the old key to be removed")
 
 

@@ -11,7 +11,7 @@ GOOD = b'"url": "https://example.com/", "eventos": ["evaluacion.abierta"], "even
 
 
 def around(value: bytes) -> bytes:
-    """A body that both operations would accept with a valid value."""
+    """Returns a body that both operations would accept if `value` were valid."""
     return b'{"datosExtra": {"x": ' + value + b"}, " + GOOD + b"}"
 
 
@@ -97,7 +97,7 @@ def test_a_megabyte_is_not_read(member, path, body):
 
 
 def test_costly_bodies_of_64_kib_are_answered_at_once(member):
-    """The largest work that the limit allows, with a valid text: the answer is about the fields."""
+    """The most work that 64 KiB can cause. The JSON is valid, so the answer is about the fields."""
     names = b",".join(b'"%d":0' % i for i in range(5_000))
     for value in (b"{" + names + b"}", b"[" + b"1e-5," * 10_000 + b"0]", b'"' + b"\\u00f1" * 10_000 + b'"',
                   b"0." + b"1" * 60_000, b"1e-" + b"9" * 60_000, b"[" + b"[],{}," * 10_000 + b"0]"):
@@ -139,12 +139,12 @@ def test_unknown_fields_of_a_test_request_set_nothing(new_entity, stack):
 
 
 EXTRA = [
-    # Data arrive as sent: no number is parsed and written again, and names keep their order, and text its characters.
+    # Data arrive as sent: numbers are not parsed and written again, names keep their order, and text keeps its characters.
     '{"b":7.50,"a":-0,"c":1E+2,"d":0.10,"e":123456789012345678901234567890,"f":1e-400,"g":1.7976931348623157e308}',
     '{"z":[],"y":{},"x":[[{"":null}],true,false],"A":1,"a":2}',
     '{"ñ":"€😀","t":"\\"\\\\\\b\\f\\n\\r\\t\\u0000\\u001F","sep":"\u2028\u2029\x7f","html":"<a href=\'/\'>&amp;"}',
     '{"test":false,"entidadId":1,"datos":{"datos":{}},"mensaje":"x"}',
-    # The deepest allowed JSON: the database's own check of JSON has a limit, too.
+    # The deepest JSON that is allowed: the database's own check of JSON has a limit, too.
     '{"a":' * 30 + "0.50" + "}" * 30, '{"a":' + "[" * 29 + "]" * 29 + "}",
     '{"a":0.' + "0" * 5000 + '1e5001,"b":1e-2147483648,"c":[' + "-0.0e-0," * 5000 + '1e-99999999999999999999]}',
 ]

@@ -1,4 +1,4 @@
-"""limits.* that nginx enforces: requests of an address, of a token, of a token to /webhooks/test; requests at once."""
+"""The limits that nginx enforces: how often an address or a token sends requests, how often a token tests, how many at once."""
 import itertools
 import re
 import socket
@@ -23,7 +23,7 @@ def limited(stack, **limits):
 
 
 def refused_after(limit: int, request):
-    """Returns the 429, which comes after `limit` requests and as many more as the bucket regained while they ran."""
+    """Returns the 429. It comes after `limit` requests, and as many more as became free again while these ran."""
     started = time.monotonic()
     for count in itertools.count():
         response = request()
@@ -55,7 +55,7 @@ def test_requests_of_a_token(entity, new_entity, stack):
     other = new_entity()
     with limited(stack, requests_per_token=5):
         is_429(refused_after(5, lambda: entity.api("GET", BASE)), retry_after=13)
-        assert stack.client(source="127.0.0.2")("GET", BASE, entity.token).status == 429  # wherever it comes from
+        assert stack.client(source="127.0.0.2")("GET", BASE, entity.token).status == 429  # from any address
         assert statuses(5, lambda: other.api("GET", BASE + "/eventos")) == [200] * 5
         assert statuses(20, lambda: stack.api("GET", BASE)) == [401] * 20
 
@@ -122,7 +122,7 @@ def test_test_events_of_a_token(entity, new_entity, stack):
 
 
 def test_requests_at_once_of_an_address(entity, stack):
-    """A slow client can hold only so many of nginx's connections. Idle ones do not count."""
+    """A slow client can hold only so many of nginx's connections. Idle connections do not count."""
     head = (f"POST {BASE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {entity.token}\r\n"
             "Content-Length: 9\r\n\r\n").encode()
     with limited(stack, concurrent_requests_per_address=3):
@@ -134,11 +134,11 @@ def test_requests_at_once_of_an_address(entity, stack):
         finally:
             for wire in slow + idle:
                 wire.close()
-        wait_until(lambda: entity.api("GET", BASE).status == 200, what="those that went away not to count")
+        wait_until(lambda: entity.api("GET", BASE).status == 200, what="the closed connections not to count")
 
 
 def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
-    """500 requests with 500 tokens from one address; at the same time another one works."""
+    """500 requests with 500 tokens come from one address; at the same time another address works."""
     error_log = Path(stack.folder, "log/nginx.log")
     before = error_log.stat().st_size
     flood = stack.client(source="127.0.0.9")
@@ -149,7 +149,7 @@ def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
             assert good > 90 or entity.api("GET", BASE).status == 200
             good += 1
         refused = [answer.result().status for answer in answers].count(429)
-        assert 350 <= refused <= 400, "all but the hundred, and what a slow machine's minute gave back"
+        assert 350 <= refused <= 400, "all but a hundred, and but those that became free again on a slow machine"
         assert "limiting" not in error_log.read_bytes()[before:].decode()
     log = Path(stack.folder, "log/nginx-access.log").read_text()
     assert len(re.findall(r'"client":"127\.0\.0\.9".*"status":429', log)) == refused
@@ -163,7 +163,7 @@ def test_a_limit_that_is_none_is_named(stack, key):
         assert result.returncode == 2 and f"limits.{key}" in result.stderr and "0 to 1000000" in result.stderr
 
 
-# Addresses of IPv6 clients: this machine has only one, so nginx is told others by a proxy that it believes.
+# IPv6 clients. This machine has only one such address, so the test sends others by the PROXY protocol, as a trusted proxy.
 
 PROXIED = """
     include {snippets}/apientidades-limit-keys.conf;
@@ -179,7 +179,7 @@ PROXIED = """
 
 @pytest.fixture(scope="module")
 def status_from(stack, tmp_path_factory):
-    """The status that a client with that address gets; two requests a minute are accepted."""
+    """Returns the status for a request from that address; two requests a minute are accepted."""
     limits = tmp_path_factory.mktemp("limits")
     stack.dev("admin", "nginx", "limits", "--folder", limits, **setting(limits_requests_per_address="2"))
     with own_nginx(PROXIED.format(snippets=SNIPPETS, limits=limits)) as port:

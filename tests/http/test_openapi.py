@@ -1,4 +1,4 @@
-"""web/openapi.json: the program does what it says of the API, and answers every request that it allows as it says."""
+"""web/openapi.json describes the API as it is: each request that the document allows is answered as the document says."""
 import json
 import os
 import re
@@ -22,8 +22,8 @@ TYPES = {"int": "integer", "string": "string", "number": "number", "date": "date
 
 
 def run(program: Path, *arguments, files, timeout: int) -> subprocess.CompletedProcess:
-    """Runs in its own folder with copies of `files`; as the user nobody if we are root, unless the checkout is closed
-    to others."""
+    """Runs a program in a folder of its own with copies of `files`; as the user nobody if the tests run as root, unless the
+    checkout is closed to others."""
     closed = not all(folder.stat().st_mode & 0o001 for folder in program.parents)
     who = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 and not closed else {}
     with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +106,7 @@ def test_the_headers_of_a_notification_are_those_that_are_sent(entity, receiver)
 
 
 def messages(node):
-    """The texts of all examples of errors."""
+    """Yields the messages of all examples of errors."""
     if isinstance(node, dict):
         schema = node.get("schema", {})
         if schema.get("$ref", "").endswith("/Mensaje"):

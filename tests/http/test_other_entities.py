@@ -1,4 +1,4 @@
-"""An entity against another one, and against decisions of the service (OWASP API1 and API3, 2023)."""
+"""An entity cannot reach another entity's data, nor set what the service decides (OWASP API1 and API3, 2023)."""
 import pytest
 
 from support.actors import BASE
@@ -49,7 +49,7 @@ def test_no_request_of_one_entity_reads_or_changes_anything_of_another(entity, v
 
 
 def test_what_the_service_decides_cannot_be_set(entity, victim, stack):
-    """Every column and every field of an answer, put in the requests by all their names."""
+    """The requests set every column, and every field of an answer, by its name."""
     columns = [name for (name,) in stack.sql(
         f"SELECT DISTINCT column_name FROM information_schema.columns WHERE table_schema = '{stack.env['DB_NAME']}'")]
     fields = ["id", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "entidadId", "test", "mensaje"]

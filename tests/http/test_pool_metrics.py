@@ -1,4 +1,4 @@
-"""The pool's metrics: those of all processes, whichever answers."""
+"""The pool's metrics: they are those of all processes together, whichever process answers."""
 import os
 import signal
 import threading
@@ -83,7 +83,7 @@ def test_all_processes_count_together_and_a_killed_one_takes_nothing_with_it(scr
         total = scrape().value(REQUESTS)
         stack.stop("fcgi")
         stack.start("fcgi")
-    # Every answer was counted, and perhaps the requests that the killed process had.
+    # Every answer was counted, and perhaps requests that the killed process did not answer.
     assert sum(answered) <= total - start <= sum(answered) + len(answered)
     assert scrape().value(REQUESTS) >= total, "a restart of the pool goes on counting"
 

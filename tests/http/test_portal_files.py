@@ -1,4 +1,4 @@
-"""How nginx serves the portal: what its pages may do, how long they are kept, and how much of them there is."""
+"""How nginx serves the portal: what its pages may do, how long they are cached, and how large they are."""
 import gzip
 import re
 import subprocess

@@ -10,7 +10,7 @@ from support.actors import BASE
 
 GOOD = {"url": "https://example.com/", "eventos": ["evaluacion.abierta"]}
 LIMIT = 64 * 1024
-LONG = 9000  # more than a header may have, and less than one TLS record: nginx has read all when it answers
+LONG = 9000  # longer than a header may be, shorter than a TLS record: when nginx answers, it has read everything
 
 
 def padded(size: int) -> bytes:

@@ -14,7 +14,7 @@ COUNTS = ["candidatas", "reenviadas", "entregadas", "fallidas"]
 
 @pytest.fixture
 def paused(stack):
-    """Without a dispatcher, replays stay as they are asked for."""
+    """Stops the dispatcher, so that replays stay pending."""
     stack.stop("dispatcher")
     yield
     stack.start("dispatcher")
@@ -109,7 +109,7 @@ def test_all_that_failed_since_a_time_after_a_look_at_how_many(entity, receiver)
     number = accepted(replay_all(entity, hook))
     ended(entity, hook, "entregada", 13)
     finished(entity, hook, number, candidatas=12, reenviadas=12, entregadas=12, fallidas=0)
-    assert accepted(replay_all(entity, hook)) != number, "that one is over"
+    assert accepted(replay_all(entity, hook)) != number, "the first replay is over"
 
 
 def test_the_same_while_it_is_pending_and_one_range_at_a_time(entity, receiver, paused):
@@ -224,7 +224,7 @@ def test_an_entity_has_so_many_replayed_in_a_day(entity, receiver, stack):
     stack.start("fcgi", APIENTIDADES_LIMITS_REPLAYED="4")
     try:
         beyond = replay_all(entity, hook)
-        assert beyond.status == 429 and beyond.headers["retry-after"] == "86400", "not in a second"
+        assert beyond.status == 429 and beyond.headers["retry-after"] == "86400", "the quota is per day"
         assert "le quedan 4: acote las fechas" in beyond.json()["message"]
         first = accepted(replay_all(entity, hook, desde=failed[2]["creada"]))
         finished(entity, hook, first, candidatas=3, reenviadas=3, entregadas=3, fallidas=0)
@@ -248,7 +248,7 @@ def test_ranges_and_simulations_of_an_entity_are_so_many_in_an_hour(entity, new_
         assert replay_all(entity, foreign).status == 404
         assert [replay_all(entity, hook, simular=True).status for _ in range(2)] == [200, 200]
         number = accepted(replay_all(entity, hook))
-        assert replay_all(entity, hook).status == 409, "it is looked at first, and counts for nothing"
+        assert replay_all(entity, hook).status == 409, "the replay that runs is looked at first, so this request does not count"
         progress(entity, hook, number, "DELETE")
         for refused in (replay_all(entity, hook), replay_all(entity, hook, simular=True)):
             assert refused.status == 429 and 1100 < int(refused.headers["retry-after"]) <= 1200, refused

@@ -16,7 +16,7 @@ def raw(line: str, *headers: str, host: str | None = "localhost", end="\r\n") ->
 
 
 def answer(stack, data: bytes):
-    """The one answer, which has the headers that every answer has."""
+    """Returns the only answer, after a check of the headers that every answer has."""
     with stack.api.wire(data) as wire:
         response = wire.response()
         assert wire.response() is None, "one request, one answer"
@@ -38,7 +38,7 @@ def bearer(entity) -> str:
 
 @pytest.mark.parametrize("line", ["GET /", f"GET {EVENTS}", f"POST {BASE}", f"DELETE {BASE}/1"])
 def test_http_0_9_is_answered_as_what_has_no_token(stack, line):
-    """Such a request has no headers, so no token, and its answer is a body alone."""
+    """An HTTP/0.9 request has no headers, so no token; its answer is a body alone."""
     with stack.api.wire(f"{line}\r\n".encode()) as wire:
         body = wire._rest()
     assert body == b"" or list(json.loads(body)) == ["message"], body
@@ -99,7 +99,7 @@ def test_long_targets(stack, bearer, size, status):
         try:
             wire.send(raw(f"GET {BASE}/{'a' * size}/x HTTP/1.1", bearer))
         except OSError:
-            pass  # answered, and closed, while we were still writing
+            pass  # nginx answered and closed while we were still writing
         response = wire.response()
     assert response is None or (response.status == status and response.message)
 

@@ -1,4 +1,4 @@
-"""The cost of a request for the database, counted in the server's general log."""
+"""How many statements a request costs, counted in the database server's general log."""
 import os
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -8,12 +8,12 @@ import pytest
 from support.actors import BASE
 from support.wait import wait_until
 
-READS = 100  # more than there are threads: some serve several
+READS = 100  # more than there are threads, so that some threads serve several
 
 
 @pytest.fixture
 def statements(stack):
-    """Runs a function; returns what each session of the API's user asked in that time, in order: (command, text)."""
+    """Runs a function; returns, for each session of the API's user, what it asked in that time, in order: (command, text)."""
     def of(run) -> list[list[tuple[str, str]]]:
         stack.sql("SET GLOBAL log_output = 'TABLE'; TRUNCATE mysql.general_log; SET GLOBAL general_log = ON")
         try:
@@ -49,8 +49,7 @@ def test_a_read_is_one_round_trip_and_its_statement_is_prepared_once(entity, sta
 
 
 def test_a_page_of_deliveries_asks_who_calls_together_with_others(entity, stack, statements):
-    """The caller is looked up on another session than the page is read on: each session runs one statement again and
-    again."""
+    """One session looks up callers, others read pages, so that each session repeats a single prepared statement."""
     path = f"{BASE}/{entity.register().id}/entregas"
 
     def read():
@@ -64,8 +63,8 @@ def test_a_page_of_deliveries_asks_who_calls_together_with_others(entity, stack,
 
 
 def test_a_registration_pays_for_its_idempotency_key_alone(entity, statements):
-    """The caller, the places, the row, the row as written, the audit. With a key also: its lock, the stored answer, and
-    storing it."""
+    """The five statements: the caller, the free places, the INSERT, the row as written, the audit. A key costs three more: its
+    lock, the look for a stored answer, and storing the answer."""
     def executed(key) -> int:
         body = {"url": "https://hooks.example.com/", "eventos": ["evaluacion.abierta"]}
         sessions = statements(lambda: entity.api("POST", BASE, json_body=body, headers={"Idempotency-Key": key} if key else {}))
@@ -85,7 +84,7 @@ def test_who_is_refused_costs_one_round_trip_at_most(stack, statements, token, e
 
 @pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="half a minute of rest: --long")
 def test_a_pool_at_rest_keeps_no_sessions_but_one(entity, stack):
-    """One in each process, for the reads that its threads share."""
+    """Each process keeps one session, for the reads that its threads share."""
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda _: entity.api("DELETE", f"{BASE}/1"), range(READS)))
 
@@ -95,4 +94,4 @@ def test_a_pool_at_rest_keeps_no_sessions_but_one(entity, stack):
     processes = len(stack.pids("fcgi"))
     assert sessions() > processes
     wait_until(lambda: sessions() <= processes, 60, "the sessions to be given back", every=0.5)
-    assert entity.api("DELETE", f"{BASE}/1").status == 404, "and a new one is made"
+    assert entity.api("DELETE", f"{BASE}/1").status == 404, "a new session is made"

@@ -1,4 +1,5 @@
-"""PUT /webhooks/{id}/secreto and DELETE /webhooks/{id}/secreto/anterior: a new secret, and no signature is refused."""
+"""PUT /webhooks/{id}/secreto and DELETE /webhooks/{id}/secreto/anterior: a change of secret makes no receiver refuse
+notifications."""
 import json
 
 import pytest
@@ -18,7 +19,7 @@ def until(entity, hook):
 
 
 def signed_with(request, *secrets) -> list[bool]:
-    """For each secret: whether a receiver with it alone accepts the header of the standard."""
+    """For each secret: whether a receiver that has only that secret accepts `webhook-signature`."""
     id, at = request.headers["webhook-id"], request.headers["webhook-timestamp"]
     offered = request.headers["webhook-signature"].split(" ")
     return [verify.standard_signature(secret, id, at, request.body) in offered for secret in secrets]
@@ -61,8 +62,8 @@ def test_no_signature_is_refused_while_a_receiver_changes_its_secret(entity, rec
 
     check("uno")
     put(entity, hook, {"secreto": "dos"})
-    check("uno")  # it has not been told yet
-    check("dos")  # now it has
+    check("uno")  # the receiver still has only the old secret
+    check("dos")  # the receiver has been given the new one
     entity.api("DELETE", f"{BASE}/{hook.id}/secreto/anterior")
     check("dos")
     assert refused == []
@@ -92,7 +93,7 @@ def test_a_rotation_during_a_delivery_counts_from_the_next_attempt(entity, recei
 
 @pytest.mark.parametrize("column", ["secreto_sellado", "secreto_b_sellado"])
 def test_while_either_secret_cannot_be_read_nothing_is_sent(entity, receiver, stack, column):
-    """During a grace period: the previous secret is in the first column, the new one in the second."""
+    """During the grace period the first column has the previous secret, and the second one the new secret."""
     hook = entity.register(secret="uno")
     put(entity, hook, {"secreto": "dos", "graciaSegundos": 3600})
     reverse = f"UPDATE webhooks SET {column} = REVERSE({column}) WHERE id = {hook.id}"
@@ -113,7 +114,7 @@ def test_an_ended_secret_is_erased(entity, stack):
     assert stack.value(kept) == "2"
     wait_until(lambda: until(entity, hook) is None, 5, "the grace to end")
     wait_until(lambda: stack.value(kept) == "1", 60, "the old secret to be erased")
-    assert stack.value(f"SELECT secreto_sellado IS NOT NULL FROM webhooks WHERE id = {hook.id}") == "1", "all that an earlier version reads"
+    assert stack.value(f"SELECT secreto_sellado IS NOT NULL FROM webhooks WHERE id = {hook.id}") == "1", "the column that an earlier version reads"
 
 
 def test_the_same_again_a_third_and_the_first(entity):

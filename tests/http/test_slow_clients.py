@@ -18,7 +18,7 @@ def head(token: str, method: str = "GET", *headers: str, path: str = BASE) -> by
 
 
 def is_closed(connection) -> bool:
-    """Whether the server has closed it without a byte."""
+    """Whether the server has closed the connection without sending a byte."""
     connection.settimeout(0.02)
     try:
         return connection.recv(1) == b""
@@ -29,13 +29,13 @@ def is_closed(connection) -> bool:
 
 
 def is_established(connection) -> bool:
-    """Asks the kernel: a read would make room for more data."""
+    """Asks the kernel, because a read would make room for more data."""
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == 1
 
 
 def answers_that_arrived(wire) -> int:
     count = 0
-    with contextlib.suppress(EOFError):  # the last one is cut
+    with contextlib.suppress(EOFError):  # the last answer is cut short
         while wire.response():
             count += 1
     return count
@@ -78,8 +78,8 @@ def test_idle_connections_by_the_hundred(entity, stack):
 
 
 def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
-    """Each is given up after 10 s without the whole head, a byte of the body or a byte taken. The API serves others all the
-    time."""
+    """nginx waits 10 s for the whole head, for the next byte of a body, or for a client to read a byte. Others are served all
+    the time."""
     url = "https://example.com/" + "a" * 1900
     for _ in range(5):
         body = {"url": url, "eventos": ["evaluacion.abierta"]}
@@ -99,14 +99,14 @@ def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
             while len(closed) < len(waiting):
                 assert serves(entity)
                 closed |= {c.fileno() for c in waiting if c.fileno() not in closed and is_closed(c)}
-                assert time.monotonic() - started > 5 or not closed, "nobody is given up at once"
+                assert time.monotonic() - started > 5 or not closed, "no client is given up at once"
                 assert time.monotonic() - started < 40, f"{len(waiting) - len(closed)} are still connected"
         wait_until(lambda: not is_established(reader.socket), 30, "the slow reader to be given up")
         assert 0 < answers_that_arrived(reader) < 1500
 
 
 def slow_reader(stack, port: int, data: bytes) -> Wire:
-    """A client with the smallest buffers that its kernel allows."""
+    """Returns a client with the smallest receive buffer that its kernel allows."""
     wire = Wire.__new__(Wire)
     plain = socket.socket()
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -118,7 +118,7 @@ def slow_reader(stack, port: int, data: bytes) -> Wire:
 
 
 def with_the_longest_answers(entity, stack) -> list[str]:
-    """Paths: a delivery with all the data, attempts and escapes that one can have, and a full page of such deliveries."""
+    """Returns two paths: a delivery with as much data, attempts and escapes as possible, and a full page of such deliveries."""
     hook, long = entity.register(), "REPEAT('\U0001F600', 500)"
     start = '{"evaluacionId": 1, "titulo": "'
     id = entity.notify("evaluacion.abierta", start + '\\"' * ((65536 - len(start) - 2) // 2) + '"}')
@@ -139,14 +139,14 @@ def test_who_reads_the_longest_answers_slowly_holds_no_thread_and_gets_all_of_th
     paths = with_the_longest_answers(entity, stack)
     sizes = [len(entity.api("GET", path).text.encode()) for path in paths]
     assert sizes[0] > 340_000 and sizes[1] > 220_000, sizes
-    # With loopback's packets of 64 KiB a connection buffers more than an answer; with the internet's, some tens of KiB.
+    # On loopback, with packets of 64 KiB, a connection buffers more than an answer; on the internet, some tens of KiB.
     site = site_of(stack).replace(" ssl;", " ssl sndbuf=16k;")
     assert "sndbuf" in site
     with own_nginx(site) as port, contextlib.ExitStack() as opened:
         readers = [(size, opened.enter_context(slow_reader(stack, port, head(entity.token, path=path))))
                    for _ in range(40) for path, size in zip(paths, sizes)]
         for _ in range(10):
-            assert serves(entity, 2), "every thread is free again"
+            assert serves(entity, 2), "no thread waits for a slow reader"
         for size, reader in readers:
             answer = reader.response()
             assert answer.status == 200 and len(answer.text.encode()) == size

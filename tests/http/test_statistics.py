@@ -1,4 +1,4 @@
-"""GET /webhooks/{id}/estadisticas: how the deliveries of a webhook have gone of late."""
+"""GET /webhooks/{id}/estadisticas: how the recent deliveries of a webhook went."""
 import pytest
 
 from fakes.receiver import Behaviour
@@ -20,10 +20,10 @@ def test_what_arrived_what_failed_and_how_long_it_took(entity, receiver):
     assert shown(entity, hook) == dict.fromkeys(FIELDS, 0) | {"ventana": "24h", "p50Ms": None, "p95Ms": None, "exacto": True}
     receiver.behave(hook.path, Behaviour(status=500), Behaviour(delay=0.1))
     entity.notify()
-    wait_until(lambda: shown(entity, hook)["entregadas"] == 1, 20, "it to arrive")
+    wait_until(lambda: shown(entity, hook)["entregadas"] == 1, 20, "the first delivery to arrive")
     receiver.behave(hook.path, Behaviour(status=404))
     entity.notify()
-    wait_until(lambda: shown(entity, hook)["fallidas"] == 1, 20, "the other one to fail")
+    wait_until(lambda: shown(entity, hook)["fallidas"] == 1, 20, "the second delivery to fail")
     entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"})
     receiver.wait(hook.path, 7)
     found = shown(entity, hook, "?ventana=7d")

@@ -1,4 +1,4 @@
-"""POST /webhooks/test: the answers of the API. tests/dispatch has what arrives."""
+"""POST /webhooks/test: the answers of the API. tests/dispatch/test_delivery.py checks what arrives."""
 import pytest
 
 from support.actors import BASE

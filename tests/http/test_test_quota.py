@@ -1,5 +1,5 @@
-"""limits.pending_test_deliveries: POST /webhooks/test must not flood a receiver. Counted in the database, by both
-processes of the pool."""
+"""limits.pending_test_deliveries: POST /webhooks/test must not flood a receiver. The count is in the database, so that both
+processes of the pool share it."""
 import json
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""TLS by Mozilla's intermediate profile, without its DHE suites: its versions and suites are accepted, others refused."""
+"""TLS by Mozilla's intermediate profile, without its DHE suites: nginx accepts these versions and suites, and refuses others."""
 import socket
 import ssl
 import subprocess

@@ -1,5 +1,5 @@
-"""Which URLs are accepted, judged as libcurl would dial them (web/docs/webhooks.md#las-reglas-de-cada-campo,
-docs/decisions.md#urls)."""
+"""Which URLs are accepted. A URL is judged by the address that libcurl would dial
+(web/docs/webhooks.md#las-reglas-de-cada-campo, docs/decisions.md#urls)."""
 import pytest
 
 from support.actors import BASE, Entity

@@ -67,8 +67,8 @@ server {{
 
 
 def require(language: str) -> None:
-    """Skips the test if the toolchain of the language is too old or missing. If the example could not be prepared, or php is
-    missing, fails it where EXAMPLES_REQUIRED is set."""
+    """Skips the test if the language's toolchain is too old or missing. If the example is not prepared, or php is missing,
+    skips it, too, or fails it if EXAMPLES_REQUIRED is set."""
     if language == "php":
         reason = "" if shutil.which("php") else "php-cli is not installed"
     elif (skipped := PREPARED / language / "skipped").exists():
