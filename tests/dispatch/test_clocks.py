@@ -146,7 +146,7 @@ def fail_twice(entity, receiver, root, event, hook, count=30):
 
 @pytest.mark.parametrize("ahead", [HOUR, DAY])
 def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stack, root, hooks, ahead):
-    """As after the machine was suspended: everything that waited is due, and every lease seems expired."""
+    """As when a suspended machine wakes up: everything that waited is due, and every lease seems expired."""
     (waits, waiting), (fills, busy), *_ = hooks
     failed = fail_twice(entity, receiver, root, waits, waiting)
     receiver.behave(waiting.path, Behaviour(delay=0.1))

@@ -126,7 +126,7 @@ def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(enti
             root(f"START TRANSACTION; SELECT 1 FROM diagnosticos WHERE webhook_id = {hook.id} FOR UPDATE")
             [pid] = stack.pids("dispatcher")
             os.kill(pid, signal.SIGTERM)
-            holds_for(0.5, lambda: stack.pids("dispatcher") == [pid], "the life of the dispatcher")
+            holds_for(0.5, lambda: stack.pids("dispatcher") == [pid], "the wait of the dispatcher")
             root("ROLLBACK")
             wait_until(lambda: not stack.pids("dispatcher"), 20, "the dispatcher to end")
             assert shown(entity, hook) == {"estado": "pendiente", "iniciado": None, "pruebas": []}

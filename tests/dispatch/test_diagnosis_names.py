@@ -9,7 +9,7 @@ from support.world import PUBLIC, REFUSING, SILENT, UNROUTED, host_of, open_worl
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
-ACCEPTS_ALL = {"firma_incorrecta": "mal", "sin_firma": "mal", "fecha_antigua": "aviso"}  # what is found in this receiver
+ACCEPTS_ALL = {"firma_incorrecta": "mal", "sin_firma": "mal", "fecha_antigua": "aviso"}  # the findings for a receiver that accepts everything
 TLS = ["tls", "certificado", "nombre_certificado"]
 
 

@@ -232,7 +232,7 @@ def test_a_changed_resolv_conf_is_noticed(world):
 
 
 def test_lookups_leave_nothing_behind(world):
-    """No thread and no socket. In a pool of threads each stalled lookup would keep a thread."""
+    """No thread and no socket remains. In a pool of threads each stalled lookup would keep a thread."""
     entity = world.entity()
     hooks = [entity.register([event]) for event in EVENTS[:5]]
     before = world.threads(), world.descriptors()

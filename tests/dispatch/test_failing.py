@@ -1,4 +1,4 @@
-"""`webhook list --failing`: the webhooks that fail, and when each will be deactivated; the webhook must be deactivated then."""
+"""`webhook list --failing` shows which webhooks fail and when each will be deactivated: both must be true."""
 from datetime import datetime, timedelta
 
 import pytest

@@ -124,7 +124,7 @@ CLOSED = ("close_politely", "close", "reset")
 
 @pytest.mark.parametrize("how", CLOSED)
 def test_connections_that_the_receiver_has_closed_cost_no_attempt(stack, scripted, how):
-    """There are seven such connections; libcurl by itself would try only five again."""
+    """There are seven such connections; libcurl itself repeats a request only five times."""
     kept, release = 7, threading.Event()
 
     def script(connection, number, fields):

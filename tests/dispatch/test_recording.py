@@ -201,7 +201,7 @@ def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged)
 
 
 def test_a_lock_of_a_whole_table_is_an_absence_of_the_database(new_entity, receiver, stack, root, logged):
-    """A lock as a backup takes it. The results wait for it together; each for itself would wait for seconds."""
+    """A backup takes such a lock. The results wait for it together; one after the other, each would wait for seconds."""
     entities = [new_entity() for _ in range(4)]
     hooks = [entity.register() for entity in entities]
     for hook in hooks:

@@ -196,7 +196,7 @@ def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, 
 
 
 def test_sighup_ends_no_program(entity, receiver, stack):
-    """By default SIGHUP ends a process, here without draining. test_rotation.py tests that it reloads the keys."""
+    """Unhandled, SIGHUP would end a program without draining. It reloads the keys, which test_rotation.py tests."""
     hook = entity.register()
     before = {part: stack.pids(part) for part in ("dispatcher", "fcgi")}
     for pid in sum(before.values(), []):
