@@ -4,7 +4,6 @@
 #include <rapidjson/reader.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -160,6 +159,31 @@ void require_plain_utf8(std::string_view text) {
   if (has_wide_mark || has_zero) fail("el texto debe ir en UTF-8", 0);
 }
 
+/// Writes a number (RFC 8259 section 6) without point and exponent: `-1.50e1` as `-15`. By digits, because a
+/// double takes 0.99999999999999999999 for 1. Returns nullopt for a number that is no integer or too long.
+std::optional<std::string> shifted_digits(std::string_view number) {
+  constexpr int longest = 400;  // digits that an exponent may add
+  const auto e = std::min(number.find_first_of("eE"), number.size());
+  auto exponent = number.substr(std::min(e + 1, number.size()));
+  if (exponent.starts_with('+')) exponent.remove_prefix(1);
+  std::string digits(number.substr(0, e));
+  const auto point = std::min(digits.find('.'), digits.size());
+  const auto fraction = digits.size() - std::min(point + 1, digits.size());
+  if (point < digits.size()) digits.erase(point, 1);
+  if (digits.find_first_of("123456789") == std::string::npos) return "0";
+  const auto power = exponent.empty() ? 0 : text::parse_number<int>(exponent).value_or(longest + 1);
+  if (power > longest || power < -longest) return std::nullopt;
+  for (auto shift = power - static_cast<int>(fraction); shift != 0; shift += shift < 0 ? 1 : -1) {
+    if (shift > 0) {
+      digits += '0';
+    } else {
+      if (!digits.ends_with('0')) return std::nullopt;
+      digits.pop_back();
+    }
+  }
+  return digits;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> Value::integer() const {
@@ -171,13 +195,8 @@ std::optional<std::int64_t> Value::whole_number() const {
   if (const auto plain = integer()) return plain;
   const auto* literal = number();
   if (literal == nullptr) return std::nullopt;
-  constexpr double exact = 9007199254740992.0;  // 2^53: beyond it a double may differ from the number written
-  double value = 0;
-  const char* const last = literal->text.data() + literal->text.size();
-  const auto [end, error] = std::from_chars(literal->text.data(), last, value);
-  if (error != std::errc{} || end != last || std::abs(value) > exact || std::trunc(value) != value)
-    return std::nullopt;
-  return static_cast<std::int64_t>(value);
+  const auto digits = shifted_digits(literal->text);
+  return digits ? text::parse_number<std::int64_t>(*digits) : std::nullopt;
 }
 
 const Value* Value::find(std::string_view name) const {

@@ -72,7 +72,7 @@ def test_a_test_event_that_arrives_is_a_recovery_too(entity, receiver, stack, pa
     with patient():
         fail_all(stack, entity, hook, receiver, 3)
         receiver.behave(hook.path, Behaviour())
-        assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta", "datos": {}}).status in (200, 202)
+        assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta", "datosExtra": {}}).status == 200
         wait_until(lambda: delivered(stack, hook) == 4, 15, "the test event and the three")
 
 

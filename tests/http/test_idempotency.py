@@ -138,7 +138,7 @@ def test_what_was_refused_may_be_sent_again_with_the_same_key(entity):
     assert first.status == 201 and register(entity, "k").text == first.text, "although there are five again"
 
 
-def test_a_killed_pool_leaves_both_or_neither(entity, stack):
+def test_a_lost_session_leaves_both_or_neither(entity, stack):
     """The connection is lost in the middle. Whatever the client was told: after the next try there is one webhook."""
     with locked(stack) as release:
         answer = in_background(register, entity, "k")

@@ -15,7 +15,8 @@ from support.wait import wait_until
 SMALL = ["--webhooks", "20", "--notifications", "300", "--rounds", "1", "--seconds", "1", "--others", "100",
          "--backlog", "2000", "--in-flight", "30", "--requests", "2000", "--settle-timeout", "60", "--size", "1"]
 FIGURE = {"throughput": "rate/s", "latency": "p99 ms", "idle": "together %", "scale": "ratio", "isolation": "p99 ms",
-          "memory": "highest MiB", "api": "rate/s", "crowds": "beside it", "cost": "count"}
+          "memory": "highest MiB", "api": "rate/s", "log": "rate/s",
+          "crowds": "beside it", "cost": "count"}
 LONG = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long")
 
 
@@ -27,12 +28,13 @@ def start(*arguments, **variables):
 
 
 @pytest.mark.parametrize("name", ["throughput", "latency", *(pytest.param(name, marks=LONG) for name in (
-    "scale", "isolation", "idle", "memory", "api"))])
+    "scale", "isolation", "idle", "memory", "api", "log"))])
 def test_a_benchmark(name, tmp_path):
     """A missed target sets the status only on request: 300 notifications end before their rate can reach the throughput
     target."""
     check = name == "throughput"
-    process = start(name, *SMALL, "--output", tmp_path, *["--check"] * check)
+    pages = ["--others", "1000"] * (name == "log")
+    process = start(name, *SMALL, *pages, "--output", tmp_path, *["--check"] * check)
     output, errors = process.communicate(timeout=300)
     assert process.returncode == (3 if check else 0) and ("NOT MET" in output or not check), errors
     checked(name, tmp_path, output)
