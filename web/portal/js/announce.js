@@ -8,6 +8,6 @@ export function announce(text) {
   if (!region) return;
   clearTimeout(timer);
   region.textContent = "";
-  // Screen readers ignore the same words if the region is emptied and filled at once.
+  // If the region is emptied and filled at once, screen readers ignore words that are the same as before.
   timer = setTimeout(() => (region.textContent = text), 50);
 }

@@ -1,4 +1,4 @@
-// The API, with every error as a value. The token is only in memory: it ends with the tab.
+// Calls the API and returns every error as a value. The token is only in memory, and is lost with the tab.
 
 export const BASE = "/apientidades/v1";
 const TIMEOUT_MS = 20_000;

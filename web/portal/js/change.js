@@ -81,7 +81,7 @@ export function tellDone(hash, title, ...children) {
   replace(region, notice("good", el("p", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, "✓ "), title), ...children));
 }
 
-/** Removes it from other screens than `hash`; without a hash, from any. @param {string} [hash] */
+/** Removes what tellDone() shows, unless it belongs to the screen at `hash`. @param {string} [hash] */
 export function forgetDone(hash) {
   const region = document.getElementById(DONE);
   if (region && region.dataset.at !== hash) replace(region);

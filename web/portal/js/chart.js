@@ -1,4 +1,4 @@
-// The last 24 hours by the hour: a small chart, and the same as a table.
+// The deliveries of the last 24 hours, by the hour: as a small chart and as a table.
 import { el } from "./dom.js";
 import { madridHour, utcBeside } from "./time.js";
 import { count } from "./words.js";
@@ -13,7 +13,7 @@ const SLOT = 10;
  * @param {{creada: string, estado: string, entregada: string | null}[]} deliveries
  * @param {number} now
  * @param {string | null} seenFrom the oldest delivery read, if not all were
- * @returns {Hour[]} 24 of them, the last one is the present one
+ * @returns {Hour[]} 24 hours, the last one is the present hour
  */
 export function byHour(deliveries, now, seenFrom = null) {
   const first = Math.floor(now / HOUR) * HOUR - 23 * HOUR;

@@ -1,4 +1,4 @@
-// A delivery as a curl command: what the receiver got, to be repeated by hand.
+// A delivery as a curl command, to repeat the request by hand, without its signature.
 
 /** In single quotes, in which a shell interprets nothing. */
 export const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;

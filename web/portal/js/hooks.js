@@ -18,7 +18,7 @@ export const hookLink = (id, rest = "", query = {}) => link(`/webhooks/${id}${re
 export const backTo = (id, words = "Volver al webhook") => el("p", { class: "back" }, el("a", { href: hookLink(id) }, el("span", { "aria-hidden": "true" }, "← "), words));
 
 /**
- * Draws heading and what the API says of the webhook; the problem if it cannot be fetched.
+ * Draws the heading, fetches the webhook and calls `draw` with it; shows the problem if it cannot be fetched.
  * @param {import("./main.js").Portal} portal
  * @param {import("./router.js").Place} place
  * @param {string} title

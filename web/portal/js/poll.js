@@ -1,4 +1,4 @@
-// Repeats a request at a bounded rate: slower while it fails, not while the page is hidden, never twice at a time.
+// Repeats a request at a bounded rate: more slowly while it fails, not at all while the page is hidden, never two at a time.
 
 const SLOWEST_MS = 300_000;
 

@@ -9,7 +9,7 @@ const TITLES = {
 };
 
 /**
- * A box with the problem. `retry` gives it a button; if the service said how long to wait, it counts down, and then retries by itself if `auto`.
+ * A box with the problem. `retry` gives it a button. If the service said how long to wait, the box counts down, and with `auto` it then retries by itself.
  * @param {import("./api.js").Answer} answer
  * @param {{retry?: () => any, auto?: boolean, id?: string}} [how]
  */

@@ -1,5 +1,5 @@
-// From the text of a failed attempt to what happened, in a few words, and what to mend. Texts and remedies are those of web/docs/errores.md,
-// word for word (a test compares them).
+// Finds the cause, in a few words, and the remedy for the error text of a failed attempt. Texts and remedies are those of
+// web/docs/errores.md, word for word (a test compares them).
 
 /** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` follows a colon; `ours`: nothing to correct at the receiver */
 

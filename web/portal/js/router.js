@@ -1,4 +1,4 @@
-// Screens by the fragment of the address: "#/entregas?webhook=1". The server never sees it.
+// Chooses the screen by the address's fragment, such as "#/entregas?webhook=1", which the server never sees.
 import { queryText } from "./api.js";
 
 /**

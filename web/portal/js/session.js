@@ -29,8 +29,8 @@ export function createSession() {
       set(token, readOnly);
     },
     /**
-     * Continues with another token of the same entity. False, and no change, if it belongs to another entity: it lists no webhook that was seen here. Two
-     * entities without webhooks cannot be told apart.
+     * Continues with another token of the same entity. Returns false and changes nothing if the token belongs to another entity, because it lists no webhook
+     * that was seen here. Two entities without webhooks cannot be told apart.
      * @param {string} token @param {boolean} readOnly @param {{id: number}[]} webhooks
      */
     renew(token, readOnly, webhooks) {
@@ -58,8 +58,9 @@ export function createSession() {
 const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds with their own message
 
 /**
- * Asks what a token is good for, changing nothing: a list, and then a change of no webhook, in a form that is never accepted. A token that only reads is refused
- * (403) before the form is looked at (415). Any other answer tells nothing of the token, and is a problem.
+ * Finds out whether a token is valid and may change data, without changing any: lists the webhooks, then sends a PATCH to a webhook that cannot exist, with a
+ * type of body that is never accepted. A token that only reads is refused (403) before the type is (415). Any other answer says nothing about the token, and is a
+ * problem.
  * @param {(method: string, path: string, how: object) => Promise<import("./api.js").Answer>} request
  */
 export async function tryToken(request) {

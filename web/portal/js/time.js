@@ -1,4 +1,4 @@
-// Times for people: in Europe/Madrid, and in UTC; by the service's clock, never by the browser's alone.
+// Shows times in Europe/Madrid and in UTC. "Now" is the service's time, not the browser's alone.
 import { el } from "./dom.js";
 
 export const ZONE = "Europe/Madrid";
@@ -97,7 +97,7 @@ export function utcBeside(iso) {
   return dayOf(ms) === Math.floor(ms / DAY) ? utc(iso).slice(11) : utc(iso);
 }
 
-/** Both, side by side. */
+/** The time in Europe/Madrid and in UTC, side by side. */
 export const bothTimes = (iso) => el("span", { class: "both-times" }, el("time", { datetime: iso }, madrid(iso), el("span", { class: "zone" }, " (península)")), el("span", { class: "utc" }, ` · ${utc(iso)}`));
 
 /** The difference between the zone's clock and UTC at a moment, in milliseconds. */
@@ -107,8 +107,8 @@ function offset(ms) {
 }
 
 /**
- * The value of <input type="datetime-local"> as a time in Europe/Madrid: ISO 8601 in UTC, or "" if it is invalid. An hour that occurs twice is the first
- * of them; one that a change of clocks skips is what the clocks show instead.
+ * The value of <input type="datetime-local"> as a time in Europe/Madrid: ISO 8601 in UTC, or "" if it is invalid. An hour that occurs twice is taken as the
+ * first; for an hour that a change of clocks skips, the result is what the clocks show instead.
  * @param {string} local "2026-11-20T11:00"
  */
 export function fromMadrid(local) {

@@ -9,7 +9,7 @@ import { fromMadrid, madridCompact, toMadrid, utcBeside, when } from "../time.js
 import { EVENTS, STATES, count, eventName, stateBadge } from "../words.js";
 
 const LIMIT = 50;
-const LOOKS = 5; // requests for one page: a page of the API may be short, or empty, and not the last
+const LOOKS = 5; // requests for one page, at most: a page of the API may be short or empty although others follow
 const EVERY_MS = 30_000;
 const before = new Map(); // the cursors that led to a page, for "Más recientes"
 
@@ -148,7 +148,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
   return { load, refresh };
 }
 
-// With roles, because on a telephone the rows are laid out as cards, and some browsers then forget that it is a table.
+// With roles: on a telephone the rows are laid out as cards, and some browsers then no longer treat the element as a table.
 function table(deliveries, webhook, now) {
   const head = ["Creada", "Evento", "Estado", "Intentos", "Qué pasó"];
   return el("table", { class: "deliveries", role: "table" },

@@ -63,7 +63,7 @@ export async function deliveryScreen(portal, place) {
   await turns.now();
 }
 
-// To the list as it was left, with its page and position.
+// Goes back to the list as it was left, with its page and position.
 let cameFromList = false;
 addEventListener("hashchange", ({ oldURL }) => (cameFromList = /#\/entregas(\?|$)/.test(oldURL)));
 
@@ -86,7 +86,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     const answer = await api.request("POST", `${path}/reenvio`, { signal: place.signal });
     if (!answer.ok) {
       state = "idle";
-      // Another button may have replaced it: changed() handles that one.
+      // A redraw may have replaced this button: changed() handles the new one.
       button.removeAttribute("aria-disabled");
       button.textContent = WORDS.idle;
       if (answer.kind !== "aborted") replace(box, problemBox(answer, { retry: answer.kind === "conflict" || answer.kind === "forbidden" ? undefined : () => press(button), id: "no-reenviada" }));
@@ -120,7 +120,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     }, { every: WATCH_MS, signal: watched.signal, now: true });
   }
 
-  // From now on the replay has ended, whichever of the two requests reports it first.
+  // The replay has ended, so the button is free again.
   function settle() {
     state = "idle";
     changed();

@@ -19,7 +19,7 @@ export const editScreen = (portal, place) => withHook(portal, place, "Editar el 
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-/** The form in which the API stores it, with the host in punycode, to compare two. */
+/** The members as the API stores them (the URL's host in punycode), so that they can be compared. */
 function stored(members) {
   if (!("url" in members)) return members;
   try {
@@ -72,7 +72,7 @@ function editor(portal, place, base, events) {
     else showRefusal(answer, fields, box, { retry: button.run });
   }
 
-  /** The present webhook. It may already have the requested values, if the answer was lost. */
+  /** Fetches the webhook again. It may already have the requested values, if the answer was lost. */
   async function look(changes) {
     const now = await portal.api.get(`/webhooks/${base.hook.id}`, {}, place.signal);
     if (place.signal.aborted) return;

@@ -1,4 +1,4 @@
-// Entrar: the token, where to get it, and how the portal uses it.
+// Entrar: asks for the token, and says where to get it and how the portal uses it.
 import { el, foreign, replace } from "../dom.js";
 import { tellDone } from "../change.js";
 import { ask } from "../dialog.js";

@@ -10,7 +10,7 @@ import { link } from "../router.js";
 import { count } from "../words.js";
 
 const EVERY_MS = 2000;
-const SLOWLY_MS = 15_000; // a replayed delivery that fails has retries of hours
+const SLOWLY_MS = 15_000; // once the replay has ended: failed deliveries are retried for days
 
 const STATES = {
   pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido",

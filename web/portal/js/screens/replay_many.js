@@ -1,4 +1,4 @@
-// Reenviar muchas: since when, first only counted, then sent again.
+// Reenviar muchas: chooses deliveries, counts them, and then replays them.
 import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.js";
 import { el, foreign, replace } from "../dom.js";
 import { eventsField } from "../events.js";
@@ -66,7 +66,7 @@ function chooser(portal, place, hook, all) {
       hook.fallaDesde && preset("Desde que falla", () => Date.parse(hook.fallaDesde) - HOUR)),
     since.node, states.node,
     more, box, el("div", { class: "actions" }, button.node));
-  // The count belongs to an earlier choice.
+  // After an input the count shown belongs to an earlier choice.
   node.addEventListener("input", () => replace(counted));
   return [el("p", {}, "Llegan otra vez con el mismo identificador y el mismo contenido: un sistema que ya las tenga las reconoce. Las pruebas no se incluyen."), node, counted];
 }

@@ -1,4 +1,4 @@
-// Cambiar el secreto, step by step: the action here, and what the receiver must do at each step so that it refuses nothing.
+// Cambiar el secreto, step by step: what to do here, and what the receiver must do at each step so that it refuses nothing.
 import { ask } from "../dialog.js";
 import { announce } from "../announce.js";
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
@@ -25,7 +25,7 @@ function state(hook) {
   return notice("good", el("p", {}, "Los avisos van firmados. El secreto no se puede volver a ver: solo cambiarlo."));
 }
 
-/** The steps of a rotation; one is the present one. */
+/** The steps of a rotation; `present` is the current one. */
 function steps(hook, present, ...content) {
   const names = hook.tieneSecreto ? ["Guardar el nuevo", "Ponerlo en su sistema", "Retirar el anterior"] : ["Guardar el secreto", "Ponerlo en su sistema"];
   return el("ol", { class: "steps" }, names.map((name, i) => el("li", { "aria-current": i === present ? "step" : null, class: i < present ? "past" : null },
@@ -125,7 +125,7 @@ function retire({ portal, place, hook }) {
   }) }, "Mi sistema ya tiene el nuevo: retirar el anterior"));
 }
 
-/** All old secrets end at once. */
+/** The form for a new secret that ends all earlier ones at once. */
 function leak({ portal, place, region, hook }) {
   const secret = secretField();
   const stored = promise("Lo he guardado en un lugar seguro");

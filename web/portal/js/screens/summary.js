@@ -1,4 +1,4 @@
-// Resumen: how each webhook is, what waits, and the last 24 hours.
+// Resumen: the state of each webhook, what waits, and the last 24 hours.
 import { byHour, dayChart } from "../chart.js";
 import { el, foreign, replace, urlOf } from "../dom.js";
 import { poll } from "../poll.js";
@@ -56,7 +56,7 @@ async function loadOne(api, clock, id, signal) {
   const asked = [api.get(`/webhooks/${id}`, {}, signal), api.get(`/webhooks/${id}/estadisticas`, { ventana: "24h" }, signal), api.get(`/webhooks/${id}/estadisticas`, { ventana: "7d" }, signal), dayOf(api, clock, id, signal)];
   const [webhook, day, week, deliveries] = await Promise.all(asked);
   const failed = [webhook, day, week, deliveries].find((answer) => !answer.ok);
-  if (failed) return failed.kind === "notFound" ? null : failed; // deleted between the two
+  if (failed) return failed.kind === "notFound" ? null : failed; // deleted since the list was fetched
   return { ok: true, data: { webhook: webhook.data, day: day.data, week: week.data, deliveries } };
 }
 
@@ -117,7 +117,7 @@ function another({ session }, number) {
   return session.readOnly || number >= MOST ? null : el("p", { class: "actions another" }, el("a", { class: "button", id: "registrar", href: link("/webhooks/nuevo") }, "Registrar otro webhook"));
 }
 
-const NONE_SEEN = "ninguna de las 2.000 más recientes"; // what the API reads, if there are more
+const NONE_SEEN = "ninguna de las 2.000 más recientes"; // the API counts no more than these
 const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${number.toLocaleString("es-ES", { useGrouping: "always" })}` : NONE_SEEN);
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
 

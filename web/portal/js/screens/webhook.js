@@ -55,7 +55,7 @@ function work(one, box) {
 
 const patch = ({ portal, hook, etag }, body) => portal.api.request("PATCH", `/webhooks/${hook.id}`, { body, headers: etag ? { "If-Match": etag } : {} });
 
-/** Says what happened if it differs from the request. */
+/** Shows why a change was refused, or that its outcome is unknown. */
 function refused(answer, box, retry) {
   if (answer.kind === "precondition") {
     replace(box, alerted(notice("warning", el("p", { class: "notice-title" }, "Otra persona lo ha cambiado mientras tanto"), el("p", {}, "No se ha hecho nada. Mire cómo está ahora y decida."),
@@ -110,7 +110,7 @@ function remove({ portal, place, hook, etag }) {
     replace(box);
     if (!judge([[typed, typed.value().trim().toLowerCase() === host.toLowerCase() ? "" : `No es lo mismo: escriba ${host}`]])) return false;
     const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}`, { headers: etag ? { "If-Match": etag } : {} });
-    // If the first answer was lost, the repeated request finds it deleted.
+    // If the first answer was lost, the repeated request finds the webhook deleted.
     if (answer.ok || answer.kind === "notFound") return gone(portal, host);
     refused(answer, box, async () => portal.show());
     return false;
