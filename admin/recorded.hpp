@@ -10,7 +10,7 @@
 namespace admin {
 
 /// Returns who runs the program: `ana uid=0 host=db1`. The name is that of sudo's caller, else of the login,
-/// else of the uid; `-` if none of these has a name.
+/// or without a login of the uid; `-` if this one has no name.
 std::string describe_operator(const std::vector<std::string>& environment);
 
 /// Runs the command, records it as Command::recorded says, and returns its result.

@@ -1,4 +1,4 @@
-"""The benchmarks of the delivery engine and the API, each with its control in the same run: `./dev bench --help`."""
+"""The benchmarks of the delivery engine and the API, most with a control in the same run: `./dev bench --help`."""
 import sys
 from pathlib import Path
 

@@ -65,7 +65,7 @@ def run(name: str, options: argparse.Namespace) -> bool:
 def parse() -> argparse.Namespace:
     parser = Parser(
         prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Measures the delivery engine and the API, each benchmark beside its control in the same run.\n\nBenchmarks:\n"
+        description="Measures the delivery engine and the API, most benchmarks beside a control in the same run.\n\nBenchmarks:\n"
         + listing(NAMES) + "\n\nCases of crowds:\n" + listing(CASES),
         epilog="Each benchmark has its own default counts, and its targets are for these. docs/benchmarks.md explains both.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all, in this order)")

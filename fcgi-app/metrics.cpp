@@ -52,7 +52,7 @@ std::vector<Labels> error_series() {
 std::vector<Metric> all_metrics() {
   return {
       {Kind::counter, "apientidades_api_requests_total",
-       "Requests answered by the pool, by route and status (nginx's own refusals never reach it).",
+       "API requests answered, by route and status (nginx's own refusals are not counted).",
        request_series()},
       {Kind::histogram,
        "apientidades_api_request_duration_seconds",
@@ -60,9 +60,8 @@ std::vector<Metric> all_metrics() {
        duration_series(),
        {500us, 1ms, 2500us, 5ms, 10ms, 25ms, 50ms, 100ms, 250ms, 500ms, 1s, 2500ms, 5s, 10s}},
       {Kind::counter, "apientidades_api_database_errors_total",
-       "Statements of the pool that failed: unavailable (no connection), conflict (deadlock, lock wait, "
-       "certification; "
-       "run again), refused (anything else).",
+       "Failed statements: unavailable (no connection, no writes), conflict (deadlock, lock wait, "
+       "certification, time limit), refused (others).",
        error_series()},
   };
 }

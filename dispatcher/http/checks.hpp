@@ -1,4 +1,5 @@
-// Makes the result of a check, or the attempt of a diagnosis, from the end of a handshake or a lookup.
+// Makes the results of the outage watch's checks (handshakes, lookups), and the attempt of a diagnosis's
+// lookup.
 #pragma once
 
 #include "dispatcher/http/job.hpp"

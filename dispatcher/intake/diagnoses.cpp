@@ -27,9 +27,9 @@ using store::DiagnosisUpdate;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;
-constexpr auto slice = 10ms;  // of a round for advancing diagnoses, and as much for beginning others
+constexpr auto slice = 10ms;  // in a round, to advance diagnoses, and as much again to begin others
 constexpr auto paused_wait = 1s;
-constexpr unsigned most_handed_back = 30;  // times, each after a wait of a second for a connection
+constexpr unsigned most_handed_back = 30;  // times, mostly after a second's wait for a connection
 
 std::string message_id(std::uint64_t messages, TestRequestKind kind) {
   // The repeated request has the id of the genuine one.

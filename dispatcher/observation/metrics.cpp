@@ -50,7 +50,7 @@ std::vector<Metric> counters() {
        "Deliveries with an expired lease that were made pending again."},
       {Kind::counter, "apientidades_database_errors_total",
        "Failed statements, by kind: unavailable (no connection), conflict (deadlock, lock wait, "
-       "certification; retried), refused (any other error).",
+       "certification), refused (any other error).",
        series("kind", {store::error_kinds.begin(), store::error_kinds.end()})},
       {Kind::counter, "apientidades_rounds_total",
        "Rounds of the main loop. A flat counter means that the loop is stuck."},

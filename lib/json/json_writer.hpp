@@ -32,7 +32,7 @@ class Name {
   std::string_view text_;
 };
 
-/// Writes without white space and escapes as `dump` does. The caller is responsible for the structure: in an
+/// Writes no white space, and escapes like `dump`. The caller is responsible for the structure: in an
 /// object a name before each value, and an end for each begin.
 class Writer {
  public:

@@ -6,7 +6,7 @@ CLUSTER_SECONDS=1200 # for its tests
 
 cluster_usage() {
   cat <<'HELP'
-Usage: ./dev cluster COMMAND      a stack like that of `./dev up` in .dev/cluster, on a database cluster on loopback
+Usage: ./dev cluster COMMAND      a stack in .dev/cluster, like that of `./dev up`, on a database cluster on loopback
 
   galera              start three MariaDB nodes with Galera (db1, db2, db3), and the service in front of them
   group-replication   the same with three MySQL nodes (Debian unstable's: see DEV_DATABASE), each of them a primary

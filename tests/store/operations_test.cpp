@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_failed_delivery_is_replayed_alone_or_with_the_rest) {
   BOOST_CHECK(!retry_failed_deliveries(session, 999, UtcTime{}));
 }
 
-// On MariaDB the evaluation system can switch the CHECKs off without any right; on MySQL only the site can.
+// On MariaDB the evaluation system can switch the CHECKs off without any right; on MySQL only the DBA can.
 BOOST_AUTO_TEST_CASE(an_operator_can_put_a_row_away_that_was_written_past_the_checks) {
   session.execute(
       session.is_mariadb()
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(pause_and_resume) {
   BOOST_CHECK(!queue_status(session).paused);
 }
 
-// An earlier version left a delivery that had arrived `fallida` when its replay failed.
+// An earlier version marked a delivered delivery `fallida` when its replay failed.
 BOOST_AUTO_TEST_CASE(what_was_delivered_once_is_not_sent_again_with_all_that_failed) {
   add_deliveries(2, "fallida", 0);
   session.update("UPDATE entregas SET entregada_en = creada_en ORDER BY id LIMIT 1");

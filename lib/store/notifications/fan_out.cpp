@@ -46,9 +46,9 @@ constexpr std::string_view pending_among =
 constexpr std::string_view lock_notifications =
     "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
-/// On MySQL, another session's locking read of the whole table may lock only the entries of this index, so
-/// the rows seem free, and the change of `estado`, which moves the entry, would wait a second for each.
-/// MariaDB reports such a lock at once.
+/// On MySQL, another session's locking read of the whole table may lock only the entries of
+/// notificaciones_por_expandir. The rows then seem free, but changing a row's `estado` moves its entry and
+/// would wait a second. MariaDB reports such a lock at once.
 constexpr std::string_view lock_through_index =
     "SELECT n.id FROM notificaciones_pendientes p FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)"
@@ -84,10 +84,10 @@ constexpr std::string_view lock_webhooks = joined<select, target_columns, and_ev
 constexpr std::string_view for_share =
     "AND w.plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Read without a lock, because results write these rows. Looks only at the first delivery in the index's
-/// order: if a query asks whether any delivery is due, MariaDB reads all that are due later. ORDER BY also
-/// names the webhook: in a subquery MySQL does not treat the webhook as a constant, and would otherwise sort
-/// the whole backlog.
+/// Read without a lock, because results write these rows. Reads only the first delivery in the index's order:
+/// for an EXISTS of a due delivery, MariaDB would also read all that are not yet due. ORDER BY also names the
+/// webhook: in a subquery MySQL does not treat the webhook as a constant, and would otherwise sort the whole
+/// backlog.
 constexpr std::string_view state_of_webhooks = R"sql(
   SELECT j.id, COALESCE(x.sondeo, FALSE) AS sondeo,
     COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,

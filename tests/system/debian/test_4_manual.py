@@ -1,5 +1,5 @@
 """docs/operations.md on a real systemd: what only systemd can answer, and the chapters on units, files and the database.
-tests/system/test_operations_manual.py stages the other chapters."""
+tests/system/test_operations_manual.py runs every chapter on a private stack."""
 import pytest
 
 from support import manual
