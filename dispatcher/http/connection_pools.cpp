@@ -19,8 +19,8 @@ constexpr platform::Milliseconds between_replacements{20};
 constexpr platform::Milliseconds longest_wait{1000};  // for a connection
 constexpr platform::Milliseconds between_looks{200};  // at a pool with requests that cannot start
 
-constexpr std::chrono::seconds shortest_life{30};
-constexpr std::chrono::seconds longest_life{60};
+constexpr std::chrono::seconds shortest_life{60};
+constexpr std::chrono::seconds longest_life{120};
 
 }  // namespace
 

@@ -22,10 +22,9 @@
 
 namespace dispatcher {
 
-/// How long a connection to a host (name and port) is kept, however busy: 30 to 60 s. A new connection uses
-/// the present DNS answer and checks the certificate; 60 s is also the longest life of a DNS answer
-/// (resolver.hpp). Hosts have different lives, because the connections of a burst to a thousand hosts would
-/// otherwise end, and be made again, at the same time.
+/// How long a connection to a host (name and port) is kept, however busy: 60 to 120 s. A new connection uses
+/// the present DNS answer and checks the certificate. Hosts have different lives, because a burst to a
+/// thousand hosts makes a thousand connections at once, which must not end at once.
 std::chrono::seconds connection_life(const std::string& host);
 
 class ConnectionPools {
