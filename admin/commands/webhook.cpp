@@ -13,7 +13,7 @@
 #include "lib/store/webhooks/disabled_urls.hpp"
 #include "lib/store/webhooks/failing.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
-#include "lib/webhook/key_file.hpp"
+#include "lib/webhook/sealed_secret.hpp"
 
 namespace admin {
 
@@ -103,7 +103,8 @@ std::string rounded(double number) {
 /// The ids of the keys in the file; nullopt when this user cannot read it.
 std::optional<std::vector<std::string>> keys_in_file(const Context& context) {
   try {
-    return webhook::read_key_file(context.config.settings.secrets.key_file).ids();
+    const auto& path = context.config.settings.secrets.key_file;
+    return webhook::KeyRing::parse(platform::read_file(path), path).ids();
   } catch (const platform::FileError&) {
     return std::nullopt;
   }

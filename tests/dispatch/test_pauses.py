@@ -131,6 +131,11 @@ def test_the_explanation_names_what_keeps_it(entity, receiver, stack):
     assert stack.try_admin("webhook", "explain", 10**15).returncode == 1
 
 
+def test_the_explanation_needs_no_right_to_the_key_file(entity, stack):
+    hook = entity.register()
+    assert stack.admin("webhook", "explain", hook.id, "--secrets.key_file=/nonexistent/keys")["causas"] == []
+
+
 def test_a_lock_on_its_notifications_passes_no_pause(new_entity, receiver, stack, pause):
     entity, other = new_entity(), new_entity()
     hook, beside = entity.register(), other.register()
