@@ -80,7 +80,7 @@ struct DeliverySettings {
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
   Milliseconds disable_after{432000000};                  // 0: never
-  std::uint64_t max_response = std::uint64_t{64} * 1024;  // most bytes of the headers, also of the body
+  std::uint64_t max_response = std::uint64_t{64} * 1024;  // limit of the headers, and of the body
 };
 
 struct RetentionSettings {
@@ -109,7 +109,7 @@ struct LimitSettings {
 
 struct MetricsSettings {
   std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
-  std::string api_file;  // the file of the counts of the pool's processes; empty: see keys.cpp
+  std::string api_file;  // the file in which the API's processes count; empty: see keys.cpp
   Milliseconds queue_interval{15000};
 };
 

@@ -43,8 +43,7 @@ std::vector<ConfigKey> database_keys() {
 std::vector<ConfigKey> service_keys() {
   return {
       {{"api.threads", "16", "1 to 256",
-        "worker threads of each FastCGI process, with one database session each and one for the reads of "
-        "all"},
+        "worker threads of each FastCGI process: a database session each, and one shared to look up callers"},
        [](Settings& s, Text t) { s.api.threads = static_cast<unsigned>(read_number(t, 1, 256)); }},
       {{"secrets.key_file", "/etc/apientidades/secrets.keys", "absolute path",
         "keys that seal the webhooks' secrets: lines id:base64 of 32 bytes, the first is current"},
@@ -93,8 +92,7 @@ std::vector<ConfigKey> delivery_keys() {
          s.delivery.retry_after_max = read_duration(t, 0ms, std::chrono::days(30));
        }},
       {{"delivery.probe_interval", "15m", "duration, 0s to 30d",
-        "while a webhook fails, one of its waiting deliveries is tried so often ahead of its schedule; 0s: "
-        "never"},
+        "how often one waiting delivery of a failing webhook is tried ahead of its schedule; 0s: never"},
        [](Settings& s, Text t) { s.delivery.probe_interval = read_duration(t, 0ms, std::chrono::days(30)); }},
       {{"delivery.outage_max", "24h", "duration, 0s to 30d",
         "how long an outage of our own may last before what fails counts as a failure again; 0s: none is "
@@ -105,15 +103,15 @@ std::vector<ConfigKey> delivery_keys() {
         "10.0.0.0/8@*.example.org for such names"},
        [](Settings& s, Text t) { s.delivery.allowed_networks = read_allowed_networks(t); }},
       {{"delivery.denied_networks", "", "networks (203.0.113.0/24), comma-separated",
-        "addresses that are never dialled, public or allowed as they may be: this site's own"},
+        "addresses that are never dialled, even if public or allowed: your own network's"},
        [](Settings& s, Text t) { s.delivery.denied_networks = read_networks(t); }},
       {{"delivery.source_addresses", "",
         "addresses of this host, or networks (203.0.113.7/32), comma-separated",
-        "where POSTs come from, as entities are told: addresses to send from, networks that are only told; "
+        "where POSTs come from, as entities are told: addresses to send from, or networks, only published; "
         "empty: not told"},
        [](Settings& s, Text t) { s.delivery.source_addresses = read_source_addresses(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
-        "address dialled for a host name, of the first pattern (name or *.name) that matches; never for an "
+        "address dialled for a host name, by the first pattern (name or *.name) that matches; never for an "
         "IP or localhost"},
        [](Settings& s, Text t) { s.delivery.host_overrides = read_overrides(t); }},
       {{"delivery.ca_file", "", "absolute path or empty",
@@ -143,8 +141,7 @@ std::vector<ConfigKey> retention_keys() {
       {{"retention.held", "90d", accepts,
         "how long deliveries of a webhook that is not active are held before they are fallida"},
        [read](Settings& s, Text t) { s.retention.held = read(t); }},
-      {{"retention.audit", "90d", accepts,
-        "how long it is kept who changed what: entities, with which token, and operators"},
+      {{"retention.audit", "90d", accepts, "how long the audit of changes by entities and operators is kept"},
        [read](Settings& s, Text t) { s.retention.audit = read(t); }},
       {{"retention.tests", "2d", accepts,
         "how long test notifications and their deliveries are kept, whatever became of them"},
@@ -180,7 +177,7 @@ std::vector<ConfigKey> limit_keys() {
           "test deliveries of one entity that have not ended; a test event that would exceed it is refused",
           &LimitSettings::pending_test_deliveries),
       limit_key("registrations", "60",
-                "registrations and changes of webhooks by one entity in an hour, deleted ones too; all may "
+                "registrations and changes of webhooks, also deleted ones, by one entity in an hour; all may "
                 "come at once",
                 &LimitSettings::registrations),
       limit_key("replayed", "10000", "deliveries that one entity may ask to be replayed in any 24 hours",
@@ -204,8 +201,8 @@ std::vector<ConfigKey> metrics_keys() {
         "where the dispatcher answers GET /metrics for Prometheus; empty: nowhere"},
        [](Settings& s, Text t) { s.metrics.listen = t.empty() ? t : read_loopback_listener(t); }},
       {{"metrics.api_file", "", "absolute path or empty",
-        "file of the counts of all pool processes; empty: metrics in systemd's RuntimeDirectory, else each "
-        "counts alone"},
+        "file in which all API processes count; empty: systemd's RuntimeDirectory/metrics, else each counts "
+        "alone"},
        [](Settings& s, Text t) { s.metrics.api_file = t.empty() ? t : read_path(t); }},
       {{"metrics.queue_interval", "15s", "duration, 100ms to 1h",
         "pause between the dispatcher's looks at the depth of the queue; at least 50 times what a look "
