@@ -15,7 +15,7 @@ struct EntityReport {
   std::int64_t webhooks = 0;          // the most that one notification went to
   std::int64_t notifications = 0;
   std::int64_t reached = 0;  // notifications that at least one webhook received
-  // Numbers of deliveries; a notification without deliveries counts as one in its own state.
+  // Numbers of deliveries; a notification without any counts as one if pending, rejected or cancelled.
   std::int64_t delivered = 0;
   std::int64_t pending = 0;
   std::int64_t failed = 0;

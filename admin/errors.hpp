@@ -1,4 +1,4 @@
-// The exceptions that end a command. what() is one line: what was wrong and what to do.
+// The exceptions that end a command. what() is one line: what was wrong and, if there is one, the remedy.
 #pragma once
 
 #include <stdexcept>

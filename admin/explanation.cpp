@@ -38,7 +38,7 @@ bool is_of(const store::Pause& pause, const Facts& facts) {
   return false;
 }
 
-/// Adds causes that concern more than this webhook.
+/// Adds the causes outside the webhook itself.
 void add_wide_causes(const Facts& facts, std::vector<Cause>& causes) {
   const auto& backlog = facts.backlog;
   if (backlog.now - backlog.dispatcher_seen > longest_unseen)

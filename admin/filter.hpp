@@ -1,4 +1,4 @@
-// The filters of lists: --entity --webhook --state --since --limit.
+// The filters of lists: --entity --webhook --notification --state --since --limit.
 #pragma once
 
 #include <span>

@@ -21,7 +21,7 @@ using platform::exit_done;
 using platform::exit_failed;
 using platform::exit_usage;
 
-/// Lists of a big database end within this time, and a silent server does not block a terminal for longer.
+/// Long enough for the lists of a big database. A silent server blocks a terminal no longer.
 constexpr int read_timeout_s = 60;
 
 bool is_group(const std::string& word) {

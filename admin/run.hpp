@@ -17,7 +17,7 @@ struct Request {
 Request find_command(const std::vector<std::string>& words);
 
 /// Runs a line: `arguments` without the program's name, `environment` as NAME=VALUE texts. Throws nothing:
-/// every error is one line on `output.err` and exit status 1 or 2. `--json` on the line sets output.json.
+/// every exception is one line on `output.err` and exit status 1 or 2. `--json` on the line sets output.json.
 int run(const std::vector<std::string>& arguments, Output output,
         const std::vector<std::string>& environment);
 

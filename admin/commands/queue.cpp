@@ -74,7 +74,7 @@ std::string describe(const PausedParts& pauses) {
   return text.empty() ? text : text + '\n';
 }
 
-/// A line for each outage; shown first, because an outage explains everything else.
+/// A line for each outage; shown first, because an outage may explain the rest.
 std::string describe(const Outages& outages) {
   std::string text;
   for (const auto& outage : outages)
@@ -321,7 +321,7 @@ std::vector<Command> queue_commands() {
        .run = pause},
       {.words = "queue resume",
        .summary =
-           "Start sending again, except to what is paused separately; or to one entity, webhook or host",
+           "Resume all sending (not what is paused separately), or sending to one entity, webhook or host",
        .options = {.options = {paused_entity, paused_webhook, paused_host}},
        .example = "apientidades-admin queue resume",
        .recorded = Recorded::before,

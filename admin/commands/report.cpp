@@ -108,8 +108,8 @@ std::vector<Command> report_commands() {
            "pendientes or\n"
            "canceladas if that is its state. rechazadas counts notifications. ultimo_error: the last reason "
            "why something\n"
-           "was not delivered. An entity was reached if entregadas is not 0, and has everything if the other "
-           "counts are 0.",
+           "was not delivered. An entity was reached if entregadas is not 0, and has everything if the "
+           "counts after it are 0.",
        .options = {.options = {{"event", "E", "one of the 11, such as evaluacion.abierta", true},
                                {"since", "T",
                                 "events that occurred from then on: 2026-11-20, 2026-11-20T10:00:00Z, or 2h",

@@ -24,7 +24,7 @@ std::string remark(const store::SealedByKey& sealed, const webhook::KeyRing& key
   if (!contains(keys.ids(), key))
     return "key " + key + " is not in secrets.key_file: the deliveries that need it are held";
   if (key != keys.current_id() && sealed.webhooks + sealed.test_events == 0)
-    return "key " + key + " seals nothing: once every process of the pool has reloaded, it can be removed";
+    return "key " + key + " seals nothing: once every process of the API has reloaded, it can be removed";
   return {};
 }
 
@@ -78,7 +78,7 @@ std::vector<Command> secrets_commands() {
            "List the keys of secrets.key_file and how many webhooks' secrets and test events each seals",
        .details =
            "A key that is not actual and seals 0 can be removed from the file, once every process of the\n"
-           "pool has reloaded: a process that has not reloaded seals new secrets with the old key.",
+           "API has reloaded: a process that has not reloaded seals new secrets with the old key.",
        .example = "apientidades-admin secrets status",
        .recorded = Recorded::never,
        .run = status},
@@ -86,7 +86,7 @@ std::vector<Command> secrets_commands() {
        .summary = "Seal every secret again under the current key, while the service runs",
        .details =
            "To rotate: put a new key first in secrets.key_file; reload every dispatcher (SIGHUP, systemctl\n"
-           "reload), then the pool; run this; when `secrets status` shows 0 for the old key, remove it and\n"
+           "reload), then the API; run this; when `secrets status` shows 0 for the old key, remove it and\n"
            "reload again. In another order deliveries are held until the dispatcher has the key. If the\n"
            "command is cut short, run it again.",
        .example = "apientidades-admin secrets reencrypt",

@@ -48,7 +48,7 @@ std::string name_of(const store::Webhook& hook) {
   return "Webhook " + to_string(hook.id) + " of entity " + to_string(hook.entity);
 }
 
-/// Reads all webhooks and keeps those in the filter's state: an entity has few webhooks.
+/// Reads all webhooks (an entity has at most five) and keeps those in the filter's state.
 std::vector<store::Webhook> in_state(store::Session& session, store::ListFilter filter) {
   filter.limit = 0x7fffffff;
   auto hooks = store::list_webhooks(session, filter);

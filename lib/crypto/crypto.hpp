@@ -1,4 +1,4 @@
-// The adapter of OpenSSL's libcrypto. Apart from it, only the dispatcher's TLS code includes OpenSSL.
+// The adapter of OpenSSL's libcrypto. Apart from it, the programs include OpenSSL only in dispatcher/http.
 #pragma once
 
 #include <array>

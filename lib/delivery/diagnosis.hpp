@@ -24,7 +24,7 @@ enum class TestRequestKind {
   wrong_signature,
   no_signature,
   old_timestamp,  // signed with a timestamp of an hour ago
-  repeated,       // the genuine request again, byte for byte, with its webhook-id
+  repeated,       // the genuine request again: the same body and webhook-id
 };
 inline constexpr unsigned most_handshakes = 4;  // further addresses of the name are not tried
 inline constexpr std::chrono::hours old_by{1};

@@ -1,4 +1,4 @@
-// The common start of every program: --help, --version, --config, the keys.
+// What the programs share: a daemon's start (--help, --version, --config, the keys), and exit statuses.
 #pragma once
 
 #include <functional>

@@ -23,7 +23,7 @@ inline constexpr unsigned max_extra_depth = 30;
 static_assert(max_webhooks_per_entity == 5);
 inline constexpr std::string_view too_many_webhooks_message = "Máximo 5 webhooks";
 
-/// what() is the Spanish message of the 400: it names the field and the remedy.
+/// what() is the Spanish message of the 400.
 struct InvalidRequest : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
