@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_not_the_expected_version_is_not_deleted) {
   BOOST_CHECK(delete_expected_webhook(session, {1}, webhook.id, expected(true)) == WebhookChanged::not_found);
 }
 
-/// The webhook is active already: its entity says that the receiver is corrected.
+/// By activating an active webhook, its entity says that the receiver is corrected.
 BOOST_AUTO_TEST_CASE(to_activate_an_active_one_ends_its_streak) {
   queue_one();
   fail_one();
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(what_its_own_url_answers_still_counts) {
   BOOST_CHECK_EQUAL(record_results(session, {gone}, {Milliseconds(1)}).deactivated.size(), 1U);
 }
 
-/// The change comes after the policy has judged the results, for example on another node of a cluster.
+/// The change is committed, perhaps on another node, after the results were compared with the URL.
 BOOST_AUTO_TEST_CASE(a_change_that_is_about_to_be_committed_is_applied_to_what_was_recorded_before_it) {
   queue_one();
   auto result = failed_attempt(claim_one(), Milliseconds(3600000));

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_somebody_holds_is_not_waited_for) {
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM reloj_visto FOR UPDATE");
   set_clock(Milliseconds(25000));
-  BOOST_CHECK_EQUAL(behind().count(), 0);  // throws LockTimeout instead of waiting
+  BOOST_CHECK_EQUAL(behind().count(), 0);  // a wait would end in a LockTimeout
   BOOST_CHECK_EQUAL(number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto"), before);
   other.execute("ROLLBACK");
   behind();

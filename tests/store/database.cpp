@@ -121,7 +121,7 @@ bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::stri
 
 std::int64_t rows_read(Session& session) {
   std::int64_t rows = 0;
-  // MariaDB counts separately the rows that it reads and drops inside the index.
+  // MariaDB counts apart the index entries that it checks before it reads their rows.
   for (const auto& row : session.query("SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler_read%' OR "
                                        "Variable_name = 'Handler_icp_attempts'"))
     rows += row.integer("Value");

@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(without_a_last_failure_the_last_execution_stands_for_it) {
   BOOST_TEST(!streak());
 }
 
-// The predicted time is right: a failure a minute before it deactivates no webhook, a failure a minute after
-// it does.
+// A failure a minute before the predicted time deactivates no webhook; a failure a minute after that time
+// does.
 BOOST_AUTO_TEST_CASE(the_moment_is_that_of_the_deactivation_outages_of_our_own_apart) {
   queue_one();
   fail_times(1);
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(those_past_half_and_past_nine_tenths_are_counted) {
   check_near(0, 0);
   set_streak(webhook.id, 20, 51h);
   check_near(1, 0);
-  set_streak(second.id, 2, 91h);  // its eight missing failures may come late
+  set_streak(second.id, 2, 91h);  // the eight failures that it lacks may still come
   check_near(2, 1);
   set_streak(webhook.id, 20, 500h);
   check_near(2, 2);

@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
   BOOST_TEST(conflicts == 0);
 }
 
-// Otherwise a repetition could find neither the key nor, after the commit of the first, a free place: it
-// would be answered 400 for a registered webhook.
+// Otherwise a repetition could look for the key before the first request commits, and for a free place after
+// that: it would be answered 400 for a registered webhook.
 BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
   Session other = database.connect();
   session.execute("START TRANSACTION");

@@ -1,4 +1,4 @@
-// A lease says who holds a delivery and for how long. Without it a holder can write nothing.
+// A lease says who holds a delivery and for how long. Who has lost it can write nothing.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/database.hpp"

@@ -1,4 +1,4 @@
-// Checks the server's plans on many rows: no statement reads or sorts a whole table.
+// Checks the server's plans on many rows: no statement reads or sorts a large table as a whole.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <set>
@@ -27,8 +27,8 @@ namespace {
 
 /// Adds 50,000 deliveries of 1,000 webhooks: most are finished, others pending, in flight or held.
 void fill(Session& session) {
-  // A trigger can change any column, so MariaDB 11.8 sorts the rows that it updates by a key. These triggers
-  // are only the tests'.
+  // A trigger could change the key by which an UPDATE finds its rows, so MariaDB 11.8 sorts those first. Only
+  // the tests have these triggers.
   for (const auto* table : {"entregas", "notificaciones_pendientes"})
     session.execute(std::string("DROP TRIGGER ") + table + "_transitions");
   session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(1000));
@@ -65,7 +65,7 @@ void fill(Session& session) {
     session.query(std::string("ANALYZE TABLE ") + table);
 }
 
-/// Each statement of `work`, as the server ran it.
+/// The prepared reads and writes of `work`, from the server's log.
 std::vector<std::string> statements_of(Session& session, const std::function<void()>& work) {
   session.execute("SET GLOBAL log_output = 'TABLE'");
   session.execute("TRUNCATE mysql.general_log");
@@ -172,9 +172,9 @@ void change(Session& session, EntityId entity, WebhookId id) {
   erase_ended_secrets(session);
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
+  // `id` stays: EXPLAIN would show no plan for the statements of a deleted webhook.
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, {}}, keys());
-  delete_expected_webhook(session, author, made.webhook.value().id,
-                          any);  // EXPLAIN shows no plan for rows that are deleted
+  delete_expected_webhook(session, author, made.webhook.value().id, any);
 }
 
 /// Replays of a webhook, of one delivery and of ranges: asked for, carried out and read.
@@ -209,8 +209,8 @@ void replay(Session& session, EntityId entity, WebhookId webhook) {
   forget_old_replay(session, Milliseconds(0));
 }
 
-/// The operator's commands, except those that read much by design: lists, which read all
-/// that their filter matches, and `secrets status`.
+/// Commands of the operator, but none that reads much by design: no list, which reads all that its filter
+/// matches, and no `secrets status`.
 void operate(Session& session, WebhookId webhook) {
   const auto id_of = [&](std::string_view what) {
     return session.query("SELECT MIN(id) AS id FROM " + std::string(what)).at(0).integer("id");
@@ -489,7 +489,7 @@ BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
   });
   BOOST_TEST(statements.size() == 5U);
   auto tables = check_plans(session, statements);
-  // reenvios may be read whole: it has only the replays asked for within retention.delivered.
+  // reenvios may be read whole: replays that ended long ago are deleted.
   tables.merge(check_plans(
       session, statements_of(session, [&] { BOOST_TEST(list_replays(session, own).size() == 40U); }),
       "reenvios"));

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view reason = "fila: la base de datos la rechaza: error 4025";
 
 /// Rows that the evaluation system's user can write: on MariaDB without any right (`SET
-/// check_constraint_checks = 0`), on MySQL if the site has made the CHECKs NOT ENFORCED.
+/// check_constraint_checks = 0`), on MySQL if the DBA has made the CHECKs NOT ENFORCED.
 struct Fixture : MaintenanceFixture {
   bool mariadb = number("SELECT VERSION() LIKE '%MariaDB%'") == 1;
 
@@ -34,7 +34,7 @@ struct Fixture : MaintenanceFixture {
                     values + ")");
     return session.last_insert_id();
   }
-  /// Inserts rows that violate each CHECK of the columns that a writer sets.
+  /// Inserts at least one row against each CHECK of the columns that a writer sets.
   std::vector<NotificationId> insert_bad_rows() {
     switch_checks_off();
     session.execute("SET sql_mode = 'ALLOW_INVALID_DATES'");
@@ -61,7 +61,7 @@ struct Fixture : MaintenanceFixture {
     filter.state = std::move(state);
     return list_notifications(session, filter);
   }
-  /// Adds a trigger, as the site may.
+  /// Adds a trigger, as the DBA may.
   void refuse_every_change() {
     session.execute(
         "CREATE TRIGGER del_sitio BEFORE UPDATE ON notificaciones_pendientes FOR EACH ROW"
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_operator_takes_it_out_or_puts_it_away) {
   BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
   BOOST_CHECK_EQUAL(taken.notifications[0].id, retried);
   BOOST_CHECK_EQUAL(queue_status(session).rejected, 0);
-  // Without the site's trigger, a quarantined notification is discarded in its own row.
+  // Without the trigger, a quarantined notification is discarded in its own row.
   session.execute("DROP TRIGGER del_sitio");
   const auto later = insert_notification(session, 1);
   session.update("INSERT INTO notificaciones_apartadas SELECT ?, 'rechazada', 'x', 'v', UTC_TIMESTAMP(3)",

@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_range_that_is_not_counted_to_the_end_is_replayed_as_far_a
     for (const auto& leased : claim_some(10)) succeed(leased);
   const auto over = progress(asked);
   BOOST_CHECK(over.replay.state == "terminado" && over.replayed == 2010U);
-  BOOST_CHECK_EQUAL(over.candidates, 2011U);  // more than were replayed: the range goes on
+  BOOST_CHECK_EQUAL(over.candidates, 2011U);  // more than were replayed: the limit has cut the range off
 }
 
 BOOST_AUTO_TEST_CASE(what_was_not_counted_is_counted_as_it_is_walked_through) {
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
   }
 }
 
-// Two nodes of a cluster find that their transactions conflict only if both change the same row.
+// Only if both change the same row do two nodes of a cluster find that their transactions conflict.
 BOOST_AUTO_TEST_CASE(each_turn_changes_the_row_of_the_entity) {
   session.update(
       "INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (1, UTC_TIMESTAMP(6) + INTERVAL 50 "

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them
   longer.delivered = hour;
   longer.tests = 3 * day;
   sweep(session, longer);
-  BOOST_CHECK_EQUAL(count("entregas"), 3);  // of tests alone
+  BOOST_CHECK_EQUAL(count("entregas"), 3);  // only tests are left
 }
 
 /// Two webhooks of an entity. add() adds notifications for both: the deliveries to `one` arrived `delivered`
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there)
   const auto again = purge(session, retention, follower, 500);
   BOOST_CHECK_EQUAL(again.rows, 0U);
   BOOST_CHECK_LE(again.windows, 2U);
-  // A row that becomes due is removed at the next run, without reading any row again.
+  // A row that becomes due is removed at the next run, which goes on where the last one stopped.
   session.execute(
       "UPDATE entregas SET creada_en = creada_en - INTERVAL 31 DAY, terminada_en = creada_en ORDER BY id "
       "LIMIT 700");

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
   BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET plaza = 6"), DatabaseError);
 }
 
-// So the record of a successful attempt changes no entry of that index.
+// The index of what waits has no entry for `en_curso` or `entregada`: to record a success changes none.
 BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebody_looks_for_it) {
   Database database;
   add_webhook(database.session, 7);
