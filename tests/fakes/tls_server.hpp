@@ -36,8 +36,8 @@ class TlsConnection {
 /// Serves until it is destroyed, with a certificate of its own for *.receptor.test.
 class TlsServer {
  public:
-  /// The server calls it for each request, and with an empty `request` after each millisecond without bytes
-  /// from the other side. It returns false to close the connection.
+  /// The server calls a script for each request, and with an empty `request` after each millisecond without
+  /// bytes from the other side. The script returns false to close the connection.
   using Script = std::function<bool(TlsConnection&, std::string_view request)>;
 
   explicit TlsServer(Script script);

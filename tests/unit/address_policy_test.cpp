@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(metadata_services_of_clouds) {
   }
 }
 
-// Addresses just outside the special blocks.
+// Most of these addresses are just outside the special blocks.
 BOOST_AUTO_TEST_CASE(public_ipv4) {
   for (const auto* text :
        {"1.0.0.0",         "9.255.255.255",   "11.0.0.0",        "100.63.255.255",  "100.128.0.0",
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(what_is_denied_is_dialled_for_nobody) {
     BOOST_TEST(opens(settings, text), text);
 }
 
-// The dispatcher reaches the site's own public addresses from behind the packet filter.
+// The dispatcher reaches our own public addresses from behind the packet filter.
 BOOST_AUTO_TEST_CASE(what_is_ours_is_dialled_where_it_is_allowed_alone) {
   auto settings = allowing({{network("8.8.8.0/24"), "uno.example"}});
   settings.own_addresses = {network("8.8.8.8"), network("8.8.4.4"), network("2600::1")};

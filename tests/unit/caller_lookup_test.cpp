@@ -31,7 +31,7 @@ class Database {
     return callers;
   }
 
-  std::vector<std::size_t> sizes;  // numbers of tokens; statements never run at the same time
+  std::vector<std::size_t> sizes;  // how many tokens each statement asks for; no two run at the same time
   std::atomic<bool> asked = false;
   std::promise<void> release;
   std::exception_ptr error;  // of the first statement

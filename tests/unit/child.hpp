@@ -8,7 +8,7 @@
 namespace unit {
 
 struct ChildResult {
-  int status = -1;  // exit status; 128 + number when a signal ended it
+  int status = -1;  // exit status; 128 + the number of the signal that ended the child
   std::string out;
   std::string err;
 };

@@ -1,4 +1,4 @@
-// Values that each key accepts and refuses, through load_config: at the limits, and just beyond them.
+// Values that keys accept and refuse, through load_config, most of them at the limits and just beyond.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/unit/config_support.hpp"

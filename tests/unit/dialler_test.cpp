@@ -1,4 +1,4 @@
-// Dials several addresses of one name. All are on loopback, and some listen.
+// Dials several addresses of one name. Those that may be dialled are on loopback, and some listen.
 #include "dispatcher/http/dialler.hpp"
 
 #include <netinet/in.h>

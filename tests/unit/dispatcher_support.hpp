@@ -7,7 +7,7 @@
 
 namespace dispatcher_support {
 
-/// Every way in which an attempt can end without an answer. A test asserts that none is missing.
+/// Every way in which an attempt that counts can end without an answer. A test asserts that none is missing.
 inline const std::vector<delivery::TransportResult>& results_without_answer() {
   using delivery::TransportResult;
   static const std::vector<TransportResult> results{

@@ -79,7 +79,7 @@ class Simulation {
     Receiver receiver;
     bool probing = false;
     Time next_row{};
-    std::deque<Time> due;   // when each was written
+    std::deque<Time> due;   // when each row was written
     std::deque<Row> queue;  // taken, and waiting for a connection
     unsigned slots = 1;
     unsigned active = 0;

@@ -44,7 +44,7 @@ void end(FairSlots& slots, WebhookId webhook, Outcome outcome = Outcome::answere
   slots.recorded(webhook);
 }
 
-/// Makes the webhook's answer time known. The webhook waits on, so that its account and answer time are kept.
+/// Makes the webhook's answer time known. The webhook still waits then, so its account and answer time stay.
 void know(FairSlots& slots, const Destination& destination, platform::Milliseconds took) {
   wait(slots, destination);
   for (int i = 0; i < 3; ++i) {
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(so_it_is_within_an_entity) {
 }
 
 BOOST_AUTO_TEST_CASE(the_last_slots_are_for_entities_that_hold_none_one_each) {
-  auto slots = with(16, 20);  // the last two of 16 slots
+  auto slots = with(16, 20);  // the last slots are two of the 16
   BOOST_TEST(take(slots, own(1)) == 14U);
   BOOST_TEST(take(slots, own(2)) == 1U);
   BOOST_TEST(take(slots, {3, 2, "h:443"}) == 0U);  // of the same entity

@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
   BOOST_TEST(states(plan_fan_out({opened(11)}, with({inactive}), with_slots(10, 10)), 1) == "h");
 }
 
-// With Ahead::no, a notification that could not be sent stays pending.
+// With Ahead::no, a notification that cannot be sent at once may stay pending.
 
 BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
   const auto plan =
