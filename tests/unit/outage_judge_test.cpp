@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(those_that_are_silent_are_asked_last_and_old_ones_not_at_al
   BOOST_CHECK_EQUAL(hosts.pick(start, 100, start, random, use).size(), 5U);
 }
 
-// Otherwise an entity with many hosts would be asked more often, and could keep out the others.
+// An entity with many hosts must not be asked more often than others, nor keep them out.
 BOOST_AUTO_TEST_CASE(entities_are_picked_in_turn_however_many_hosts_they_have) {
   KnownHosts hosts;
   std::mt19937_64 random(7);

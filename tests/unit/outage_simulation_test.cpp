@@ -188,8 +188,8 @@ BOOST_AUTO_TEST_CASE(on_a_busy_service_a_hundred_black_holes_are_told_at_once) {
   BOOST_CHECK_LE(simulation.longest_kept.count(), 1000);
 }
 
-// Nothing else is delivered, and twenty entities do their best to feign an outage: only as many of their
-// hosts get rows as an outage needs. Nothing tells their other silent hosts from hosts that answer.
+// Twenty entities do their best to feign an outage: only as many of their hosts get attempts as an outage
+// needs, and no other host does. So nothing shows that their other hosts are silent, too.
 BOOST_AUTO_TEST_CASE(on_a_quiet_service_black_holes_of_twenty_entities_feign_no_outage) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Simulation simulation({.longest = 24h}, seed);

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Whether the address is found at once or within `patience`, because the look-up of a name takes a moment.
+/// Whether the address is found within `patience`; the look-up of a name takes a moment.
 bool finds(const std::vector<std::string>& database_hosts, std::string_view text,
            std::chrono::seconds patience = {}) {
   dispatcher::OwnAddresses own(database_hosts);

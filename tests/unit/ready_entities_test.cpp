@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at
   BOOST_TEST(ready.next(9, Kind::ready, 5, now).at(0).limit == 5U);
 }
 
-// The database has refused notifications of a suspect.
+// A suspect: an entity of which the database refused, or may refuse, a notification.
 
 BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_also_for_what_is_new_of_it) {
   ReadyEntities ready;

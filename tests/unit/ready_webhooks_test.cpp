@@ -75,7 +75,6 @@ BOOST_AUTO_TEST_CASE(a_postponed_webhook_is_not_due_whatever_is_found) {
   BOOST_TEST(ready.take_due(at(10)).size() == 1U);
 }
 
-// A webhook with a retry in an hour may get something new at any moment, so it is searched again.
 BOOST_AUTO_TEST_CASE(one_that_is_suspended_comes_back_only_if_something_is_found) {
   ReadyWebhooks ready;
   ready.found({1, UtcTime{}, past}, now);
@@ -86,6 +85,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_suspended_comes_back_only_if_something_is_found
   BOOST_TEST(ready.take_due(at(10)).size() == 1U);
 }
 
+// A webhook with a retry in an hour may get something new at any moment, so it is searched again.
 BOOST_AUTO_TEST_CASE(only_webhooks_that_are_due_or_postponed_are_not_searched) {
   ReadyWebhooks ready;
   ready.found({5, UtcTime{}, past}, now);

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
   BOOST_TEST(writer.take_done().empty());
 }
 
-// Otherwise the webhook's slot would never become free.
+// The webhook's slot must become free.
 BOOST_AUTO_TEST_CASE(what_this_host_could_not_attempt_is_done_with_and_no_result) {
   auto attempt = ended(TransportResult::local_failure);
   attempt.delivery.webhook = 7;

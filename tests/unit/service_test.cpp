@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_too_many_of_its_entity_waits_once_it_is_known_w
 }
 
 BOOST_AUTO_TEST_CASE(checks_come_in_the_order_of_the_design) {
-  // Each request also fails every check after the one that answers it.
+  // Each request but the last also fails later checks.
   Call call{
       .method = "POST", .path = "/nada", .authorization = "", .content_type = "text/plain", .body = "{"};
   call.body_state = api::BodyState::too_large;

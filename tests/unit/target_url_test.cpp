@@ -377,7 +377,7 @@ BOOST_AUTO_TEST_CASE(the_first_override_that_matches) {
   BOOST_TEST(find_override("", list) == nullptr);
 }
 
-// Ports that the Fetch standard blocks, and ports of databases.
+// Ports that the Fetch standard blocks, and ports of databases and the like.
 BOOST_AUTO_TEST_CASE(ports_of_other_protocols) {
   for (const auto* port : {"1",    "22",   "25",   "0025", "53",   "110",   "143",   "445",  "465",
                            "587",  "993",  "1433", "1521", "2049", "3306",  "3389",  "5060", "5432",

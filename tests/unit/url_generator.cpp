@@ -147,7 +147,7 @@ bool is_public_by_the_registries(const IpAddress& address) {
   return std::ranges::none_of(special(), [&](const IpNetwork& network) { return network.contains(address); });
 }
 
-/// An address, mostly at an edge of a special range, where a wrong prefix shows.
+/// An address, often at an edge of a special range, where a wrong prefix shows.
 IpAddress UrlGenerator::address() {
   IpAddress any{one_in(2), {}};
   for (std::size_t i = 0; i < (any.v6 ? 16U : 4U); ++i)
