@@ -134,8 +134,8 @@ def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(enti
 
 
 def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(entity, receiver, stack):
-    """The genuine request waits behind a delivery: to a host that answers fast no second connection is made. It is not sent, so
-    another dispatcher may begin the diagnosis anew."""
+    """The genuine request waits behind a delivery: to a host that answers fast no second connection is made. The request is
+    not sent, so another dispatcher may begin the diagnosis anew."""
     hook = entity.register()
     receiver.behave(hook.path, *[Behaviour()] * 20, Behaviour(hold=True), Behaviour())
     with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):

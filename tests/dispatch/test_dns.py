@@ -1,5 +1,6 @@
 """DNS that fails, stalls, lies and changes. The dispatcher's only network is a loopback, and its only DNS server is the
-test's. Its receivers have addresses that it must take for public ones. A receiver at 127.0.0.1 is a trap: it must get nothing."""
+test's. Its receivers have addresses that it must take for public ones. A receiver at 127.0.0.1 is a trap: only
+abierto.receptor.test may reach it."""
 import os
 
 import pytest
@@ -249,7 +250,7 @@ def test_lookups_leave_nothing_behind(world):
 
 @pytest.mark.skipif(not HAS_V6, reason="no IPv6 here")
 def test_a_server_without_edns_costs_no_family(world):
-    """c-ares 1.18 takes the second FORMERR as final. With either family alone the receiver is reached."""
+    """c-ares 1.18 takes the second FORMERR as final. Here only one family has an address that can be reached."""
     for alone in ({"a": [PUBLIC], "aaaa": [UNROUTED_V6]}, {"a": [UNROUTED], "aaaa": [PUBLIC_V6]}):
         entity = world.entity()
         hook = entity.register()

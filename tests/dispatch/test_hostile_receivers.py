@@ -1,4 +1,4 @@
-"""Receivers that misbehave in every way: each attempt ends in time, frees its slot, leaves nothing behind, and tells the
+"""Receivers that misbehave in many ways: each attempt ends in time, frees its slot, leaves nothing behind, and tells the
 entity what to correct. All receivers of a kind are tested at once, and must not disturb each other."""
 import contextlib
 import gzip

@@ -1,4 +1,4 @@
-"""Data on a kept connection between two requests, or its end. Data that came before a request are not its answer (RFC 9112
+"""A kept connection gets data, or ends, between two requests. Data that came before a request are not its answer (RFC 9112
 section 9.2), and a kept connection that the receiver has closed is no failure of the receiver."""
 import ssl
 import threading

@@ -1,4 +1,4 @@
-"""Proves at-least-once delivery: everything that can fail fails while notifications flow, and a ledger is kept. The test
+"""Proves at-least-once delivery: dispatchers and the database fail while notifications flow, and a ledger is kept. The test
 prints the seed of its random choices; TEST_SEED sets the seed. `./dev test --long` runs the long form.
 """
 import os

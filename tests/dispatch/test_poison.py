@@ -1,4 +1,4 @@
-"""A row that the database refuses must stop no other row. Here a trigger of the tests refuses it."""
+"""A row that the database refuses must stop no other row. In most tests here a trigger refuses it."""
 import contextlib
 
 import pytest
@@ -139,7 +139,7 @@ def test_data_that_are_too_long_are_rejected(entity, stack):
 def test_rows_written_past_the_checks_are_rejected_and_stop_nobody(new_entity, receiver, stack):
     """The evaluation system's user needs no right to bypass the CHECKs."""
     if "MariaDB" not in stack.value("SELECT VERSION()"):
-        pytest.skip("there a CHECK holds for every session")
+        pytest.skip("on MySQL a CHECK holds for every session")
     entities = [new_entity() for _ in range(4)]
     hooks = [entity.register() for entity in entities]
     good = [entity.notify() for entity in entities]

@@ -52,7 +52,7 @@ def without_checks(stack):
 
 @contextlib.contextmanager
 def trigger(stack, condition: str):
-    """Makes a trigger, as a site may have it, that refuses changes of notifications."""
+    """Makes a trigger that refuses changes of notifications, as an installation may have one."""
     stack.sql(f"CREATE TRIGGER del_sitio BEFORE UPDATE ON {TABLE} FOR EACH ROW"
               f" SET @del_sitio = IF({condition}, (SELECT 1 UNION SELECT 2), 0)")
     try:

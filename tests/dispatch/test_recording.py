@@ -1,4 +1,4 @@
-"""Results are recorded on a session of their own, each of them even if others cannot be recorded."""
+"""Results are recorded on a session of their own. One that cannot be recorded must not keep back the others."""
 import contextlib
 
 import pytest
@@ -134,7 +134,7 @@ def lock_waits_s(root) -> int:
 
 
 def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiver, stack, root):
-    """An operator's forgotten transaction: results stay in memory, and nothing else waits for the locks."""
+    """An operator's forgotten transaction: results stay in memory, and no session waits for the locks."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register() for entity in entities for _ in range(5)]
     other = new_entity()

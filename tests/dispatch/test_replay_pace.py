@@ -1,4 +1,4 @@
-"""How a running replay is sent: after new deliveries, not to a receiver that is down, and in spite of kills and deletions."""
+"""How a running replay is sent: after new deliveries, not to a receiver that is down, and in spite of kills."""
 import json
 
 import pytest

@@ -1,4 +1,4 @@
-"""Purges during deliveries: they delay no delivery, and can be interrupted anywhere."""
+"""Purges during deliveries: they delay no delivery for long, and can be interrupted anywhere."""
 import time
 
 import pytest
@@ -60,7 +60,7 @@ def add_old(root, hook, count=OLD, days=40, state="entregada"):
 
 
 def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, root):
-    """This holds while a backup keeps a snapshot of everything that is removed, too."""
+    """Also while a backup keeps a snapshot of everything that is removed."""
     hook = entity.register()
     backup = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     add_old(root, hook)

@@ -1,5 +1,6 @@
 """A DNS server with answers that the test sets, down to the byte, over UDP and TCP. As a command it serves a network
-namespace's 127.0.0.1:53. It reads its answers from a JSON file at every question, so that a test can change them at once:
+namespace, by default at 127.0.0.1:53. It reads its answers from a JSON file at every question, so that a test can change them
+at once:
 
     {"name.example.com": {"a": ["192.88.1.1"], "aaaa": [], "cname": "", "ttl": 60, "fault": "", "then": {…}}}
 

@@ -1,7 +1,7 @@
 """A TLS receiver of notifications that misbehaves on demand, down to the byte.
 
-As a library it runs in a thread of its own. As a command it prints every request, and requests to paths that begin with
-/_ control it (see Receiver._control). It is a small HTTP/1.1 server: no well-behaved library could hang up half-way.
+As a library it runs in a thread of its own. As a command it prints every request but those to paths that begin with /_,
+which control it (see Receiver._control). It is a small HTTP/1.1 server: no well-behaved library could hang up half-way.
 """
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Arena:
         return Behaviour(status=500 if self.random.random() < 0.03 else 200, delay=self.random.uniform(0.01, 0.1))
 
     def quiet(self) -> Audience:
-        """A new entity with one webhook and no writer."""
+        """A new entity with one webhook, outside the traffic."""
         entity = Entity(self.stack, self.receiver)
         return Audience(entity.id, [entity.register(EVENT)])
 

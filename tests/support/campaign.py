@@ -16,7 +16,7 @@ class Evidence:
 
 
 class Campaign:
-    """One webhook for each name. Each entity has five, subscribed to different events."""
+    """One webhook for each name. An entity has up to five, subscribed to different events."""
 
     def __init__(self, stack, receiver, ports: dict):
         """`ports`: name -> port of its receiver."""

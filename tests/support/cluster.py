@@ -186,7 +186,7 @@ class ClusterArena(Arena):
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
 
     def settled(self) -> bool:
-        """Whether no dispatcher has just started: its session for metrics reads the queue once at the start, and is idle then."""
+        """Whether no dispatcher has just started: its session for metrics reads the queue once at the start, and then is idle."""
         pids = {re.search(r"pid=(\d+)", line)[1] for node in NODES for line in self._connections(node)}
         ages = subprocess.run(["ps", "-o", "etimes=", "-p", ",".join(pids)], capture_output=True, text=True).stdout.split()
         return 0 < len(pids) == len(ages) and all(int(age) >= 2 for age in ages)

@@ -53,7 +53,7 @@ class Fault:
     repeats: int = 0
 
     def met(self, requests: list[Request], timeout: float) -> bool:
-        """Whether one of the requests may have been open during the fault. It explains no result that was lost before it."""
+        """Whether one of the requests may have been open during the fault. If none was, the fault explains no lost result."""
         return any(self.began - timeout < r.monotonic_ns / 1e9 < self.ended for r in requests)
 
 

@@ -35,7 +35,7 @@ class Losses:
 
 
 class Load:
-    """with Load(…) as load: …; then load.losses(). Two clients send a request every 10 ms, each on a new connection;
+    """with Load(…) as load: …; then load.losses(). Two clients send requests 10 ms apart, each on a new connection;
     one session writes rows, again after an unknown outcome."""
 
     CLIENTS = 2

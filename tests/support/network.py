@@ -1,5 +1,5 @@
-"""A separate network for a few processes (Linux namespaces, as root): only a loopback, to which any address can be
-added, and an /etc/resolv.conf that names the test's DNS server. What is sent in this network never leaves it."""
+"""A separate network for a few processes (Linux namespaces, as root): a loopback, to which any address can be added, and
+an /etc/resolv.conf that names the test's DNS server. What is sent there leaves it only by a cable to another such network."""
 from __future__ import annotations
 
 import contextlib
@@ -113,7 +113,7 @@ def end(process):
 
 
 class Dns:
-    """fakes/dns.py at 127.0.0.1:53."""
+    """fakes/dns.py, by default at 127.0.0.1:53."""
 
     def __init__(self, network: Network, *options: str):
         folder = Path(tempfile.mkdtemp(dir=network.folder))

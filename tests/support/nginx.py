@@ -1,4 +1,4 @@
-"""An nginx for one test, where the stack's nginx does not do: other certificates, other clients' addresses."""
+"""An nginx for one test, with what the stack's nginx lacks: other certificates, other clients' addresses."""
 import contextlib
 import socket
 import subprocess
@@ -46,7 +46,7 @@ def own_nginx(http: str):
 
 
 def site_of(stack) -> str:
-    """Returns the stack's site for own_nginx(): at another port, without the pool's metrics."""
+    """Returns the stack's apientidades.conf for own_nginx(): at another port, without the pool's metrics."""
     text = Path(stack.folder, "nginx/apientidades.conf").read_text().partition("# The pool's metrics")[0]
     return text.replace(f":{stack.api.port} ", ":PORT ")
 

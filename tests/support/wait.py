@@ -1,4 +1,4 @@
-"""Waits for a condition, never for a fixed time."""
+"""Waits for a condition, or asserts that it holds for a time."""
 import time
 
 

@@ -1,5 +1,5 @@
 """A dispatcher in a network of its own, which has only a loopback and only the test's DNS server. Its receivers have addresses
-that it must take for public ones. A receiver at 127.0.0.1 is a trap: it must get nothing."""
+that it must take for public ones. A receiver at 127.0.0.1 is a trap: only abierto.receptor.test may reach it."""
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +19,7 @@ SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # a test 
 REFUSING = "11.0.4.6"  # no port is open there
 WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # a test starts its own server there
 OWN = "12.0.0.1"  # public, and this host's
-# Every address here is this host's own, and would be refused as such; these networks stand for other hosts'.
+# Addresses of this host would be refused as its own; those in these networks stand for other hosts'.
 ALLOWED = "11.0.0.0/16@*.receptor.test, 2600::/16@*.receptor.test"
 PUBLIC_V6, SILENT_V6, UNROUTED_V6 = "2600::1", "2600::2", "2600::9"
 HAS_V6 = Path("/proc/net/if_inet6").exists()
