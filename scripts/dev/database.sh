@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The stack's own database server, MariaDB or MySQL, on a socket in a private folder; without network, unless
-# DEV_DB_PORT asks for a port of 127.0.0.1, with TLS. DEV_DB_OPTIONS: options of the server, for tests.
+# DEV_DB_PORT asks for a port, with TLS. DEV_DB_OPTIONS: options of the server, for tests.
 
 DB_USERS=(api dispatcher admin evaluacion)
 DB_CLIENT_HOSTS=(localhost) # where the programs connect from
@@ -61,7 +61,7 @@ db_tmpdir() {
 
 db_answers_or_ended() { db_answers || ! part_alive db; }
 
-# Sets the array SERVER to the server's command, with the options that both servers share.
+# Sets the array SERVER to the chosen server's command.
 choose_server() {
   local kind
   kind=$(database_kind) || exit 1

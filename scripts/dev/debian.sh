@@ -15,7 +15,7 @@ require_release() {
 }
 
 # make_debian FOLDER RELEASE PACKAGE,…: made elsewhere and renamed, so that an existing one is complete; in its own
-# mount namespace, so that nothing stays mounted. (set -e has no effect in here, because callers test the status.)
+# mount namespace, so that nothing stays mounted. (set -e has no effect in here, because callers test the exit status.)
 make_debian() {
   local folder=$1 release=$2 packages=$3
   local -x http_proxy='' https_proxy=''

@@ -5,8 +5,8 @@ GALERA_PACKAGES=(galera-4 mariadb-backup socat lsof)
 GALERA_PROVIDER=/usr/lib/galera/libgalera_smm.so
 GALERA_TOOLS=$ROOT/.dev/galera-tools
 
-# The scripts of the state transfer are in Debian's mariadb-server, which would also install a service: only the scripts
-# are taken.
+# The scripts of the state transfer are in Debian's mariadb-server, which would also install a service: the package is
+# only unpacked.
 galera_install() {
   install_packages "${GALERA_PACKAGES[@]}"
   local tools=$GALERA_TOOLS

@@ -8,7 +8,7 @@ GROUP_MAJORITY="SELECT SUM(member_state = 'ONLINE') * 2 > COUNT(*) AND SUM(membe
 
 group_replication_install() { install_mysql; }
 
-# MySQL accepts a password over TLS only, also on loopback.
+# With MySQL on TCP, also on loopback, the programs need database.tls_ca.
 group_replication_database_address() {
   printf 'hosts = %s\ntls_ca = %s\n' "$(node_addresses 1 | sed 's/127\.0\.0\.1/localhost/g')" "$DEV_DIR/certs/ca.pem"
 }

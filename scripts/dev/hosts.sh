@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The tests on several application hosts. Each host is a network namespace, inside one namespace of networks, processes
-# and mounts. Everything in that namespace ends with the tests, however they end, and nothing outside sees or reaches it.
+# and mounts. Everything in that namespace ends with the tests, however they end, and its networks reach nothing outside.
 
 HOSTS_SECONDS=900
 HOSTS_PACKAGES=(iproute2 util-linux libnginx-mod-stream)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Tools that check web/openapi.json: schemathesis (PyPI; also the schema of CycloneDX) and Redocly's linter (npm); and
+# Tools that check web/openapi.json: schemathesis (PyPI, with the schema of CycloneDX) and Redocly's linter (npm); and
 # tools that check our pages in chromium: Playwright (PyPI) and axe (npm). Each has its own folder under build and is
 # pinned by the hashes of its files (tests/openapi, tests/browser). Fetching them runs none of their code. Root has
 # the user nobody fetch them.

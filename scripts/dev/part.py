@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-# Variables that a service manager of this stack may have set for us must not reach what we start.
+# Variables that a service manager may have set for us must not reach what we start.
 SERVICE_MANAGER = {"NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "JOURNAL_STREAM", "CREDENTIALS_DIRECTORY"}
 
 

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Every suite in one command. tally.py adds the counts up; a suite that cannot run counts as a failure.
+# Every suite in one command. tally.py adds the counts up; a suite that begins and leaves no report counts as a failure.
 
 SUITES='unit store python examples system upgrade mysql fuzz sanitizers hosts'
 BOOST_PRESETS='asan release debug tsan'
 BOOST_PRESET=asan # of unit and store
 TEST_TARGETS=(unit_tests store_tests)
-# Builds the programs, too, so that all our sources are checked for warnings, which are errors in most presets.
+# Also the programs, so that their sources are checked for warnings, which are errors in most presets.
 CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
 # The tests wait more than they compute: each worker takes a file at a time, and has its own stack.
@@ -106,7 +106,7 @@ test_other_release() {
     no_suite "$other" "test-$release" "the tests on a fresh Debian ${DEBIAN[$release]}" "$FRESH_OBSTACLE"
     return
   }
-  run_fresh "$release" --only unit,store --preset release # the demo has built its libraries
+  run_fresh "$release" --only unit,store --preset release # the demo has built the libraries of this preset
   [[ -z $system ]] || run_system "$system" "$release"
   [[ -z $system ]] || run_upgrade "$system"
 }
@@ -164,7 +164,7 @@ run_on_clusters() {
 # suite_name SUITE PRESET: the name of its results, with the preset unless it is asan, and with SUITE_SUFFIX.
 suite_name() { if [[ $2 == asan ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$2$SUITE_SUFFIX"; fi; }
 
-# write_suite NAME STATUS CASES: writes results of suites other than Boost.Test and pytest in the same form.
+# write_suite NAME STATUS CASES: writes the results of a suite that is neither Boost.Test's nor pytest's, in their form.
 write_suite() {
   printf '<testsuite name="%s">%s</testsuite>\n' "$1" "$3" >"$RESULTS/$1.xml"
   printf '%s\n' "$2" >"$RESULTS/$1.status"
