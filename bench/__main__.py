@@ -100,7 +100,7 @@ def parse() -> argparse.Namespace:
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports an error like the rest of ./dev: in one line, with status 2."""
+    """Reports an error like the rest of ./dev: in one line, with exit status 2."""
 
     def error(self, message: str):
         self.exit(2, f"dev: bench: {message} (./dev bench --help)\n")

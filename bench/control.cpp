@@ -1,7 +1,7 @@
 // The control for the benchmarks: what the machine, libcurl and the receiver can do without the service. It
 // is a bare libcurl multi loop on one thread. It makes a body, headers and signatures like the service's for
-// every message, and sends them with the same options (dispatcher/http/transfer.cpp) to the same host names
-// over as many connections; no database, no policy, no evidence. Prints one JSON object.
+// every message, and sends them with options like those of dispatcher/http/transfer.cpp to the same host
+// names over as many connections; no database, no policy, no evidence. Prints one JSON object.
 #include <curl/curl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>

@@ -1,4 +1,4 @@
-"""Measures the delivery log of a webhook with a million deliveries: pages at any cursor, a filter without matches, one whole
+"""Measures the delivery log of a webhook with a million deliveries: three of its pages, a filter without matches, one whole
 delivery, the statistics. The control is a FastCGI program that says hello behind the same nginx."""
 from __future__ import annotations
 

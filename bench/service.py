@@ -24,7 +24,8 @@ QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_e
 
 
 class Service:
-    """register() gives entity N (from 1) a webhook at `https://hNNNN.receptor.test`. All webhooks have control.py's SECRET."""
+    """register() gives entity N (from 1) a webhook at `https://hNNNN.receptor.test`. register() and
+    enroll() give each webhook control.py's SECRET."""
 
     def __init__(self, **settings: str):
         self.entities: list[int] = []

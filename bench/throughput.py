@@ -41,7 +41,7 @@ def control_round(number: int, service: Service, receiver: Receiver, options) ->
 
 
 def send_bare(name: str, count: int, hosts: int, service: Service, receiver: Receiver) -> dict:
-    """Runs the bare loop with `count` messages to so many hosts."""
+    """Sends `count` messages to `hosts` hosts with the bare loop."""
     usage = machine.Usage(receiver=receiver.pids())
     with Watch(receiver) as watch:
         result = control.run(messages=count, hosts=hosts, port=receiver.port, connections=service.max_in_flight(),

@@ -1,4 +1,4 @@
-"""Cases in which many or bad rows of some entities must not delay others. Each case has a baseline and a stack of its own."""
+"""Cases of rows, receivers or requests that must not delay others. Each case has a stack of its own."""
 from __future__ import annotations
 
 import argparse

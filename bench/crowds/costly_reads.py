@@ -1,4 +1,4 @@
-"""An entity with 25,000 failed deliveries for each of five webhooks asks every endpoint that reads them: how much does that
+"""An entity with 25,000 failed deliveries for each of five webhooks asks the endpoints that search them: how much does that
 delay another entity's requests?"""
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def fail_long_ago(stage: Stage, entity: int, count: int) -> None:
 
 
 def measure(stage: Stage, tokens: list[str], requests: list[tuple], connections: int, seconds: float) -> tuple[list[float], int]:
-    """One entity sends `requests` over `connections`, another entity GETs over one. Returns how many milliseconds each of
+    """One entity sends `requests` over `connections`, another sends GETs over one. Returns how many milliseconds each of
     the other's answers took, and the number of answers to the first."""
     end, found, costly, failures = threading.Event(), [], [], []
     threads = [threading.Thread(target=ask, args=(stage, tokens[1], [("GET", BASE, None)], OTHER_EVERY, end, found, failures))]
