@@ -3,8 +3,7 @@
 //
 // Each lookup ends within `patience`, whatever the servers do. A slow lookup delays no other. While no lookup
 // is in progress there is no socket to poll. Lookups never outnumber the waiting callers, because a lookup
-// ends before its callers give up. All addresses found are returned; may_connect judges an address when it is
-// dialled.
+// ends before its callers give up. Addresses are not judged here, but by may_connect when they are dialled.
 #pragma once
 
 #include <memory>

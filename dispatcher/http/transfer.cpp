@@ -13,8 +13,7 @@ namespace dispatcher {
 
 namespace {
 
-constexpr long receive_buffer =
-    4096;  // bytes for each attempt in flight; answers are short, and their bodies are discarded
+constexpr long receive_buffer = 4096;  // in bytes; answers are short, and their bodies are discarded
 
 }  // namespace
 

@@ -28,8 +28,8 @@ class Transfers {
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
 
-  /// Begins a job. Returns its attempt if it has ended already, because this host could not begin it;
-  /// otherwise advance() returns it.
+  /// Begins a job. Returns its attempt if this host could not begin it; otherwise advance() returns the
+  /// attempt.
   std::optional<Attempt> begin(Job job);
 
   struct Ended {
@@ -51,7 +51,7 @@ class Transfers {
 
   /// Hosts to which a connection is being made; valid until the next call that is not const.
   std::set<std::string_view> connecting() const;
-  /// True: libcurl can open a connection without closing a kept one.
+  /// True: a new connection hardly ever makes libcurl close a kept one.
   bool has_room() const;
 
   void process(const Poller::Event& event);

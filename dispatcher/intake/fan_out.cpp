@@ -22,7 +22,7 @@ constexpr unsigned entities_with_large = 16;  // one row each: together about by
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
 constexpr unsigned rows_past_locks = 64;
 
-/// Notes which of `rows` stay locked. `again`: they were locked before.
+/// Notes which of `rows` stay locked. `again`: `rows` are retries (take_retries).
 void note_locks(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes, bool again,
                 LockedNotifications& locked) {
   const auto now = monotonic_now();

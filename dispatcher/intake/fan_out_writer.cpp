@@ -34,7 +34,7 @@ class Parts {
       waiting_.emplace(notification.entity, outcome);
   }
 
-  /// A notification must not overtake an earlier one of its entity that waits: gives it the same outcome.
+  /// A notification must not overtake an earlier one of its entity that waits, and gets that one's outcome.
   /// Returns the other notifications.
   std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part) {
     std::vector<JudgedNotification> rest;

@@ -8,14 +8,15 @@
 namespace dispatcher {
 
 /// After new notifications another one is likely soon: the wait is an eighth of the poll interval. The wait
-/// doubles after each look that finds none, up to the poll interval. After a long time without work it is
-/// twice the poll interval.
+/// doubles after each look that finds none, up to the poll interval. After a while without work it is twice
+/// the poll interval.
 class LookInterval {
  public:
   /// `poll_interval`: 1 ms or more.
   explicit LookInterval(platform::Milliseconds poll_interval) : poll_(poll_interval), next_(poll_interval) {}
 
-  /// `unread`: new notifications are left for the next look; with work until then, the wait is a quarter.
+  /// `unread`: new notifications are left for the next look. There is work until then, so the wait is a
+  /// quarter.
   platform::Milliseconds after_new(bool unread) {
     return next_ = std::max(platform::Milliseconds{1}, poll_ / (unread ? 4 : 8));
   }

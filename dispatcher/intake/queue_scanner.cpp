@@ -16,10 +16,10 @@ using platform::MonotonicTime;
 using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;               // new notifications read at once
-constexpr unsigned worth_reading = masses / 4;  // if fewer were news to the ready set, the search reads on
-constexpr auto pause_interval = 1s;       // between checks; while something is pending, each look checks
-constexpr auto rest_after = 5s;           // without anything to do; then looks become rarer
-constexpr auto slice = 10ms;              // of one search, so that no delivery waits longer for it
+constexpr unsigned worth_reading = masses / 4;  // if fewer are news to the ready set, the search takes over
+constexpr auto pause_interval = 1s;             // between reads of the pauses while nothing is pending
+constexpr auto rest_after = 5s;                 // without anything to do; then looks become rarer
+constexpr auto slice = 10ms;              // after this a search pauses, so that deliveries need not wait
 constexpr auto look_again_interval = 5s;  // for rows committed late
 constexpr auto early_interval = 1s;       // between searches for webhooks to be tried ahead of the schedule
 constexpr auto early_round = 1min;        // between readings of all these webhooks

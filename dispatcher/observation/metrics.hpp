@@ -21,7 +21,7 @@ enum class OutcomeClass {
   http_410,
   http_429,
   http_5xx,
-  bad_response,  // connection closed, answer too long, not HTTP or with an impossible status
+  bad_response,  // connection closed, head too long, not HTTP, or an impossible status
   timeout,
   connection,
   tls,

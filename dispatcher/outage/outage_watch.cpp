@@ -127,7 +127,7 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
   const auto wanted = side.judge.wanted_checks(now);
   if (wanted == 0) return;
   // Silent hosts come last: an entity may keep some of its own silent on purpose. In an outage all hosts are
-  // asked alike, because the other hosts may all be gone.
+  // asked alike, because those that are not silent may all be gone.
   const auto use = [&](const std::string& host) {
     using enum KnownHosts::Use;
     const bool handshake = side.purpose == Request::Purpose::handshake;
@@ -165,7 +165,7 @@ void OutageWatch::follow(Side& side, platform::MonotonicTime now) {
   }
 }
 
-/// Forgets the oldest ended outage without a row. The row of a forgotten outage would never get its end.
+/// Forgets an ended outage, if possible one without a row: the row of a forgotten outage never gets its end.
 void OutageWatch::forget_unrecorded() {
   const auto found = std::ranges::find_if(ended_, [](const Ended& one) { return !one.outage.row; });
   ended_.erase(found == ended_.end() ? ended_.begin() : found);

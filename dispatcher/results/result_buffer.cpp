@@ -40,7 +40,7 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
   if (attempt.transport == delivery::TransportResult::not_started) {
     unreleased_.push_back(attempt.delivery);
   } else if (attempt.transport == delivery::TransportResult::local_failure) {
-    // The receiver is not at fault, so no attempt is counted, and the delivery is sent again after its lease.
+    // The receiver is not at fault: no attempt is recorded, and the delivery is sent again after its lease.
     log_.error("attempt not made: this host lacks descriptors or memory, or cannot read delivery.ca_file",
                {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
     done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, attempt.delivery.kind, false, {}});

@@ -24,8 +24,8 @@ namespace dispatcher {
 
 class ResultBuffer {
  public:
-  /// `metrics` and `heartbeat` outlive this object; the heartbeat is beaten before each statement that may
-  /// wait for a lock.
+  /// `metrics` and `heartbeat` outlive this object; the heartbeat is beaten before each call of
+  /// store::record_results.
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
                platform::Heartbeat& heartbeat);
 

@@ -39,7 +39,7 @@ class ResultWriter {
   std::size_t backlog() const;
   /// True: nothing can be recorded at the moment, so nothing more should be started.
   bool stuck() const { return away_ || failed_now_; }
-  /// True: all recent results were refused; only new results can show whether any is recorded again.
+  /// True: all recent results were refused; a few new ones may show whether any is recorded again.
   bool refusing() const { return refused_; }
   bool away() const { return away_; }
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }

@@ -55,8 +55,8 @@ class FairSlots {
   /// The webhook waits, because deliveries of it are due, until stop_waiting().
   void wait(delivery::WebhookId webhook);
   void stop_waiting(delivery::WebhookId webhook);
-  /// Waiting webhooks that may take a delivery now: first one of each entity, the lowest account first; then,
-  /// in turns, webhooks that need no further slot.
+  /// Waiting webhooks that may take a delivery now: one of each entity, the lowest account first; then, in
+  /// turns, webhooks that need no further slot.
   struct NextWebhooks {
     std::vector<delivery::WebhookId> webhooks;
     /// The account of the first entity that did not fit in the list. Entities with a higher account get no

@@ -15,7 +15,7 @@ namespace dispatcher {
 void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
 
 /// Returns ranges that cover all ids except the keys with a `known` value. Fewer than ranges_per_search of
-/// the other keys end a range, too, so that each range has about as many of them.
+/// the other keys end a range, too, so that the ranges share them evenly.
 template <class Map, class F>
 std::vector<store::IdRange> ranges_between(const Map& map, F&& known) {
   constexpr auto highest_id = std::numeric_limits<std::int64_t>::max();
