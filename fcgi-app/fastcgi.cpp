@@ -161,7 +161,7 @@ void pause_after_error(int stop_fd) {
 
 /// Whether the peer has closed both directions, as nginx does when its client has gone.
 bool is_abandoned(const FCGX_Request& fcgi) {
-  pollfd peer{fcgi.ipcFd, 0, 0};  // POLLHUP and POLLERR need no request
+  pollfd peer{fcgi.ipcFd, 0, 0};  // POLLHUP and POLLERR come unasked
   return ::poll(&peer, 1, 0) > 0 && (peer.revents & (POLLHUP | POLLERR)) != 0;
 }
 

@@ -12,7 +12,7 @@
 namespace api {
 
 /// Call it once per process, before any thread starts, with the listening socket. Makes the socket
-/// non-blocking, because SIGTERM does not wake a thread that libfcgi has blocked in accept. Throws
+/// non-blocking, because SIGTERM does not wake a thread that is blocked in accept. Throws
 /// std::runtime_error.
 void prepare_fastcgi(int listener_fd);
 

@@ -1,4 +1,4 @@
-// apientidades-fcgi: the pool of FastCGI workers behind nginx.
+// apientidades-fcgi: answers the requests that nginx forwards over FastCGI.
 
 #include <stdexcept>
 

@@ -1,4 +1,4 @@
-// The metrics of the pool (docs/observability.md#metrics): all processes count in one file.
+// The metrics of the API (docs/observability.md#metrics): all processes count in one file.
 #pragma once
 
 #include <chrono>

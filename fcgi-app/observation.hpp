@@ -1,4 +1,4 @@
-// The pool's metrics, its health, and its STATUS= line for `systemctl status`.
+// The API's metrics and health, and this process's STATUS= line for `systemctl status`.
 #pragma once
 
 #include <atomic>

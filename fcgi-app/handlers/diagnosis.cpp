@@ -23,7 +23,7 @@ Response ask_diagnosis(const Call& call) {
   return json_response(202, Object{{"message", message}, {"diagnostico", Object{{"estado", asked.state}}}});
 }
 
-/// A diagnosis lost with its dispatcher has no findings: this shows one that says that it was not finished.
+/// A diagnosis lost with its dispatcher has no findings: then each check is shown as interrupted.
 Response show_diagnosis(const Call& call) {
   const Query no_parameters(call.query, {});
   const auto found = store::find_diagnosis(call.session, own_webhook(call).id);

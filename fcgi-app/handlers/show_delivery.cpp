@@ -10,7 +10,7 @@
 namespace api {
 namespace {
 
-/// The body that every attempt sends; nullopt when the sealed data of a test event cannot be opened.
+/// The body that every attempt sends; nullopt: the event is unknown, or a test event's data cannot be opened.
 std::optional<std::string> body_of(const Call& call, const store::LoggedEvidence& evidence) {
   const auto event = webhook::find_event(evidence.delivery.event);
   if (!event) return std::nullopt;
