@@ -22,9 +22,11 @@ def test_trace_names_the_methods_that_the_program_would(entity, stack, pattern):
         assert trace.message
 
 
-@pytest.mark.parametrize("path", [DOCUMENT, "/apientidades/salud"])
-def test_what_is_only_read_says_so(stack, path):
-    for method in ("POST", "DELETE", "TRACE"):
+@pytest.mark.parametrize("path, methods", [
+    (DOCUMENT, ("POST", "DELETE", "TRACE")), ("/apientidades/salud", ("POST", "DELETE", "TRACE")),
+    ("/apientidades/origenes.json", ("DELETE", "TRACE"))])
+def test_what_is_only_read_says_so(stack, path, methods):
+    for method in methods:
         refused = stack.api(method, path)
         assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD") and refused.message, method
 
