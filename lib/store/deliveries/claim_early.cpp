@@ -97,7 +97,7 @@ EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& 
 }
 
 struct Probe {
-  std::optional<LeaseCandidate> candidate;  // unset: every waiting delivery has a running Retry-After
+  std::optional<LeaseCandidate> candidate;  // unset: every delivery read has a running Retry-After
 };
 
 /// Returns an entry for each webhook with deliveries that wait for a retry.

@@ -25,7 +25,7 @@ struct Delivery {
 
 struct RecordedAttempt {
   std::int64_t number;  // from 1
-  std::string kind;     // programado, sondeo, adelantado
+  std::string kind;     // programado, reenvio, sondeo, adelantado
   /// For a failed probe: its number in a series of consecutive failed probes. Only the first and the last of
   /// a series are kept.
   std::optional<std::int64_t> probes;

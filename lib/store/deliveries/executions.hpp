@@ -8,7 +8,7 @@
 
 namespace store {
 
-/// After which time a webhook that fails is deactivated, and gets its next probe; 0: never.
+/// When a failing webhook is deactivated, and how often it is probed; 0: never.
 struct FailurePolicy {
   platform::Milliseconds disable_after{};
   platform::Milliseconds probe_interval{};

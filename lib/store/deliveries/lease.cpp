@@ -36,7 +36,7 @@ constexpr std::string_view make_probe_due = R"sql(
 
 constexpr std::string_view any_expired = R"sql(
   SELECT 1 FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3) LIMIT 1)sql";
-/// A locked row is being recorded, or recovered by another dispatcher, so it is skipped.
+/// Skips locked rows: another session records their results, or recovers them.
 constexpr std::string_view lock_expired = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3)
   ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";

@@ -12,8 +12,8 @@
 
 namespace store {
 
-/// The exclusive right to a delivery for a limited time; it guards every later change. Each claim draws a
-/// random token, so that an expired lease, even of the same process, changes nothing.
+/// The exclusive right to a delivery for a limited time. Each claim draws a random token, so that an expired
+/// lease, even of the same process, changes nothing.
 struct Lease {
   std::uint64_t token = 0;
   platform::Milliseconds duration{};  // by the database's clock, from the claim on
@@ -21,9 +21,9 @@ struct Lease {
 
 using delivery::LeasedDelivery;
 
-/// Makes pendiente, with their due times, deliveries that were claimed but not started. Ignores deliveries
-/// that have lost their lease. Does not wait for locks; returns the deliveries that it did not release,
-/// because their rows are locked.
+/// Releases deliveries that were claimed but not started: they are pendiente again, with their due times.
+/// Ignores deliveries that have lost their lease. Does not wait for locks; returns the deliveries that it did
+/// not release, because their rows are locked.
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
 
 /// Makes at most `limit` deliveries with an expired lease pendiente again, at the same step of the schedule.

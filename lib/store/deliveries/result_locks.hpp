@@ -1,5 +1,5 @@
-// Locks the rows that recording a result writes, before anything is written: by primary key, in the order of
-// the ids, without waiting. In a cluster a lock covers one node only; correctness rests on the updates of
+// Locks the rows that a result changes, before anything is written: by primary key, in the order of the ids,
+// without waiting. In a cluster a lock covers one node only; correctness rests on the updates of
 // result_rows.cpp, which require the lease, and on the number of rows that they change.
 #pragma once
 

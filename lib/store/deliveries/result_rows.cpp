@@ -14,7 +14,7 @@ using delivery::DeliveryState;
 namespace {
 
 // With `SET STATEMENT innodb_lock_wait_timeout = 0` MariaDB reports a locked row at once. MySQL treats that
-// as a comment, and waits for a second at least. The session does not set it, because MariaDB's SKIP LOCKED
+// as a comment, and waits for a second at least. The session does not set 0, because MariaDB's SKIP LOCKED
 // would then fail with error 1180 (seen on 10.11).
 
 /// Does not write `entregada_en`: `terminada_en` says the same until a replay, which copies `terminada_en`

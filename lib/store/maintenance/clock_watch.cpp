@@ -16,14 +16,14 @@ using platform::Milliseconds;
 using Stage = ClockMending::Stage;
 
 constexpr Milliseconds note_interval{10000};                   // between two notes, of any dispatcher
-constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // of the database's clock on ours
+constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // what the database's clock may gain on ours
 constexpr Milliseconds longest_absence{std::chrono::days(3)};  // without any dispatcher
 
 constexpr std::string_view read_clock = R"sql(
   SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000 AS atraso_ms,
     CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora, salto_ms, aceptados
   FROM reloj_visto WHERE id = 1)sql";
-/// With an empty table there is nothing that could be purged.
+/// With an empty table no delivery could be purged.
 constexpr std::string_view any_notification = "SELECT 1 FROM notificaciones_pendientes LIMIT 1";
 /// Skips a locked row: the next round notes the time.
 constexpr std::string_view lock_clock = R"sql(

@@ -212,8 +212,8 @@ Groups expired_groups(const Table& table, const Rows& rows) {
   return groups;
 }
 
-/// Locks `seen`, and returns the groups without a row (notification or delivery) that another session has
-/// locked.
+/// Locks `seen`, and returns the groups in which no other session has locked a row (notification or
+/// delivery).
 Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   Ids notifications;
   for (const auto& [notification, ids] : seen) notifications.push_back(notification);

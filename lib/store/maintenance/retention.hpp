@@ -3,7 +3,7 @@
 //
 // Ids are nearly in the order of time, so two walks find all expired rows with few reads:
 //  * The follower reads up to the first row that is younger than `retention.delivered`, and waits there, so
-//    it reads each row about once. Nearly all earlier rows are deleted, and no later row has expired.
+//    it reads each row about once. Nearly all earlier rows are deleted, and hardly any later one has expired.
 //  * The sweep runs now and then over the rows that the follower has left (failed, held, or delivered after
 //    days). It starts at the first row and ends where all rows are younger than the shortest retention. It
 //    finds test notifications, which have a shorter retention, in a table of their own
@@ -33,8 +33,8 @@ struct PurgeWalk {
 
 /// Reads the next `window` rows and deletes those past their retention: notifications with all their
 /// deliveries and attempts, once every delivery has expired; finished notifications without deliveries; and,
-/// only in the sweep, deleted webhooks without deliveries, quarantine entries, and tests. Returns the number
-/// of deleted deliveries, notifications and webhooks. Skips locked rows. Restarts a walk that is done. When
+/// only in the sweep, deleted webhooks without deliveries and quarantine entries. Returns the number of
+/// deleted deliveries, notifications and webhooks. Skips locked rows. Restarts a walk that is done. When
 /// the database refuses a deletion, the walk is already past those rows, and the next sweep finds them.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);

@@ -64,7 +64,7 @@ constexpr std::string_view lock_if_subscribed = R"sql(AND activo AND FIND_IN_SET
   ORDER BY id LOCK IN SHARE MODE)sql";
 constexpr auto lock_subscribed_webhooks = joined<webhooks_of_entity, slot_by_slot, lock_if_subscribed>;
 // A short lock wait, because on MariaDB every user with SELECT can lock ranges of this table, and must not
-// block the pool's threads for long.
+// block the API's threads for long.
 constexpr std::string_view insert_test_event = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 1 FOR */
   INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)

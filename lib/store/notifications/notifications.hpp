@@ -29,7 +29,7 @@ std::optional<Notification> find_notification(Session& session, NotificationId i
 
 enum class NotificationChange { done, not_found, wrong_state };
 
-// The functions below also change rows that violate a CHECK.
+// The next three functions also change rows that violate a CHECK.
 
 /// Changes rechazada to pendiente. Throws DuplicateKey when another notification has taken its `clave`.
 NotificationChange retry_notification(Session& session, NotificationId id);

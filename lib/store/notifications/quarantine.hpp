@@ -24,15 +24,16 @@ enum class Rejection {
   quarantined,  // the row could not be changed, so the notification is in the quarantine
   no,           // the row is not pendiente, or is locked
 };
-/// Rejects the notification, or else quarantines it, in a transaction of its own. The fan-out skips
-/// quarantined notifications, and they count and show as rechazada. Waits for no lock on the notification.
+/// Rejects the notification, or else quarantines it, in a transaction of its own. This version's fan-out
+/// skips quarantined notifications, and they count and show as rechazada. Waits for no lock on the
+/// notification.
 Rejection reject_or_quarantine(Session& session, NotificationId id, std::string_view reason);
 
 /// Cancels a notification for the operator, within a transaction that has locked its pendiente row: sets the
 /// row to cancelada, with the reason if there is one, or, if the database refuses that, lists it as cancelada
 /// in the quarantine.
 void cancel_pending(Session& session, NotificationId id, const std::optional<std::string>& reason);
-/// Removes the notification from the quarantine, so that the fan-out tries it again.
+/// Removes the notification from the quarantine; if it is pendiente, the fan-out tries it again.
 void end_quarantine(Session& session, NotificationId id);
 
 }  // namespace store

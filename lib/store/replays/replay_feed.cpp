@@ -18,7 +18,7 @@ namespace store {
 namespace {
 
 constexpr std::size_t most_retrying = 100;  // replayed deliveries waiting for a retry, per webhook
-constexpr unsigned failing_after = 10;      // from this failure of the streak on, whatever the answer
+constexpr unsigned failing_after = 10;      // failures of the streak (see state_of_webhook)
 
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)

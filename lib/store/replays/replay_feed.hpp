@@ -36,8 +36,8 @@ struct ReplayWalk {
 /// its deliveries waits for a retry. Waits for no lock. After a kill at any point, the next call continues.
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
-/// Deletes one replay that ended longer than `kept` ago, or a batch of its deliveries. Returns false when
-/// there is no such replay.
+/// Deletes one replay that ended longer than `kept` ago, or a batch of its rows of reenvios_entregas. Returns
+/// false when there is no such replay.
 bool forget_old_replay(Session& session, platform::Milliseconds kept);
 
 }  // namespace store

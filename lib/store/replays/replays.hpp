@@ -74,7 +74,7 @@ struct ReplayProgress {
   std::uint64_t candidates;  // matches counted at the request; more if more are replayed
   std::uint64_t replayed;    // made due so far
   std::uint64_t delivered;   // of `replayed`: answered with a 2xx
-  std::uint64_t failed;      // of `replayed`: failed at the end of the schedule
+  std::uint64_t failed;      // of `replayed`: failed for good
 };
 /// Returns nullopt when the webhook has no such replay.
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id);

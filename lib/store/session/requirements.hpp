@@ -41,8 +41,8 @@ std::vector<ServerProblem> look_at_server(Session& session);
 /// that do, and disconnects the session, because a remedy applies to new sessions only.
 std::vector<std::string> require_server(Session& session);
 
-/// Tests, without changing a row, that the API's user can write: a read-only server, a full binary log or a
-/// global read lock refuses the statement. Throws as Session does.
+/// Tests, without changing a row, that the API's user can write: a read-only server or a global read lock
+/// makes the statement fail. Throws as Session does.
 void try_write(Session& session);
 
 }  // namespace store

@@ -1,4 +1,4 @@
-// Reads or changes many rows by key, or inserts many, in one statement. Use this, not JSON_TABLE, for SELECT
+// Reads or changes many rows by key, or inserts many, in few statements. Use this, not JSON_TABLE, for SELECT
 // … FOR UPDATE: MySQL refuses to lock a join with JSON_TABLE (error 3569, seen on 9.7).
 #pragma once
 

@@ -20,7 +20,7 @@ struct SessionOptions {
   int read_timeout_s = 10;   // 0: no time-out (migrations)
   int lock_wait_s = 5;       // for a row that another session has locked
   /// With several servers, replaces a longer read_timeout_s (except 0): a server that is silent for so long
-  /// counts as unreachable. It exceeds the 5 to 6 s for which a cluster stops when a node dies.
+  /// counts as unreachable. Exceeds the 5 to 6 s for which a cluster stops when a node dies.
   int failover_s = 7;
   bool read_only = false;  // the server refuses changes of rows (error 1792)
   /// Called for every error except DuplicateKey before it is thrown, on the session's thread. Must not throw.
@@ -49,8 +49,8 @@ class Session {
   /// Connects if it is not connected. Throws Unavailable, also for a wrong password or an unknown database.
   void connect();
 
-  /// Prepares each SQL text once per connection. All functions throw Unavailable, Conflict, Refused
-  /// (DuplicateKey) or DatabaseError.
+  /// Prepares each SQL text once per connection. Every use of the connection may throw Unavailable, Conflict,
+  /// Refused (DuplicateKey) or DatabaseError.
   template <class... P>
   Rows query(std::string_view sql, const P&... parameters) {
     return run_query(sql, std::vector<Parameter>{Parameter(parameters)...});

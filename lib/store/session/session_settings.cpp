@@ -4,8 +4,8 @@ namespace store {
 
 namespace {
 
-/// One variable per line. Only MariaDB reads `/*M! … */`, only MySQL `/*!80000 … */`. No value is DEFAULT,
-/// which would be the server's own setting.
+/// Only MariaDB reads `/*M! … */`, only MySQL `/*!80000 … */`. No value is DEFAULT, which would be the
+/// server's own setting.
 constexpr const char* settings =
     "SET SESSION"
     // The meaning of a statement.

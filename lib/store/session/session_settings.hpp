@@ -5,9 +5,9 @@
 
 namespace store {
 
-/// Returns one statement, the first of every connection, with all settings that the programs' statements
-/// need, whatever my.cnf, SET GLOBAL, init_connect or skip-character-set-client-handshake say. `lock_wait_s`:
-/// the wait for a locked row.
+/// Returns one statement, the first of every connection, with settings that the programs' statements need,
+/// whatever my.cnf, SET GLOBAL, init_connect or skip-character-set-client-handshake say. `lock_wait_s`: the
+/// wait for a locked row.
 std::string session_settings(int lock_wait_s);
 
 /// The wait for a table locked by DDL, LOCK TABLES or FLUSH TABLES WITH READ LOCK. More than the 3 s of a

@@ -45,7 +45,7 @@ constexpr std::string_view hasten = joined<update_by_id, due_anew>;
 constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";
 constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHERE webhook_id = ?";
 
-/// Ends the failure streak and the rest. Returns false when the row is locked.
+/// Ends the webhook's rest and failure streak. Returns false when the row is locked.
 bool end_streak(Session& session, WebhookId webhook) {
   if (session.query(lock_execution, webhook).empty()) return session.query(has_execution, webhook).empty();
   session.update(forget_failures, webhook);

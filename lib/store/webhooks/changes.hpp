@@ -12,7 +12,7 @@
 
 namespace store {
 
-/// A webhook and the fields that only GET /webhooks/{id} shows.
+/// A webhook and the fields that the list of webhooks does not show.
 struct WebhookDetail {
   Webhook webhook;
   bool has_secret;
@@ -77,7 +77,7 @@ struct ChangeWalk {
   std::uint64_t held = 0;        // webhooks with a locked row
   bool done = false;
 };
-/// Takes one step of the walk. Ends the failure streak and the rest of the next changed webhook; after a
+/// Takes one step of the walk. Ends the rest and the failure streak of the next changed webhook; after a
 /// change of URL, makes due a batch of its deliveries that wait for a retry, and starts their schedule again.
 /// Waits for no lock. After a kill at any point, the next call continues.
 void apply_changes(Session& session, ChangeWalk& walk);
