@@ -80,7 +80,7 @@ def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, s
     ("/apientidades/v1/nada", b"x" * 65536, b"404"),
     ("/apientidades/v1/webhooks", b"x" * 65537, b"413")])
 def test_the_answer_to_a_large_body_arrives_whole(entity, stack, path, body, status):
-    """A unix socket that is closed with unread data loses what was sent on it."""
+    """A unix socket that is closed with unread data resets its connection."""
     chunks = b"".join(record(STDIN, body[at:at + 32768]) for at in range(0, len(body), 32768))
     for _ in range(20):
         answer = exchange(stack, request_head(entity.token, "POST", path, len(body)) + chunks + record(STDIN, b""))
@@ -179,7 +179,7 @@ def false_pool(stack):
 
 
 def test_nginx_asks_for_no_kept_connection_and_makes_one_for_each_request(stack, false_pool):
-    """With fastcgi_keep_conn, an unread body would be taken for the next request."""
+    """With fastcgi_keep_conn, an unread body could be taken for the next request."""
     hidden = request_head("x", "DELETE", BASE + "/1", 0) + record(STDIN, b"")
     with stack.api.wire() as wire:
         for _ in range(4):
@@ -197,7 +197,7 @@ def test_nginx_sends_its_own_parameters_and_the_clients_headers_under_other_name
     parameters, = false_pool.parameters
     assert len(parameters.pop("REQUEST_ID")) == 32
     assert parameters.pop("REMOTE_ADDR") in ("127.0.0.1", "::1")
-    # nginx passes all headers, so that no If-Match is lost, under names that differ from those of its own parameters.
+    # nginx passes all valid headers but Proxy, so that no If-Match is lost, under names that differ from those of its own parameters.
     others = {name for name in parameters if name.startswith("HTTP_")} - {"HTTP_AUTHORIZATION"}
     assert "HTTP_X_ANYTHING" in others and "HTTP_PROXY" not in others
     parameters = {name: value for name, value in parameters.items() if name not in others}

@@ -56,7 +56,7 @@ def test_database_killed_503_and_recovery_without_help(entity, stack, receiver, 
 
 
 def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):
-    """Every session of the API is killed while it waits. The answer is 503, or a success that is really stored."""
+    """Every session of the API is killed while the request waits. The answer is 503, or a success that is really stored."""
     with locked(stack) as release:
         answer = in_background(entity.api, "POST", BASE, json_body=GOOD)
         wait_blocked(stack)

@@ -1,5 +1,5 @@
-"""Follows the first page for newcomers (web/docs/primeros-pasos.md): its commands in order, unchanged except for the names and the
-paths of the certificate, which each reader replaces."""
+"""Follows the first page for newcomers (web/docs/primeros-pasos.md): its commands, unchanged except for what each reader replaces:
+names, port, token, the webhook's id and the paths of the certificate."""
 import contextlib
 import re
 import shlex

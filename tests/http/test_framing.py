@@ -158,7 +158,7 @@ def test_conflicting_framing_ends_the_connection_and_runs_nothing(entity, stack,
 @pytest.mark.parametrize("framing", ["Transfer_Encoding: chunked", "Transfer-Encoding : chunked", "TransferEncoding: chunked",
                                      "X: y\nTransfer-Encoding: chunked"])
 def test_headers_that_only_look_like_framing(entity, stack, head, framing):
-    """Such a header is refused, or has no effect: what follows the first header is never read in two ways."""
+    """Such a header is refused, or has no effect: the body is never read in two ways."""
     answers = statuses(stack, head(f"Content-Length: {len(GOOD)}", framing, close=True) + GOOD)
     assert answers in ([201], [400]), answers
     assert registered(entity) == answers.count(201)

@@ -149,7 +149,7 @@ def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
             assert good > 90 or entity.api("GET", BASE).status == 200
             good += 1
         refused = [answer.result().status for answer in answers].count(429)
-        assert 350 <= refused <= 400, "all but a hundred, and a few more on a slow machine"
+        assert 350 <= refused <= 400, "a hundred are accepted, and a few more on a slow machine"
         assert "limiting" not in error_log.read_bytes()[before:].decode()
     log = Path(stack.folder, "log/nginx-access.log").read_text()
     assert len(re.findall(r'"client":"127\.0\.0\.9".*"status":429', log)) == refused
@@ -179,7 +179,7 @@ PROXIED = """
 
 @pytest.fixture(scope="module")
 def status_from(stack, tmp_path_factory):
-    """Returns the status for a request from that address; two requests a minute are accepted."""
+    """Yields a function: the status for a request from an address. Two requests a minute are accepted."""
     limits = tmp_path_factory.mktemp("limits")
     stack.dev("admin", "nginx", "limits", "--folder", limits, **setting(limits_requests_per_address="2"))
     with own_nginx(PROXIED.format(snippets=SNIPPETS, limits=limits)) as port:

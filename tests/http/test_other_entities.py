@@ -31,7 +31,7 @@ def test_no_request_of_one_entity_reads_or_changes_anything_of_another(entity, v
                     body = claims if method in ("PUT", "PATCH", "POST") else ...
                     seen.append(entity.api(method, path + suffix, json_body=body, headers=headers))
                     assert seen[-1].status in (400, 404, 405), seen[-1]
-        # None of its own webhooks is subscribed, and another's webhook is not found.
+        # The entity has no webhook, and another's webhook is not found.
         for event in EVENTS[:3]:
             seen.append(entity.api("POST", TEST + suffix, json_body={**claims, "evento": event}, headers=headers))
             assert seen[-1].status == 404
@@ -49,7 +49,7 @@ def test_no_request_of_one_entity_reads_or_changes_anything_of_another(entity, v
 
 
 def test_what_the_service_decides_cannot_be_set(entity, victim, stack):
-    """The requests set every column, and every field of an answer, by its name."""
+    """The requests try to set the database's columns, and fields of answers, by their names."""
     columns = [name for (name,) in stack.sql(
         f"SELECT DISTINCT column_name FROM information_schema.columns WHERE table_schema = '{stack.env['DB_NAME']}'")]
     fields = ["id", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "entidadId", "test", "mensaje"]

@@ -49,7 +49,7 @@ def test_a_read_is_one_round_trip_and_its_statement_is_prepared_once(entity, sta
 
 
 def test_a_page_of_deliveries_asks_who_calls_together_with_others(entity, stack, statements):
-    """One session looks up callers, others read pages, so that each session repeats a single prepared statement."""
+    """Some sessions look up callers, others read pages, so that each session repeats a single prepared statement."""
     path = f"{BASE}/{entity.register().id}/entregas"
 
     def read():

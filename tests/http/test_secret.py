@@ -48,7 +48,7 @@ def test_both_secrets_sign_while_the_grace_runs(entity, receiver):
 
 
 def test_no_signature_is_refused_while_a_receiver_changes_its_secret(entity, receiver, stack):
-    """Each step of the manual, with notifications on their way all the time."""
+    """Each step of web/docs/cambiar-el-secreto.md, with notifications after it."""
     hook = entity.register(secret="uno")
     refused = []
 
