@@ -1,4 +1,4 @@
-"""Fixtures. One stack serves every test (with pytest-xdist, one for each worker): each test makes its own entity."""
+"""Fixtures. Tests share a stack (with pytest-xdist, one for each worker), so each makes an entity of its own."""
 import contextlib
 import os
 import shutil

@@ -37,7 +37,7 @@ def socket(stack):
 
 @pytest.fixture(params=PROGRAMS)
 def run(request, stack, socket):
-    """Runs the example; returns its status and output."""
+    """Runs the example; returns its exit status and output."""
     require(request.param)
     database = stack.env["DB_NAME"]
     environment = {

@@ -125,7 +125,7 @@ def start(*options, **environment) -> subprocess.Popen:
 
 
 def ended(*options) -> tuple[int, str]:
-    """Status and text of a run that ends by itself."""
+    """Exit status and text of a run that ends by itself."""
     command, streams = how(options, {})
     done = subprocess.run(command, timeout=20, **streams)
     return done.returncode, done.stdout

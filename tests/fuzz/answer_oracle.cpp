@@ -54,7 +54,7 @@ std::optional<std::string_view> take_line(std::string_view& bytes) {
   return line;
 }
 
-/// The status in `HTTP/1.1 200 OK`; 0 for any other line.
+/// The status in a line like `HTTP/1.1 200 OK`; 0 if the line has another form.
 int status_of(std::string_view line) {
   constexpr std::string_view version = "HTTP/1.1 ";
   if (!line.starts_with(version) || line.size() < version.size() + 4) return 0;

@@ -271,7 +271,7 @@ def test_the_story_went_as_told(told):
 
 
 def test_the_search_finds_what_is_there(told):
-    """The search finds each form of a canary, and finds canaries in a file, in the database and in a process."""
+    """The search finds a canary as it is, in hex and in base64, and finds it in a file, in the database and in a process."""
     canaries, name = Canaries(), "jilguero de control"
     canaries.add("control", name)
     told.stack.admin("entity", "add", "--id", 999, "--name", name)

@@ -1,4 +1,4 @@
-"""./dev as a person uses it: one clear line and a status other than 0 for an error; and the demo."""
+"""./dev as a person uses it: one clear line and an exit status other than 0 for an error; and the demo."""
 import contextlib
 import re
 import shutil

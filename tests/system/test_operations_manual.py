@@ -1,4 +1,4 @@
-"""docs/operations.md: runs each of its commands on a private stack, in the situation of its chapter."""
+"""docs/operations.md: runs its commands that need no systemd on a private stack, in the situation of their chapter."""
 import os
 import re
 import shutil
@@ -78,7 +78,7 @@ def place(tmp_path_factory):
         stack.down()
 
 
-# Each of these stages the situation of a chapter: it yields the variables, then checks the effects of the commands.
+# Each of these stages the situation of a chapter: it yields the variables, and may then check the effects of the commands.
 
 def new_entity(place):
     case = {"ENTITY": fresh_id()}

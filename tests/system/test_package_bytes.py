@@ -38,7 +38,7 @@ def run(*command, place=HERE, cwd=ROOT, timeout=120, **environment) -> subproces
 
 
 def packing(script: str, root=ROOT, **options) -> subprocess.CompletedProcess:
-    """Runs the script with which ./dev packs."""
+    """Runs `script` after the functions of scripts/dev/package.sh."""
     return run("bash", "-c", f'ROOT={root}\nsource {ROOT}/scripts/dev/package.sh\n{script}', **options)
 
 

@@ -80,7 +80,7 @@ def test_the_readme_installs_as_the_manual_does():
 
 
 def run_script(folder: Path, name: str, *arguments) -> list[str]:
-    """Output of a script of the package on a system that is a folder, where every command of Debian's succeeds."""
+    """Output of a script of the package. Its paths are below `folder`, and Debian's commands are stubs."""
     commands = folder / "bin"
     if not commands.exists():
         commands.mkdir()

@@ -231,7 +231,7 @@ def test_no_secret_on_any_command_line_or_in_any_log(stack, entity, receiver):
                                        ["report", "--event", "evaluacion.abierta", "--since", "1d", "--csv"]])
 @pytest.mark.parametrize("ignored", [False, True], ids=["", "SIGPIPE is ignored"])
 def test_an_output_that_nobody_reads_ends_the_operators_program_in_silence(programs, entity, arguments, ignored):
-    """As in `… | head`, for which the shell shows status 141."""
+    """As in `… | head`, for which the shell shows exit status 141."""
     command, environment = programs["apientidades-admin"]
     reader, writer = os.pipe()
     os.close(reader)

@@ -1,4 +1,4 @@
-"""docs/security.md names tests as proof: they exist, and every risk has one. Its statements about files are true."""
+"""docs/security.md names tests as proof: they exist, and every risk has one. The files that it names exist, too."""
 import re
 
 from support.stack import ROOT

@@ -77,7 +77,7 @@ def disconnect(stack):
 
 
 def use_everything(stack, entity, setup):
-    """Each program does all its work."""
+    """Each program does some of its work."""
     wait_until(lambda: stack.api("GET", "/apientidades/salud").status == 200)
     name = "Cámara de Lérida · 東京 €"
     hook = entity.register(["evaluacion.cerrada"], secret="ñandú 'con' \"comillas\" \\ y €")
@@ -132,7 +132,7 @@ def test_tables_made_under_them_are_those_made_without(stack, hostile, tmp_path)
 
 
 def test_a_password_is_the_one_that_was_given(stack, hostile, tmp_path):
-    """With any characters in the password, each program connects."""
+    """With quotes and backslashes in their passwords, all users can connect."""
     secrets = tmp_path / "etc"
     secrets.mkdir()
     for name in USERS:

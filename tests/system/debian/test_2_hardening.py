@@ -62,7 +62,7 @@ def test_the_pool_reaches_no_network(installation, figure):
     assert seen == {"unix": "made", "inet": "refused", "inet6": "refused", "netlink": "refused", "packet": "refused",
                     "nginx": "unreachable"}
     assert probe(installation, "family", "RestrictAddressFamilies=AF_UNIX AF_INET\n")["nginx"] == "unreachable"
-    # The probe works: without the sandbox's two barriers it reaches nginx.
+    # The probe works: without the sandbox's barriers it reaches nginx.
     free = "RestrictAddressFamilies=AF_UNIX AF_INET\nPrivateNetwork=no\nIPAddressDeny=\n"
     assert probe(installation, "free", free)["nginx"] == "reached"
     figure("the pool makes sockets of: " + ", ".join(kind for kind, made in seen.items() if made == "made"))

@@ -163,11 +163,11 @@ def test_installed_again_it_goes_on(machine, installation, next_package):
 
 def test_purged_nothing_is_left_but_certificates_the_database_and_its_keys(machine, installation, figure):
     keys = machine.shell("cat /etc/apientidades/secrets.keys")
-    machine.shell("rm -rf /etc/letsencrypt")  # the site's own hook, made as the manual says
+    machine.shell("rm -rf /etc/letsencrypt")  # the operator's own hook, made as the manual says
     purged = machine.run("apt-get", "-q", "-y", "purge", "apientidades", timeout=300)
     assert machine.shell(LEFT) == "/etc/apientidades"
     certificates = machine.shell("find /etc/apientidades ! -type d").splitlines()
-    assert sorted(certificates) == ["/etc/apientidades/tls/fullchain.pem", "/etc/apientidades/tls/privkey.pem"], "the site's own"
+    assert sorted(certificates) == ["/etc/apientidades/tls/fullchain.pem", "/etc/apientidades/tls/privkey.pem"], "the operator's own"
     assert "The database stays" in purged.stdout + purged.stderr
     assert all(file in purged.stdout + purged.stderr for file in certificates)
     assert machine.shell("cat /var/backups/apientidades-secrets.keys") == keys
@@ -175,4 +175,4 @@ def test_purged_nothing_is_left_but_certificates_the_database_and_its_keys(machi
     machine.run("nginx", "-tq")
     wait_until(lambda: installation.property("nginx", "ActiveState") == "active", 10)
     assert machine.shell("systemctl --failed --plain --no-legend") == ""
-    figure("purge: nothing left but the site's certificates, the database, a copy of its keys, and the system users")
+    figure("purge: nothing left but the operator's certificates, the database, a copy of its keys, and the system users")

@@ -1,4 +1,4 @@
-"""The manual's commands make a Debian 12 with the package a Debian 13 with the package for Debian 13; the database stays."""
+"""The manual's commands upgrade Debian 12 to 13, and the package to the one for Debian 13; the database stays."""
 import os
 import re
 import shutil
