@@ -36,6 +36,23 @@ var (
 	orden         []string
 )
 
+// Una variable en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera.
+func variable(nombre string) string {
+	valor := os.Getenv(nombre)
+	if limpio := strings.TrimSpace(valor); limpio == "" || limpio == "whsec_" {
+		return ""
+	}
+	return valor
+}
+
+func obligatoria(nombre string) string {
+	valor := variable(nombre)
+	if valor == "" {
+		log.Fatalf("%s falta o está incompleta: póngala como dicen las primeras líneas de receptor.go", nombre)
+	}
+	return valor
+}
+
 // La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
 func verificador(secreto string) (*standardwebhooks.Webhook, error) {
 	if strings.HasPrefix(secreto, "whsec_") {
@@ -96,12 +113,10 @@ func atender(respuesta http.ResponseWriter, peticion *http.Request) {
 }
 
 func main() {
-	if os.Getenv("RECEPTOR_SECRETO") == "" {
-		log.Fatal("falta RECEPTOR_SECRETO")
-	}
+	obligatoria("RECEPTOR_SECRETO")
 	// Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
 	for _, nombre := range []string{"RECEPTOR_SECRETO", "RECEPTOR_SECRETO_ANTERIOR"} {
-		if secreto := os.Getenv(nombre); secreto != "" {
+		if secreto := variable(nombre); secreto != "" {
 			webhook, err := verificador(secreto)
 			if err != nil {
 				log.Fatalf("%s: %v", nombre, err)
@@ -113,9 +128,10 @@ func main() {
 	if puerto == "" {
 		puerto = "8443"
 	}
+	certificado, clave := obligatoria("RECEPTOR_CERT"), obligatoria("RECEPTOR_CLAVE")
 	go procesar()
 	// Con un plazo para recibir la petición entera, quien envía poco a poco no ocupa una conexión para siempre.
 	servidor := http.Server{Addr: ":" + puerto, Handler: http.HandlerFunc(atender), ReadTimeout: 20 * time.Second}
 	fmt.Println("escuchando en el puerto", puerto)
-	log.Fatal(servidor.ListenAndServeTLS(os.Getenv("RECEPTOR_CERT"), os.Getenv("RECEPTOR_CLAVE")))
+	log.Fatal(servidor.ListenAndServeTLS(certificado, clave))
 }

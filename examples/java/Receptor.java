@@ -47,6 +47,21 @@ public class Receptor {
         }
     }));
 
+    // Una variable en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera.
+    static String variable(String nombre) {
+        String valor = System.getenv().getOrDefault(nombre, "");
+        return Set.of("", "whsec_").contains(valor.strip()) ? "" : valor;
+    }
+
+    static String obligatoria(String nombre) {
+        String valor = variable(nombre);
+        if (valor.isEmpty()) {
+            salida.println(nombre + " falta o está incompleta: póngala como dicen las primeras líneas de Receptor.java");
+            System.exit(1);
+        }
+        return valor;
+    }
+
     // La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
     static Webhook verificador(String secreto) throws Exception {
         if (secreto.contains("\uFFFD")) {
@@ -117,19 +132,18 @@ public class Receptor {
     }
 
     public static void main(String[] argumentos) throws Exception {
-        var entorno = System.getenv();
-        verificadores.add(verificador(entorno.get("RECEPTOR_SECRETO")));
+        verificadores.add(verificador(obligatoria("RECEPTOR_SECRETO")));
         // Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
-        String anterior = entorno.getOrDefault("RECEPTOR_SECRETO_ANTERIOR", "");
+        String anterior = variable("RECEPTOR_SECRETO_ANTERIOR");
         if (!anterior.isEmpty()) {
             verificadores.add(verificador(anterior));
         }
         // Segundos para recibir una petición entera: quien envía poco a poco no ocupa un hilo para siempre.
         System.setProperty("sun.net.httpserver.maxReqTime", "20");
-        int puerto = Integer.parseInt(entorno.getOrDefault("RECEPTOR_PUERTO", "8443"));
+        int puerto = Integer.parseInt(System.getenv().getOrDefault("RECEPTOR_PUERTO", "8443"));
         var servidor = HttpsServer.create(new InetSocketAddress(puerto), 128);
         servidor.setHttpsConfigurator(
-            new HttpsConfigurator(tls(Path.of(entorno.get("RECEPTOR_CERT")), Path.of(entorno.get("RECEPTOR_CLAVE")))));
+            new HttpsConfigurator(tls(Path.of(obligatoria("RECEPTOR_CERT")), Path.of(obligatoria("RECEPTOR_CLAVE")))));
         servidor.setExecutor(Executors.newCachedThreadPool());
         servidor.createContext("/", peticion -> {
             try (peticion) {

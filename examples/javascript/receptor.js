@@ -10,14 +10,26 @@ const { Webhook } = require("standardwebhooks");
 const MAXIMO = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
 const RECORDADOS = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
 
+// Una variable en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera.
+function variable(nombre) {
+  const valor = process.env[nombre] ?? "";
+  return ["", "whsec_"].includes(valor.trim()) ? "" : valor;
+}
+
+function obligatoria(nombre) {
+  const valor = variable(nombre);
+  if (valor) return valor;
+  console.error(`${nombre} falta o está incompleta: póngala como dicen las primeras líneas de receptor.js`);
+  process.exit(1);
+}
+
 // La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
 const verificador = (secreto) =>
   secreto.startsWith("whsec_") ? new Webhook(secreto) : new Webhook(Buffer.from(secreto), { format: "raw" });
 
 // Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
-const { RECEPTOR_SECRETO, RECEPTOR_SECRETO_ANTERIOR } = process.env;
-if (!RECEPTOR_SECRETO) throw new Error("falta RECEPTOR_SECRETO");
-const verificadores = [RECEPTOR_SECRETO, RECEPTOR_SECRETO_ANTERIOR].filter(Boolean).map(verificador);
+const secretos = [obligatoria("RECEPTOR_SECRETO"), variable("RECEPTOR_SECRETO_ANTERIOR")];
+const verificadores = secretos.filter(Boolean).map(verificador);
 const vistos = new Set();
 
 // Comprueba la firma de los bytes tal como llegaron, y que la hora no difiera en más de 5 minutos de la de aquí.
@@ -62,7 +74,7 @@ function atender(peticion, respuesta) {
   });
 }
 
-const tls = { cert: fs.readFileSync(process.env.RECEPTOR_CERT), key: fs.readFileSync(process.env.RECEPTOR_CLAVE) };
+const tls = { cert: fs.readFileSync(obligatoria("RECEPTOR_CERT")), key: fs.readFileSync(obligatoria("RECEPTOR_CLAVE")) };
 // Milisegundos para recibir una petición entera: quien envía poco a poco no ocupa una conexión para siempre.
 const plazos = { headersTimeout: 20_000, requestTimeout: 20_000, connectionsCheckingInterval: 5_000 };
 const servidor = https.createServer({ ...tls, ...plazos }, atender).listen(process.env.RECEPTOR_PUERTO || 8443, () => {

@@ -10,12 +10,19 @@
 const RECORDADOS = 10000; // avisos que se recuerdan, para no procesar dos veces una repetición
 const ANTIGUEDAD = 300; // segundos
 
+// Uno en blanco es como ninguno, y «whsec_» sin nada detrás también: con una clave que se adivina firma cualquiera.
+function secreto(string $variable): string
+{
+    $valor = (string) getenv($variable);
+    return in_array(trim($valor), ['', 'whsec_'], true) ? '' : $valor;
+}
+
 // Mientras se cambia el secreto, X-Webhook-Signature se firma con el anterior y X-Webhook-Signature-Nueva con el nuevo. Se
 // comparan en un tiempo que no depende de cuánto coincidan. Solo cubren el cuerpo: la hora y el webhook-id los cubre
 // `webhook-signature`.
 function esAutentico(string $cuerpo): bool
 {
-    $secretos = array_filter([getenv('RECEPTOR_SECRETO'), getenv('RECEPTOR_SECRETO_ANTERIOR')]);
+    $secretos = array_filter([secreto('RECEPTOR_SECRETO'), secreto('RECEPTOR_SECRETO_ANTERIOR')]);
     $firmas = [$_SERVER['HTTP_X_WEBHOOK_SIGNATURE'] ?? '', $_SERVER['HTTP_X_WEBHOOK_SIGNATURE_NUEVA'] ?? ''];
     foreach ($secretos as $secreto) {
         $esperada = 'sha256=' . hash_hmac('sha256', $cuerpo, $secreto);
@@ -67,6 +74,11 @@ function responder(int $estado): void
     }
 }
 
+if (secreto('RECEPTOR_SECRETO') === '') {
+    error_log('RECEPTOR_SECRETO falta o está incompleta: póngala como dicen las primeras líneas de receptor.php');
+    responder(500);
+    exit;
+}
 // No hay una carpeta por omisión: en /tmp, otro usuario de la máquina podría haber puesto ya un enlace con ese nombre.
 if (!is_dir((string) getenv('RECEPTOR_CARPETA')) || !is_writable(getenv('RECEPTOR_CARPETA'))) {
     error_log('RECEPTOR_CARPETA debe ser una carpeta en la que PHP pueda escribir');

@@ -7,6 +7,7 @@ import json
 import os
 import queue
 import ssl
+import sys
 import threading
 from collections import OrderedDict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,13 +18,23 @@ MAXIMO = 1_000_000  # bytes del cuerpo: ningún aviso llega a tanto
 RECORDADOS = 10_000  # avisos que se recuerdan, para no procesar dos veces una repetición
 
 
+def variable(nombre):
+    """Una en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera."""
+    valor = os.environ.get(nombre, "")
+    return "" if valor.strip() in ("", "whsec_") else valor
+
+
+def obligatoria(nombre):
+    return variable(nombre) or sys.exit(f"{nombre} falta o está incompleta: póngala como dicen las primeras líneas de receptor.py")
+
+
 def verificador(secreto):
     # La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
     return Webhook(secreto if secreto.startswith("whsec_") else os.fsencode(secreto))
 
 
 # Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
-SECRETOS = [os.environ["RECEPTOR_SECRETO"], os.environ.get("RECEPTOR_SECRETO_ANTERIOR", "")]
+SECRETOS = [obligatoria("RECEPTOR_SECRETO"), variable("RECEPTOR_SECRETO_ANTERIOR")]
 VERIFICADORES = [verificador(secreto) for secreto in SECRETOS if secreto]
 pendientes = queue.Queue()
 vistos = OrderedDict()
@@ -93,7 +104,7 @@ class Servidor(ThreadingHTTPServer):
 
 if __name__ == "__main__":
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(os.environ["RECEPTOR_CERT"], os.environ["RECEPTOR_CLAVE"])
+    tls.load_cert_chain(obligatoria("RECEPTOR_CERT"), obligatoria("RECEPTOR_CLAVE"))
     servidor = Servidor(("", int(os.environ.get("RECEPTOR_PUERTO", "8443"))), Receptor)
     # Cada hilo negocia el TLS de su conexión: una que se queda a medias no para a las demás.
     servidor.socket = tls.wrap_socket(servidor.socket, server_side=True, do_handshake_on_connect=False)

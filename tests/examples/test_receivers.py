@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.actors import BASE
-from support.example_receivers import COMMANDS, SOURCES, require, running
+from support.example_receivers import COMMANDS, QUICK_JAVA, SOURCES, require, running, started
 from support.wait import wait_until
 
 if "EXAMPLES" not in os.environ:
@@ -98,13 +98,42 @@ def test_a_rotation_under_way_is_accepted_with_either_secret(language, stack, en
         assert len(both.wait_processed(2)) == 2
 
 
-def test_an_empty_previous_secret_opens_nothing(language, stack):
-    with running(language, stack, SECRET, "") as receiver:
+@pytest.mark.parametrize("previous", ["", " ", "whsec_"])
+def test_an_empty_previous_secret_opens_nothing(language, stack, previous):
+    with running(language, stack, SECRET, previous) as receiver:
         forged, notification = genuine(1), genuine(2)
-        forged.con(X_Webhook_Signature=vectores.firma("", forged.cuerpo), webhook_signature=vectores.firma_estandar(
-            b"", forged.identificador, forged.hora, forged.cuerpo))
+        key = previous.removeprefix("whsec_").encode()
+        forged.con(X_Webhook_Signature=vectores.firma(previous, forged.cuerpo), webhook_signature=vectores.firma_estandar(
+            key, forged.identificador, forged.hora, forged.cuerpo))
         assert receiver.post(forged.cabeceras, forged.cuerpo) == 401
         assert receiver.post(notification.cabeceras, notification.cuerpo) == 204
+
+
+@pytest.mark.parametrize("secret", [None, "", " ", "whsec_"])
+def test_without_a_secret_it_does_not_start_and_says_so(language, stack, secret):
+    if language == "php":  # the web server runs: it answers, and writes why
+        with running(language, stack, secret, refusal=500) as receiver:
+            assert refusal_of("RECEPTOR_SECRETO") in receiver.log.read_text()
+    else:
+        assert_refuses_to_start(language, stack, "RECEPTOR_SECRETO", secret)
+
+
+@pytest.mark.parametrize("variable", ["RECEPTOR_CERT", "RECEPTOR_CLAVE"])
+def test_without_a_certificate_it_does_not_start_and_says_so(language, stack, variable):
+    if language == "php":
+        pytest.skip("the certificate is the web server's")
+    assert_refuses_to_start(language, stack, variable, None)
+
+
+def assert_refuses_to_start(language: str, stack, variable: str, value: str | None) -> None:
+    with started(language, stack, {"RECEPTOR_SECRETO": SECRET, variable: value}) as (process, _, log):
+        assert process.wait(20) == 1
+        said = log.read_text().replace(f"Picked up JAVA_TOOL_OPTIONS: {QUICK_JAVA}\n", "")
+        assert refusal_of(variable) in said and said.count("\n") == 1, said
+
+
+def refusal_of(variable: str) -> str:
+    return f"{variable} falta o está incompleta: póngala como dicen las primeras líneas de "
 
 
 def test_200_notifications_in_a_second(language, stack, entity, webhook):

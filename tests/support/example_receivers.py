@@ -109,8 +109,8 @@ def lasting_port() -> int:
 
 
 @contextlib.contextmanager
-def running(language: str, stack, secret: str, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401):
-    """Runs an ExampleReceiver with these secrets; yields it once it answers an unsigned request with `refusal`."""
+def started(language: str, stack, changes: dict[str, str | None]):
+    """Starts an example with these changes to its variables; yields its process, its variables and its log."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -119,19 +119,29 @@ def running(language: str, stack, secret: str, previous: str | None = None, fold
                 shutil.chown(path, "nobody")
         port = lasting_port()
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("RECEPTOR_", "LC_"))}
-        environment |= {"RECEPTOR_PUERTO": str(port), "RECEPTOR_CERT": certificate, "RECEPTOR_CLAVE": key, "RECEPTOR_SECRETO": secret,
-                        "RECEPTOR_CARPETA": name if folder_of_php is None else folder_of_php, "LANG": "C.UTF-8", "HOME": name,
-                        "NODE_PATH": f"{PREPARED}/javascript/node_modules",
+        environment |= {"RECEPTOR_PUERTO": str(port), "RECEPTOR_CERT": certificate, "RECEPTOR_CLAVE": key, "RECEPTOR_CARPETA": name,
+                        "LANG": "C.UTF-8", "HOME": name, "NODE_PATH": f"{PREPARED}/javascript/node_modules",
                         "PHP_CLI_SERVER_WORKERS": "4", "JAVA_TOOL_OPTIONS": QUICK_JAVA}
-        if previous is not None:
-            environment["RECEPTOR_SECRETO_ANTERIOR"] = previous
+        environment = {name: value for name, value in (environment | changes).items() if value is not None}
         log = folder / "log"
         with log.open("wb") as output:
             process = subprocess.Popen([*map(str, COMMANDS[language](port))], stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=subprocess.STDOUT, cwd=folder, env=environment, start_new_session=True, **who)
         closing.callback(end, process)
+        yield process, environment, log
+
+
+@contextlib.contextmanager
+def running(language: str, stack, secret: str | None, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401):
+    """Runs an ExampleReceiver with these secrets; yields it once it answers an unsigned request with `refusal`."""
+    changes = {"RECEPTOR_SECRETO": secret, "RECEPTOR_SECRETO_ANTERIOR": previous}
+    if folder_of_php is not None:
+        changes["RECEPTOR_CARPETA"] = folder_of_php
+    with started(language, stack, changes) as (process, environment, log), contextlib.ExitStack() as closing:
+        port = int(environment["RECEPTOR_PUERTO"])
         if language == "php":
-            port = closing.enter_context(own_nginx(PROXY.format(certificate=certificate, key=key, port=port)))
+            proxy = PROXY.format(certificate=environment["RECEPTOR_CERT"], key=environment["RECEPTOR_CLAVE"], port=port)
+            port = closing.enter_context(own_nginx(proxy))
         receiver = ExampleReceiver(port, stack.env["CA_CERT"], log)
         wait_until(lambda: process.poll() is not None or answers(receiver, refusal), 60, f"the receiver in {language} to answer")
         assert process.poll() is None, log.read_text()

@@ -30,9 +30,17 @@ struct Receptor {
     pendientes: mpsc::Sender<(String, Value)>,
 }
 
-/// Una variable vacía es como ninguna: con una clave vacía firma cualquiera.
-fn secreto(variable: &str) -> Option<String> {
-    env::var(variable).ok().filter(|valor| !valor.is_empty())
+/// Una variable en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera.
+fn variable(nombre: &str) -> Option<String> {
+    env::var(nombre)
+        .ok()
+        .filter(|valor| !["", "whsec_"].contains(&valor.trim()))
+}
+
+fn obligatoria(nombre: &str) -> Result<String, String> {
+    variable(nombre).ok_or(format!(
+        "{nombre} falta o está incompleta: póngala como dicen las primeras líneas de main.rs"
+    ))
 }
 
 /// La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
@@ -105,11 +113,9 @@ async fn atender(
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut verificadores = vec![verificador(
-        secreto("RECEPTOR_SECRETO").ok_or("falta RECEPTOR_SECRETO")?,
-    )?];
+    let mut verificadores = vec![verificador(obligatoria("RECEPTOR_SECRETO")?)?];
     // Mientras se cambia el secreto valen los dos: el nuevo y el anterior.
-    if let Some(anterior) = secreto("RECEPTOR_SECRETO_ANTERIOR") {
+    if let Some(anterior) = variable("RECEPTOR_SECRETO_ANTERIOR") {
         verificadores.push(verificador(anterior)?);
     }
     let (pendientes, cola) = mpsc::channel();
@@ -121,8 +127,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         pendientes,
     });
     let rutas = Router::new().fallback(atender).with_state(receptor);
-    let tls = RustlsConfig::from_pem_file(env::var("RECEPTOR_CERT")?, env::var("RECEPTOR_CLAVE")?)
-        .await?;
+    let (certificado, clave) = (
+        obligatoria("RECEPTOR_CERT")?,
+        obligatoria("RECEPTOR_CLAVE")?,
+    );
+    let tls = RustlsConfig::from_pem_file(certificado, clave).await?;
     let puerto = env::var("RECEPTOR_PUERTO")
         .unwrap_or("8443".into())
         .parse()?;
