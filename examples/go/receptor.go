@@ -71,13 +71,19 @@ func esAutentico(cuerpo []byte, cabeceras http.Header) bool {
 	return false
 }
 
-// Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
-// clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
-func guardar(nuevo aviso) {
+// Guarda el aviso solo la primera vez que llega. Si ya no cabe, devuelve false, sin esperar: se responde 503 y el servicio lo
+// reintenta. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única, para no procesar dos veces una
+// repetición ni perder avisos en un corte de luz.
+func guardar(nuevo aviso) bool {
 	cerrojo.Lock()
 	defer cerrojo.Unlock()
 	if vistos[nuevo.identificador] {
-		return
+		return true
+	}
+	select {
+	case pendientes <- nuevo:
+	default:
+		return false
 	}
 	vistos[nuevo.identificador] = true
 	orden = append(orden, nuevo.identificador)
@@ -85,7 +91,7 @@ func guardar(nuevo aviso) {
 		delete(vistos, orden[0])
 		orden = orden[1:]
 	}
-	pendientes <- nuevo
+	return true
 }
 
 // Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
@@ -106,8 +112,9 @@ func atender(respuesta http.ResponseWriter, peticion *http.Request) {
 		respuesta.WriteHeader(http.StatusUnauthorized)
 	} else if json.Unmarshal(cuerpo, &nuevo) != nil {
 		respuesta.WriteHeader(http.StatusBadRequest)
+	} else if !guardar(nuevo) {
+		respuesta.WriteHeader(http.StatusServiceUnavailable)
 	} else {
-		guardar(nuevo)
 		respuesta.WriteHeader(http.StatusNoContent)
 	}
 }

@@ -1,6 +1,8 @@
 """The receivers of examples/ against the real dispatcher, and against forged notifications: the same for each language."""
 import contextlib
+import http.client
 import importlib.util
+import json
 import os
 import socket
 import threading
@@ -10,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.actors import BASE
-from support.example_receivers import COMMANDS, QUICK_JAVA, SOURCES, require, running, started
+from support.example_receivers import COMMANDS, QUICK_JAVA, SOURCES, ExampleReceiver, reported, require, running, started
 from support.wait import wait_until
 
 if "EXAMPLES" not in os.environ:
@@ -37,8 +39,10 @@ def webhook(entity):
     return lambda receiver, secret=SECRET: entity.register(["evaluacion.abierta"], secret, receiver.port)
 
 
-def genuine(number: int = 1):
-    return vectores.Aviso(f"msg_autentico_{number}", int(time.time()), SECRET)
+def genuine(number: int = 1, body: str = vectores.CUERPO):
+    notification = vectores.Aviso(f"msg_autentico_{number}", int(time.time()), SECRET).con_cuerpo(body)
+    return notification.con(X_Webhook_Signature=vectores.firma(SECRET, body), webhook_signature=vectores.firma_estandar(
+        vectores.clave(SECRET), notification.identificador, notification.hora, body))
 
 
 def test_a_genuine_notification_is_accepted_and_processed_whole(language, stack, entity, webhook):
@@ -146,6 +150,55 @@ def test_200_notifications_in_a_second(language, stack, entity, webhook):
         wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 200, what="200 deliveries to be recorded")
         again = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND intentos > 1"
         assert stack.value(again) == "0", "each at its first attempt"
+
+
+# Those that process in a thread, and more notifications than the queue of a thread holds, if it has a limit.
+BEHIND = {"python": 100, "java": 100, "go": 10_100, "rust": 100}
+
+
+@pytest.mark.parametrize("language", BEHIND)
+def test_slow_processing_holds_up_no_answer_and_loses_nothing(language, stack):
+    """Nobody reads the output, so that the first notification, which is larger than a pipe, is being processed for long."""
+    require(language)
+    output, its_output = os.pipe()
+    with (ThreadPoolExecutor(1) as pool, open(output, "rb") as reader,
+          running(language, stack, SECRET, stdout=its_output) as receiver):
+        os.close(its_output)
+
+        def read(count: int) -> list[str]:
+            return [id for id, _, _ in reported(pool.submit(read_until, reader, count).result(60))]
+
+        first = genuine(-1, json.dumps({"evento": "evaluacion.abierta", "data": {"titulo": "x" * 200_000}}))
+        assert receiver.post(first.cabeceras, first.cuerpo) == 204
+        answers = answers_in_turn(receiver, [genuine(number) for number in range(BEHIND[language])])
+        assert set(answers.values()) == ({204, 503} if language == "go" else {204})
+        taken = [first.identificador, *(id for id, status in answers.items() if status == 204)]
+        assert read(len(taken)) == taken
+        refused = [genuine(number) for number in range(BEHIND[language]) if answers[genuine(number).identificador] == 503]
+        assert set(answers_in_turn(receiver, refused).values()) <= {204}
+        assert read(len(refused)) == [notification.identificador for notification in refused]
+
+
+def answers_in_turn(receiver: ExampleReceiver, notifications: list) -> dict[str, int]:
+    """Sends them on one connection; returns the status of each answer. An answer must come within 5 s."""
+    connection = http.client.HTTPSConnection("localhost", receiver.port, context=receiver.client.tls, timeout=5)
+    answers = {}
+    with contextlib.closing(connection):
+        for notification in notifications:
+            connection.request("POST", "/avisos", notification.cuerpo.encode(), notification.cabeceras)
+            with connection.getresponse() as response:
+                response.read()
+                answers[notification.identificador] = response.status
+    return answers
+
+
+def read_until(reader, count: int) -> str:
+    """Reads the lines of that many processed notifications."""
+    lines = []
+    while sum(line.startswith("procesado ") for line in lines) < count:
+        lines.append(reader.readline().decode())
+        assert lines[-1], "the receiver ended"
+    return "".join(lines)
 
 
 def test_strange_clients_hold_up_nobody(language, stack):

@@ -79,6 +79,11 @@ def require(language: str) -> None:
         (pytest.fail if os.environ.get("EXAMPLES_REQUIRED") else pytest.skip)(reason)
 
 
+def reported(text: str) -> list[tuple[str, str, dict]]:
+    found = map(LINE.search, text.splitlines())
+    return [(line[1], line[2], json.loads(line[3])) for line in found if line]
+
+
 class ExampleReceiver:
     def __init__(self, port: int, ca: str, log: Path):
         self.port, self.log = port, log
@@ -91,8 +96,7 @@ class ExampleReceiver:
 
     def processed(self) -> list[tuple[str, str, dict]]:
         """(webhook-id, event, data) of the notifications that it reports as processed."""
-        found = map(LINE.search, self.log.read_text().splitlines())
-        return [(line[1], line[2], json.loads(line[3])) for line in found if line]
+        return reported(self.log.read_text())
 
     def wait_processed(self, count: int, timeout: float = 20) -> list[tuple[str, str, dict]]:
         wait_until(lambda: len(self.processed()) >= count, timeout, f"{count} notifications processed; {self.log.read_text()[-2000:]}")
@@ -109,8 +113,9 @@ def lasting_port() -> int:
 
 
 @contextlib.contextmanager
-def started(language: str, stack, changes: dict[str, str | None]):
-    """Starts an example with these changes to its variables; yields its process, its variables and its log."""
+def started(language: str, stack, changes: dict[str, str | None], stdout: int | None = None):
+    """Starts an example with these changes to its variables; yields its process, its variables and its log. Its standard output
+    goes to the log, too, unless another file descriptor is given."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -125,19 +130,20 @@ def started(language: str, stack, changes: dict[str, str | None]):
         environment = {name: value for name, value in (environment | changes).items() if value is not None}
         log = folder / "log"
         with log.open("wb") as output:
-            process = subprocess.Popen([*map(str, COMMANDS[language](port))], stdin=subprocess.DEVNULL, stdout=output,
-                                       stderr=subprocess.STDOUT, cwd=folder, env=environment, start_new_session=True, **who)
+            process = subprocess.Popen([*map(str, COMMANDS[language](port))], stdin=subprocess.DEVNULL, stdout=stdout or output,
+                                       stderr=output, cwd=folder, env=environment, start_new_session=True, **who)
         closing.callback(end, process)
         yield process, environment, log
 
 
 @contextlib.contextmanager
-def running(language: str, stack, secret: str | None, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401):
+def running(language: str, stack, secret: str | None, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401,
+            stdout: int | None = None):
     """Runs an ExampleReceiver with these secrets; yields it once it answers an unsigned request with `refusal`."""
     changes = {"RECEPTOR_SECRETO": secret, "RECEPTOR_SECRETO_ANTERIOR": previous}
     if folder_of_php is not None:
         changes["RECEPTOR_CARPETA"] = folder_of_php
-    with started(language, stack, changes) as (process, environment, log), contextlib.ExitStack() as closing:
+    with started(language, stack, changes, stdout) as (process, environment, log), contextlib.ExitStack() as closing:
         port = int(environment["RECEPTOR_PUERTO"])
         if language == "php":
             proxy = PROXY.format(certificate=environment["RECEPTOR_CERT"], key=environment["RECEPTOR_CLAVE"], port=port)
