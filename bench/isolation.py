@@ -24,8 +24,8 @@ ARMS = ("baseline", "baseline again", "black holes")
 def run(options) -> Report:
     with Service() as service:
         pair = service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]
-        with Receiver(*pair, log=True) as receiver, black_holes.ports(*pair) as swallowing:
-            others, holes = register(service, receiver, swallowing, options.webhooks)
+        with Receiver(*pair, log=True) as receiver, black_holes.ports(*pair) as hole_ports:
+            others, holes = register(service, receiver, hole_ports, options.webhooks)
             report = Report("isolation", f"{len(others)} webhooks at {RATE}/s, beside {len(holes)} black holes with "
                                          f"{options.backlog // HELD_SHARE:,} rows each; {options.seconds} s each")
             report.facts = service.facts()
@@ -40,12 +40,12 @@ def run(options) -> Report:
     return report
 
 
-def register(service: Service, receiver: Receiver, swallowing: list[int], webhooks: int) -> tuple[list[int], list[int]]:
+def register(service: Service, receiver: Receiver, hole_ports: list[int], webhooks: int) -> tuple[list[int], list[int]]:
     """Registers a webhook for each entity; returns the well-behaved entities and the black holes."""
     progress(f"registering {webhooks:,} webhooks")
     holes = [number for number in range(1, webhooks + 1) if number % ONE_IN == 0]
     others = [number for number in range(1, webhooks + 1) if number % ONE_IN]
-    service.register([receiver.port if number % ONE_IN else swallowing[number // ONE_IN % len(swallowing)]
+    service.register([receiver.port if number % ONE_IN else hole_ports[number // ONE_IN % len(hole_ports)]
                       for number in range(1, webhooks + 1)])
     return others, holes
 

@@ -8,8 +8,8 @@ WEBHOOKS, ROWS = 100, 10_000  # ROWS: of each black hole
 
 
 def run(options):
-    with Stage(options) as stage, black_holes.ports(*stage.pair) as swallowing:
-        others, holes = isolation.register(stage.service, stage.receiver, swallowing, WEBHOOKS)
+    with Stage(options) as stage, black_holes.ports(*stage.pair) as hole_ports:
+        others, holes = isolation.register(stage.service, stage.receiver, hole_ports, WEBHOOKS)
         rows = scaled(ROWS, options) * len(holes)
         healthy = stage.healthy(others, isolation.RATE)
         figures = stage.in_turns(healthy, lambda: isolation.held_by(stage.service, holes, rows), factor=1.2, more=0)
