@@ -87,7 +87,7 @@ public class Receptor {
     // clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
     static void guardar(String identificador, JsonObject aviso) {
         if (vistos.add(identificador)) {
-            aparte.submit(() -> procesar(identificador, aviso));
+            aparte.execute(() -> procesar(identificador, aviso));
         }
     }
 

@@ -9,6 +9,7 @@ import queue
 import ssl
 import sys
 import threading
+import traceback
 from collections import OrderedDict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -64,11 +65,17 @@ def guardar(identificador, aviso):
     pendientes.put((identificador, aviso))
 
 
-def procesar():
+def procesar(identificador, aviso):
     """Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso."""
+    print("procesado", identificador, aviso["evento"], json.dumps(aviso["data"], ensure_ascii=False), flush=True)
+
+
+def trabajar():
     while True:
-        identificador, aviso = pendientes.get()
-        print("procesado", identificador, aviso["evento"], json.dumps(aviso["data"], ensure_ascii=False), flush=True)
+        try:
+            procesar(*pendientes.get())
+        except Exception:  # lo que falla con un aviso no detiene los siguientes
+            traceback.print_exc()
 
 
 class Receptor(BaseHTTPRequestHandler):
@@ -108,6 +115,6 @@ if __name__ == "__main__":
     servidor = Servidor(("", int(os.environ.get("RECEPTOR_PUERTO", "8443"))), Receptor)
     # Cada hilo negocia el TLS de su conexión: una que se queda a medias no para a las demás.
     servidor.socket = tls.wrap_socket(servidor.socket, server_side=True, do_handshake_on_connect=False)
-    threading.Thread(target=procesar, daemon=True).start()
+    threading.Thread(target=trabajar, daemon=True).start()
     print("escuchando en el puerto", servidor.server_port, flush=True)
     servidor.serve_forever()

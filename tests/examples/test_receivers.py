@@ -4,6 +4,7 @@ import http.client
 import importlib.util
 import json
 import os
+import re
 import socket
 import threading
 import time
@@ -150,6 +151,16 @@ def test_200_notifications_in_a_second(language, stack, entity, webhook):
         wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 200, what="200 deliveries to be recorded")
         again = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND intentos > 1"
         assert stack.value(again) == "0", "each at its first attempt"
+
+
+@pytest.mark.parametrize("language", ["python", "java"])  # the others do not fail at this
+def test_a_failure_to_process_one_is_written_and_stops_no_other(language, stack):
+    require(language)
+    with running(language, stack, SECRET) as receiver:
+        for notification in (genuine(1, '{"evento": null}'), genuine(2)):
+            assert receiver.post(notification.cabeceras, notification.cuerpo) == 204
+        assert [id for id, _, _ in receiver.wait_processed(1)] == ["msg_autentico_2"]
+        wait_until(lambda: re.search("KeyError|NullPointerException|UnsupportedOperationException", receiver.log.read_text()))
 
 
 # Those that process in a thread, and more notifications than the queue of a thread holds, if it has a limit.
