@@ -47,8 +47,8 @@ def run(request, stack, socket):
         "EVALUACION_URL": f"jdbc:mariadb://localhost/{database}?localSocket={socket}",
         "EVALUACION_CONTRASENA": Path(stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()}
 
-    def run(*arguments, check=True):
-        done = subprocess.run([*map(str, PROGRAMS[request.param]), *map(str, arguments)], env=environment, capture_output=True,
+    def run(*arguments, check=True, **changes):
+        done = subprocess.run([*map(str, PROGRAMS[request.param]), *map(str, arguments)], env=environment | changes, capture_output=True,
                               encoding="utf-8", timeout=60, cwd=Path(socket).parent, **as_nobody())
         assert not check or done.returncode == 0, done.stderr
         return done
@@ -85,3 +85,9 @@ def test_what_fails_leaves_nothing(run, stack, new_entity):
         assert run("abrir", evaluation, TITLE, ours.id, beyond, check=False).returncode != 0
     assert stack.value(f"SELECT COUNT(*) FROM notificaciones_pendientes WHERE entidad_id = {ours.id}") == "0"
     assert run("ver", evaluation).stdout == ""
+
+
+def test_without_a_password_it_says_so(run):
+    done = run("ver", 1, check=False, EVALUACION_CONTRASENA="")
+    assert done.returncode == 1
+    assert "falta EVALUACION_CONTRASENA: póngala como dicen las primeras líneas de " in done.stdout + done.stderr

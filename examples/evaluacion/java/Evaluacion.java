@@ -20,13 +20,22 @@ public class Evaluacion {
     static final int CLAVE_REPETIDA = 1062;
     static final PrintStream salida = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
+    static String obligatoria(String nombre) {
+        String valor = System.getenv().getOrDefault(nombre, "");
+        if (valor.isEmpty()) {
+            salida.println("falta " + nombre + ": póngala como dicen las primeras líneas de Evaluacion.java");
+            System.exit(1);
+        }
+        return valor;
+    }
+
     static Connection conectar() throws SQLException {
         var opciones = new Properties();
         opciones.put("user", System.getenv().getOrDefault("EVALUACION_USUARIO", "evaluacion"));
-        opciones.put("password", System.getenv("EVALUACION_CONTRASENA"));
+        opciones.put("password", obligatoria("EVALUACION_CONTRASENA"));
         // Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar. (Este controlador habla siempre utf8mb4.)
         opciones.put("sessionVariables", "sql_mode='STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'");
-        return DriverManager.getConnection(System.getenv("EVALUACION_URL"), opciones);
+        return DriverManager.getConnection(obligatoria("EVALUACION_URL"), opciones);
     }
 
     // Una fila por entidad. Si la clave ya se usó, esta entidad ya está avisada: un proceso que se repite no avisa dos veces.

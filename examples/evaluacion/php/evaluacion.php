@@ -10,9 +10,20 @@
 
 const CLAVE_REPETIDA = 1062;
 
+function obligatoria(string $nombre): string
+{
+    $valor = (string) getenv($nombre);
+    if ($valor === '') {
+        fwrite(STDERR, "falta $nombre: póngala como dicen las primeras líneas de evaluacion.php\n");
+        exit(1);
+    }
+    return $valor;
+}
+
 function conectar(): PDO
 {
-    $conexion = new PDO(getenv('EVALUACION_DSN'), getenv('EVALUACION_USUARIO') ?: 'evaluacion', getenv('EVALUACION_CONTRASENA'));
+    $usuario = getenv('EVALUACION_USUARIO') ?: 'evaluacion';
+    $conexion = new PDO(obligatoria('EVALUACION_DSN'), $usuario, obligatoria('EVALUACION_CONTRASENA'));
     // Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar.
     $conexion->exec("SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'");
     return $conexion;

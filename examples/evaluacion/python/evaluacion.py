@@ -15,13 +15,17 @@ import pymysql
 CLAVE_REPETIDA = 1062
 
 
+def obligatoria(nombre):
+    return os.environ.get(nombre) or sys.exit(f"falta {nombre}: póngala como dicen las primeras líneas de evaluacion.py")
+
+
 def conectar():
     return pymysql.connect(
         host=os.environ.get("EVALUACION_SERVIDOR", "localhost"),
         unix_socket=os.environ.get("EVALUACION_SOCKET"),
         database=os.environ.get("EVALUACION_BASE", "apientidades"),
         user=os.environ.get("EVALUACION_USUARIO", "evaluacion"),
-        password=os.environ["EVALUACION_CONTRASENA"],
+        password=obligatoria("EVALUACION_CONTRASENA"),
         charset="utf8mb4",  # con otro juego de caracteres las eñes y los emojis llegan estropeados
         # Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar.
         sql_mode="STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO",
