@@ -290,6 +290,7 @@ def test_a_sender_that_does_not_trust_the_certificate_is_explained(run, tmp_path
     ("no son un certificado y su clave en PEM", ["--cert", str(PROGRAM), "--clave", str(PROGRAM)]),
     ("no es la clave de", ["--cert", "CERT", "--clave", "OTHER"]),
     ("vacio: está vacío", ["--sin-tls", "--secreto-fichero", "vacio"]),
+    ("a-medias: está vacío, o solo tiene whsec_", ["--sin-tls", "--secreto-fichero", "a-medias"]),
     ("no se puede escuchar en el puerto", ["--sin-tls", "--puerto", "BUSY"]),
     ("--puerto es un número de 1 a 65535", ["--sin-tls", "--puerto", "70000"]),
     ("no es una duración como 20s", ["--lento", "20"]),
@@ -298,6 +299,7 @@ def test_a_sender_that_does_not_trust_the_certificate_is_explained(run, tmp_path
 def test_what_stops_the_start_is_one_line(stack, tmp_path, monkeypatch, why, options):
     monkeypatch.chdir(tmp_path)
     tmp_path.joinpath("vacio").write_text("\n")
+    tmp_path.joinpath("a-medias").write_text("whsec_\n")
     names = {"CERT": stack.env["RECEIVER_CERT"], "OTHER": stack.env["RECEIVER_KEY"].replace("receiver", "server"), "BUSY": stack.api.port}
     status, text = ended(*(names.get(option, option) for option in options))
     assert status in (1, 2) and why in text and text.count("\n") == 1, text
