@@ -1,7 +1,7 @@
 // The answer to an entity that has used up a quota (web/docs/limites.md).
 #pragma once
 
-#include "fcgi-app/errors.hpp"
+#include "fcgi-app/http/errors.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/store/quotas/quotas.hpp"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "fcgi-app/fastcgi.hpp"
+#include "fcgi-app/http/fastcgi.hpp"
 #include "lib/platform/service_manager.hpp"
 #include "lib/platform/watchdog.hpp"
 #include "lib/store/session/wait_for_database.hpp"

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "fcgi-app/errors.hpp"
+#include "fcgi-app/http/errors.hpp"
+#include "fcgi-app/http/response.hpp"
 #include "fcgi-app/over_quota.hpp"
-#include "fcgi-app/response.hpp"
 #include "lib/store/session/repeat_if_lost.hpp"
 #include "lib/store/session/requirements.hpp"
 #include "lib/text/text.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "fcgi-app/caller_lookup.hpp"
-#include "fcgi-app/fastcgi.hpp"
-#include "fcgi-app/http.hpp"
+#include "fcgi-app/http/fastcgi.hpp"
+#include "fcgi-app/http/http.hpp"
 #include "fcgi-app/observation.hpp"
 #include "fcgi-app/routes.hpp"
 #include "lib/delivery/ids.hpp"

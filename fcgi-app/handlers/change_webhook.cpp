@@ -1,8 +1,8 @@
-#include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/handlers/webhook_detail.hpp"
-#include "fcgi-app/query.hpp"
+#include "fcgi-app/http/errors.hpp"
+#include "fcgi-app/http/query.hpp"
 #include "lib/webhook/request_bodies.hpp"
 
 namespace api {

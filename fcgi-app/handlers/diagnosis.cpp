@@ -1,9 +1,9 @@
 #include "lib/delivery/diagnosis.hpp"
-#include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
-#include "fcgi-app/query.hpp"
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/errors.hpp"
+#include "fcgi-app/http/query.hpp"
+#include "fcgi-app/http/response.hpp"
 #include "lib/json/json.hpp"
 #include "lib/store/diagnoses/diagnoses.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fcgi-app/http.hpp"
+#include "fcgi-app/http/http.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/webhooks/webhooks.hpp"

@@ -1,9 +1,9 @@
-#include "fcgi-app/cursor.hpp"
-#include "fcgi-app/errors.hpp"
+#include "fcgi-app/handlers/cursor.hpp"
 #include "fcgi-app/handlers/delivery_json.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
-#include "fcgi-app/query.hpp"
+#include "fcgi-app/http/errors.hpp"
+#include "fcgi-app/http/query.hpp"
 #include "lib/webhook/event.hpp"
 
 namespace api {

@@ -1,5 +1,5 @@
 #include "fcgi-app/handlers/handlers.hpp"
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/response.hpp"
 #include "lib/webhook/event.hpp"
 
 namespace api {

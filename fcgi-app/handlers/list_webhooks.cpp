@@ -1,6 +1,6 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/webhook_json.hpp"
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/response.hpp"
 
 namespace api {
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/webhook_json.hpp"
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/errors.hpp"
+#include "fcgi-app/http/response.hpp"
 #include "lib/webhook/request_bodies.hpp"
 
 namespace api {

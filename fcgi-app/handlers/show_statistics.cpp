@@ -1,7 +1,7 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
-#include "fcgi-app/query.hpp"
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/query.hpp"
+#include "fcgi-app/http/response.hpp"
 #include "lib/store/deliveries/statistics.hpp"
 
 namespace api {

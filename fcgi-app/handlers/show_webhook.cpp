@@ -1,7 +1,7 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/handlers/webhook_detail.hpp"
-#include "fcgi-app/query.hpp"
+#include "fcgi-app/http/query.hpp"
 
 namespace api {
 

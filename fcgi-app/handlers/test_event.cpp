@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/errors.hpp"
+#include "fcgi-app/http/response.hpp"
 #include "lib/store/notifications/notifications.hpp"
 #include "lib/webhook/notification_body.hpp"
 #include "lib/webhook/request_bodies.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fcgi-app/handlers/webhook_json.hpp"
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/response.hpp"
 #include "lib/text/text.hpp"
 
 namespace api {

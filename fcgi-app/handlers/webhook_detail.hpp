@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "fcgi-app/errors.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/http/errors.hpp"
 #include "lib/store/webhooks/changes.hpp"
 
 namespace api {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "fcgi-app/parameters.hpp"
+#include "fcgi-app/http/parameters.hpp"
 #include "fcgi-app/routes.hpp"
 #include "fcgi-app/service.hpp"
 #include "lib/platform/log.hpp"

@@ -73,7 +73,7 @@ def literals(*paths: str) -> list[str]:
 
 NGINX_MESSAGES = "nginx/snippets/apientidades-error-messages.conf"
 URL_RULES = "lib/webhook/target_url.cpp"
-API_SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/query.cpp", "fcgi-app/cursor.cpp", "fcgi-app/over_quota.cpp",
+API_SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/http/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/http/query.cpp", "fcgi-app/handlers/cursor.cpp", "fcgi-app/over_quota.cpp",
                *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/request_bodies.cpp",
                "lib/json/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/request_bodies.hpp"]
 HEALTH = "El servicio está disponible"  # only load balancers read it

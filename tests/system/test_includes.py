@@ -24,7 +24,7 @@ PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.",
         "dispatcher/intake/refusals.")
 # What may include each foreign library.
 FOREIGN = {"rapidjson/": "lib/json/", "mysql": "lib/store/session/session.cpp", "cppconn/": "lib/store/session/session.cpp",
-           "spdlog/": "lib/platform/log.cpp", "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/fastcgi.cpp",
+           "spdlog/": "lib/platform/log.cpp", "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/http/fastcgi.cpp",
            "ares.h": "dispatcher/http/resolver.cpp", "openssl/": ("lib/crypto/crypto.cpp", "dispatcher/http/t")}
 
 

@@ -1,5 +1,5 @@
 // One entity may use a quarter of the threads; its other requests wait without a thread.
-#include "fcgi-app/entity_concurrency.hpp"
+#include "fcgi-app/http/entity_concurrency.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "fcgi-app/parameters.hpp"
+#include "fcgi-app/http/parameters.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,8 @@
-#include "fcgi-app/query.hpp"
+#include "fcgi-app/http/query.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include "fcgi-app/errors.hpp"
+#include "fcgi-app/http/errors.hpp"
 
 BOOST_AUTO_TEST_SUITE(query)
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "fcgi-app/errors.hpp"
-#include "fcgi-app/http.hpp"
+#include "fcgi-app/http/errors.hpp"
+#include "fcgi-app/http/http.hpp"
 #include "lib/json/json.hpp"
 
 namespace api {

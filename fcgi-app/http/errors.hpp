@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fcgi-app/http.hpp"
+#include "fcgi-app/http/http.hpp"
 
 namespace api {
 

@@ -1,9 +1,9 @@
-#include "fcgi-app/query.hpp"
+#include "fcgi-app/http/query.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "fcgi-app/errors.hpp"
+#include "fcgi-app/http/errors.hpp"
 #include "lib/crypto/crypto.hpp"
 #include "lib/text/text.hpp"
 #include "lib/text/utf8.hpp"

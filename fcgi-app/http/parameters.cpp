@@ -1,4 +1,4 @@
-#include "fcgi-app/parameters.hpp"
+#include "fcgi-app/http/parameters.hpp"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/response.hpp"
 
 namespace api {
 namespace {

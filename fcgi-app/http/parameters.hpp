@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "fcgi-app/http.hpp"
+#include "fcgi-app/http/http.hpp"
 
 namespace api {
 

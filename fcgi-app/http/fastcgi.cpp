@@ -1,4 +1,4 @@
-#include "fcgi-app/fastcgi.hpp"
+#include "fcgi-app/http/fastcgi.hpp"
 
 #include <fastcgi.h>
 #include <fcgiapp.h>
@@ -13,9 +13,9 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "fcgi-app/connection_wait.hpp"
-#include "fcgi-app/parameters.hpp"
-#include "fcgi-app/response.hpp"
+#include "fcgi-app/http/connection_wait.hpp"
+#include "fcgi-app/http/parameters.hpp"
+#include "fcgi-app/http/response.hpp"
 #include "lib/delivery/ids.hpp"
 
 namespace api {

@@ -1,6 +1,6 @@
-#include "fcgi-app/cursor.hpp"
+#include "fcgi-app/handlers/cursor.hpp"
 
-#include "fcgi-app/errors.hpp"
+#include "fcgi-app/http/errors.hpp"
 #include "lib/text/text.hpp"
 
 namespace api {

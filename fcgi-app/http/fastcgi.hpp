@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "fcgi-app/entity_concurrency.hpp"
-#include "fcgi-app/http.hpp"
+#include "fcgi-app/http/entity_concurrency.hpp"
+#include "fcgi-app/http/http.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/platform/watchdog.hpp"
 

@@ -1,4 +1,4 @@
-#include "fcgi-app/connection_wait.hpp"
+#include "fcgi-app/http/connection_wait.hpp"
 
 #include <sys/epoll.h>
 #include <unistd.h>
