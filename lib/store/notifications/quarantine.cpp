@@ -13,8 +13,8 @@ constexpr std::string_view lock_pending = R"sql(
 
 // The statements change rows that violate a CHECK, which any writer can disable on MariaDB (`SET
 // check_constraint_checks = 0`) and which would make every later UPDATE fail. MySQL treats the SET STATEMENT
-// as a comment: there such rows exist only where the operator has made a CHECK NOT ENFORCED, and then the
-// UPDATE passes.
+// as a comment: there such rows exist only where a DBA has made a CHECK NOT ENFORCED, and then the UPDATE
+// passes.
 
 constexpr std::string_view reject = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0, innodb_lock_wait_timeout = 0 FOR */

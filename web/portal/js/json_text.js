@@ -2,7 +2,7 @@
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** @param {string} text JSON; other text is returned unchanged */
+/** @param {string} text JSON; returned unchanged if its brackets do not match */
 export function pretty(text) {
   let depth = 0;
   let out = "";

@@ -37,7 +37,7 @@ export function match(pattern, path) {
 export function createRouter({ routes, root, name }) {
   let leave = new AbortController();
   let byLink = true;
-  const left = new Map(); // the scroll position of each screen, for Back
+  const left = new Map(); // the position and focus of each screen, for Back
 
   function find(path) {
     for (const route of routes) {

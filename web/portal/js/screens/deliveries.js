@@ -9,9 +9,9 @@ import { fromMadrid, madridCompact, toMadrid, utcBeside, when } from "../time.js
 import { EVENTS, STATES, count, eventName, stateBadge } from "../words.js";
 
 const LIMIT = 50;
-const LOOKS = 5; // requests for one page, at most: a page of the API may be short or empty although others follow
+const LOOKS = 5; // at most so many requests for one page: a page of the API may be short or empty although others follow
 const EVERY_MS = 30_000;
-const before = new Map(); // the cursors that led to a page, for "Más recientes"
+const before = new Map(); // a page's address to that of the page before it, for "Más recientes"
 
 export async function deliveriesScreen(portal, place) {
   place.title("Entregas");

@@ -99,7 +99,7 @@ function during(work, secret) {
       el("ul", {},
         el("li", {}, "Si usa una biblioteca de Standard Webhooks (", el("code", {}, "webhook-signature"), "): cambiar el secreto, cuando quiera dentro del plazo. Acepta las dos firmas."),
         el("li", {}, "Si compara ", el("code", {}, "X-Webhook-Signature"), ": esa cabecera sigue llevando la del anterior. Con el secreto nuevo, comparar ", el("code", {}, "X-Webhook-Signature-Nueva"), " si viene."),
-        el("li", {}, "Si solo puede mirar ", el("code", {}, "X-Webhook-Signature"), ": cambiar el secreto y, acto seguido, retirar aquí el anterior. Lo que rechace entretanto se reenvía a los pocos segundos.")),
+        el("li", {}, "Si solo puede mirar ", el("code", {}, "X-Webhook-Signature"), ": cambiar el secreto y, acto seguido, retirar aquí el anterior. Lo que rechace entretanto se reintenta a los pocos segundos.")),
       el("p", {}, "Cuando su sistema tenga el nuevo, retire el anterior; o espere, y se retira solo."), retire(work)),
     leak(work),
   ];

@@ -10,7 +10,7 @@ import { webhookState } from "../webhook_state.js";
 import { count } from "../words.js";
 
 const EVERY_MS = 60_000;
-const PAGES = 3; // of 100 deliveries, for the chart
+const PAGES = 3; // for the chart; a page has 100 deliveries
 const DAY = 86_400_000;
 
 export function summaryScreen(portal, place) {
