@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::hours;
 
-// The database would store a time beyond DATETIME's range as NULL, which means "never".
+// The database refuses a time beyond DATETIME's range (error 1441).
 constexpr platform::Milliseconds max_ttl = hours(24 * 36500);
 constexpr platform::Milliseconds min_ttl{1};
 constexpr std::size_t max_label = 100;

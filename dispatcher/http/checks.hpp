@@ -1,5 +1,4 @@
-// Makes the results of the outage watch's checks (handshakes, lookups), and the attempt of a diagnosis's
-// lookup.
+// Turns the outage watch's handshakes and lookups into a Check, and a diagnosis's lookup into an Attempt.
 #pragma once
 
 #include "dispatcher/http/job.hpp"

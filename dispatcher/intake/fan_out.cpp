@@ -71,8 +71,8 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
   return true;
 }
 
-/// Shares `rows` between the line and the entities that take turns. If the slots are not enough for all, the
-/// group that comes first has an advantage, so the two alternate.
+/// Shares `rows` between the notifications in line and the entities that take turns (ready_entities.hpp). If
+/// the slots are not enough for all, the group that comes first has an advantage, so the two alternate.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
   const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
@@ -130,8 +130,8 @@ void FanOut::run_locked(LeasedBatch& into) {
   note_locks(rows, outcomes, false, locked_);
 }
 
-/// Tries locked notifications once more. Reports only refusals: nothing else that happens to these few
-/// concerns the other notifications of their entities.
+/// Tries locked notifications once more. Reports only which were refused or put off: nothing else of these
+/// few concerns the other notifications of their entities.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (rows.empty()) return;
@@ -152,7 +152,7 @@ void FanOut::mark_fanned_out() {
       [&](const std::vector<delivery::NotificationId>& part) {
         for (const auto id : store::finish_fan_out_past_locks(session_, part)) locked_.fanned_out(id, now);
       },
-      [](auto, const auto&) {});  // refused: the list of fanned-out notifications still has it
+      [](auto, const auto&) {});  // refused: it stays in notificaciones_apartadas
 }
 
 }  // namespace dispatcher

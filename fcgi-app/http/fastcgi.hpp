@@ -1,4 +1,4 @@
-// The adapter of libfcgi, which no other file sees.
+// fcgi-app's only adapter of libfcgi.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@ namespace api {
 /// std::runtime_error.
 void prepare_fastcgi(int listener_fd);
 
-/// Answers requests; one per thread. Must not throw.
+/// Answers the requests of one thread. Must not throw.
 class Responder {
  public:
   virtual ~Responder() = default;
-  /// Answers the request. nullopt: `request.entity` is set, and the request must wait for a place of that
-  /// entity (EntityConcurrency).
+  /// Answers the request. nullopt: `request.entity` is set, and the request must wait until another one
+  /// of that entity ends (EntityConcurrency).
   virtual std::optional<Response> respond(Request& request) = 0;
   /// Answers a request that cannot wait, or has waited for too long.
   virtual Response refuse(const Request& request) = 0;

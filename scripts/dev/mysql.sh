@@ -26,7 +26,7 @@ make_mysql_tree() {
   as_root env ${proxy:+"http_proxy=$proxy"} debootstrap --variant=minbase --include=mysql-server-core \
     sid "$new" "$mirror" >"$log" 2>&1 9>&- || {
     tail -n 10 "$log" >&2
-    die "debootstrap could not fetch MySQL from $mirror (no network? a container that may not mount?): all of it in $log"
+    die "debootstrap could not fetch MySQL from $mirror (no network? a container that may not mount?): its output is in $log"
   }
   as_root rm -rf "$new"/var/cache/apt/archives "$new"/var/lib/apt/lists
   as_root mv "$new" "$MYSQL_TREE"
@@ -44,5 +44,5 @@ mysqld_command() {
   ((EUID != 0)) || SERVER+=(--user=root)
 }
 
-# Like choose_server. Without a binary log, as is MariaDB's default.
+# choose_mysqld: sets SERVER for a stack of its own. No binary log, which is MariaDB's default.
 choose_mysqld() { mysqld_command --no-defaults --skip-log-bin; }

@@ -1,1 +1,1 @@
-"""The entities' documentation: Markdown of web/docs and web/openapi.json in, static files out."""
+"""Makes the entities' documentation, static files, of web/docs and web/openapi.json."""

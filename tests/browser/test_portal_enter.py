@@ -50,6 +50,7 @@ def test_entering_by_keyboard_alone(browser, entity, expect):
 
 @pytest.mark.parametrize("typed, told", [
     ("", "Escriba o pegue el token."), ("hola", "empieza por apie_"), ("apie_corto", "aquí hay 10"),
+    ("apie_" + "á" * 43, "algún carácter que no vale"),
     ("apie_" + "A" * 43, "no es válido, ha caducado o ha sido revocado")])
 def test_what_is_wrong_with_the_token_is_said_at_its_field(browser, expect, typed, told):
     page = open_portal(browser)
@@ -215,9 +216,10 @@ def test_a_clock_that_is_wrong_is_noticed(browser, entity, expect, hours, told):
     expect(page.get_by_text(re.compile(f"va 3 horas {told}"))).to_be_visible()
 
 
-def test_another_time_zone_is_noticed(browser, expect):
-    page = open_portal(browser, timezone="America/Bogota")
-    expect(page.get_by_text("otra zona horaria (America/Bogota)")).to_be_visible()
+@pytest.mark.parametrize("zone", ["America/Bogota", "Europe/London", "Africa/Lagos"])  # London had Madrid's time in 1970
+def test_another_time_zone_is_noticed(browser, expect, zone):
+    page = open_portal(browser, timezone=zone)
+    expect(page.get_by_text(f"otra zona horaria ({zone})")).to_be_visible()
     assert_no_barriers(page)
 
 

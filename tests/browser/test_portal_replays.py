@@ -56,6 +56,10 @@ def test_from_a_failure_to_its_reception(browser, entity, receiver, failed, expe
     picture(page, "reenvio")
     again = receiver.requests(failed.path)[before:]
     assert len(again) == 3 and all(one.headers["x-webhook-reenvio"] == "1" for one in again)
+    page.get_by_role("link", name="Volver al webhook").click()
+    page.get_by_role("heading", level=1, name=re.compile("Webhook")).wait_for()
+    page.go_back()
+    expect(said(page)).to_contain_text("Terminado: 3 de 3 entregas")
 
 
 def test_by_keyboard_alone(browser, entity, failed, expect):

@@ -66,7 +66,7 @@ class Newcomer:
             command = shlex.split(self.block("python3 apientidades-receptor").replace("\\\n", ""))
             process = subprocess.Popen(
                 [*command, *options], cwd=self.folder, env=self.environment, stdout=output, stderr=output,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell ignores SIGINT for what `&` starts
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # pytest ignores SIGINT if a shell started it with `&`
             try:
                 wait_until(lambda: "Escuchando" in screen.read_text() or process.poll() is not None, what="the receiver to listen")
                 assert process.poll() is None, screen.read_text()

@@ -74,7 +74,8 @@ class FileReader {
       throw_config_error(place_ + ": key " + key + " stands before any [section]" + std::string(see_help));
     if (option.unregistered) throw_config_error(place_ + ": unknown key " + key + std::string(see_help));
     if (hides_text(line))
-      throw_config_error(place_ + ": " + key + ": a value cannot contain #, and a comment follows a blank");
+      throw_config_error(place_ + ": " + key +
+                         ": a value cannot contain #; a comment needs a blank before it");
     const GivenValue value{text_of(option), place_, place_};
     if (const auto [first, added] = values_.emplace(key, value); !added)
       throw_config_error(place_ + ": key " + key + " was given already, at " + first->second.place);

@@ -29,8 +29,7 @@ struct ReplayCount {
   bool exact = true;  // false: there are at least `count`
 };
 ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& range);
-/// As count_candidates, but counts the request as one of the entity's. Throws OverQuota over
-/// `requests_per_hour` (0: no limit).
+/// As count_candidates, but uses one of the entity's `requests_per_hour` (0: no limit). Throws OverQuota.
 ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook, const ReplayRange& range,
                             unsigned requests_per_hour);
 
@@ -41,7 +40,7 @@ struct Replay {
 
 enum class ReplayAsked {
   done,
-  not_found,  // the webhook has no such delivery
+  not_found,  // no such webhook or delivery
   inactive,   // the webhook is inactive
   held,  // the delivery is held although its webhook is active: the secret is unreadable, or the delivery is
          // about to be released
@@ -59,8 +58,8 @@ struct AskedReplay {
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day);
 /// Asks for the replay of all deliveries that match now; a webhook has at most one unfinished replay of a
-/// range. If the count is not exact, the replay covers as many as `max_per_day` leaves, and the dispatcher
-/// counts as it walks. Throws OverQuota. Only the refusal of too many matches comes after the request is
+/// range. If the count is not exact, the replay covers at most what `max_per_day` leaves, and the dispatcher
+/// counts the matches. Throws OverQuota. Only the refusal of too many matches comes after the request is
 /// counted and deliveries are read.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour = 0);
@@ -72,7 +71,7 @@ struct ReplayProgress {
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
   std::uint64_t candidates;  // matches counted at the request; more if more are replayed
-  std::uint64_t replayed;    // made due so far
+  std::uint64_t replayed;    // made due, or received after the request
   std::uint64_t delivered;   // of `replayed`: answered with a 2xx
   std::uint64_t failed;      // of `replayed`: failed for good
 };

@@ -1,4 +1,4 @@
-// Shows times in Europe/Madrid and in UTC. "Now" is the service's time, not the browser's alone.
+// Shows times in Europe/Madrid and in UTC. "Now" is the browser's time, corrected by the service's.
 import { el } from "./dom.js";
 
 export const ZONE = "Europe/Madrid";
@@ -91,7 +91,7 @@ export function utc(iso) {
   return `${part.year}-${two(part.month)}-${two(part.day)} ${two(part.hour)}:${two(part.minute)}:${two(part.second)} UTC`;
 }
 
-/** UTC in little space: "10:00:06 UTC", with the date if the day differs. */
+/** "10:00:06 UTC", with the date if it is not Madrid's. */
 export function utcBeside(iso) {
   const ms = Date.parse(iso);
   return dayOf(ms) === Math.floor(ms / DAY) ? utc(iso).slice(11) : utc(iso);
@@ -107,7 +107,7 @@ function offset(ms) {
 }
 
 /**
- * The value of <input type="datetime-local"> as a time in Europe/Madrid: ISO 8601 in UTC, or "" if it is invalid. An hour that occurs twice is taken as the
+ * Reads the value of an <input type="datetime-local"> as Madrid's time; returns ISO 8601 in UTC, "" if it is invalid. An hour that occurs twice is taken as the
  * first; for an hour that a change of clocks skips, the result is what the clocks show instead.
  * @param {string} local "2026-11-20T11:00"
  */
@@ -126,8 +126,9 @@ export function toMadrid(iso) {
   return Number.isNaN(ms) ? "" : new Date(ms + offset(ms)).toISOString().slice(0, 16);
 }
 
-/** A sentence if the browser is in another zone; otherwise "". */
+/** A sentence if the browser's zone has another time than Madrid, in winter or in summer; otherwise "". */
 export function zoneNote(browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
-  const same = format({ dateStyle: "short", timeStyle: "short" }, browserZone).format(0) === format({ dateStyle: "short", timeStyle: "short" }).format(0);
-  return browserZone === ZONE || same ? "" : `Este equipo está en otra zona horaria (${browserZone}).`;
+  const style = { dateStyle: "short", timeStyle: "short" };
+  const same = [Date.UTC(2026, 0), Date.UTC(2026, 6)].every((ms) => format(style, browserZone).format(ms) === format(style).format(ms));
+  return same ? "" : `Este equipo está en otra zona horaria (${browserZone}).`;
 }

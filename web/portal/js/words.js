@@ -22,9 +22,9 @@ export const STATES = {
   pendiente: ["En espera", "info", "◷", "Espera su intento."],
   en_curso: ["Enviándose", "info", "➤", "Se está enviando."],
   entregada: ["Entregada", "good", "✓", "El receptor la aceptó."],
-  fallida: ["Fallida", "bad", "✕", "Se agotaron los reintentos: puede reenviarla."],
-  cancelada: ["Cancelada", "muted", "–", "La canceló el operador."],
-  retenida: ["Retenida", "warning", "‖", "Espera a que el webhook vuelva a estar activo."],
+  fallida: ["Fallida", "bad", "✕", "No se entregó y ya no se reintenta: puede reenviarla."],
+  cancelada: ["Cancelada", "muted", "–", "La canceló el operador, o el aviso no era para su entidad."],
+  retenida: ["Retenida", "warning", "‖", "Espera a que el webhook vuelva a estar activo, o a que el operador resuelva lo que no se puede leer."],
 };
 
 export function stateBadge(state) {

@@ -45,7 +45,7 @@ export async function deliveryScreen(portal, place) {
     if (last && last.estado !== answer.data.estado) announce(`Ahora: ${STATES[answer.data.estado][0]}`);
     last = answer.data;
     hash ||= await sha256(last.cuerpo);
-    // Everything that the screen shows: the delivery, and the button's action.
+    // A change of these redraws the screen: the delivery, and the button's state.
     const made = JSON.stringify([last, sending.state(), sending.readOnly()]);
     if (made !== drawn) {
       drawn = made;
@@ -55,7 +55,7 @@ export async function deliveryScreen(portal, place) {
     }
     return answer;
   }
-  // Fast while an attempt is pending, slow otherwise.
+  // Slow once nothing is under way.
   const turns = poll(async () => {
     const answer = await look();
     return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.state() !== "idle") ? IDLE_MS : 0 };
@@ -111,7 +111,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
       const { entregadas, fallidas, reenviadas, estado } = answer.data;
       const end = entregadas + fallidas > 0 || estado === "cancelado" || (estado === "terminado" && reenviadas === 0);
       if (entregadas) show("good", "Llegó: el receptor la ha aceptado.");
-      else if (fallidas) show("bad", "El reenvío también ha fallado. Abajo está por qué.");
+      else if (fallidas) show("bad", "El reenvío ha fallado. Abajo está por qué.");
       else if (end) show("warning", "El reenvío se detuvo antes de enviarse.");
       else if (reenviadas) show("info", "Se está enviando. Si falla, se reintenta: puede dejar esta página.");
       if (end) settle();
@@ -181,7 +181,7 @@ function buttons(webhook, delivery, sending) {
 
 /** Reasons for which the API would answer 409, shown before the request. */
 function whyNot({ activo }, { estado }) {
-  if (estado === "cancelada") return "La canceló el operador: no se puede reenviar.";
+  if (estado === "cancelada") return "Está cancelada: no se puede reenviar.";
   if (!activo) return "El webhook no está activo: reactívelo antes de reenviar.";
   if (estado === "en_curso") return "Se está enviando en este momento.";
   if (estado === "retenida") return "Está retenida, y se enviará en cuanto sea posible.";

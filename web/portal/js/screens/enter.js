@@ -26,7 +26,11 @@ function tokenField() {
 function fault(text) {
   if (!text) return "Escriba o pegue el token.";
   if (TOKEN.test(text)) return "";
-  return text.startsWith("apie_") ? `El token tiene 48 caracteres, y aquí hay ${[...text].length}: cópielo entero.` : "Eso no es un token: empieza por apie_.";
+  if (!text.startsWith("apie_")) return "Todo token empieza por apie_.";
+  const count = [...text].length;
+  return count === 48
+    ? "El token tiene algún carácter que no vale: cópielo otra vez."
+    : `El token tiene 48 caracteres, y aquí hay ${count}: cópielo otra vez.`;
 }
 
 /**
