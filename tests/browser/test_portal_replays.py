@@ -1,5 +1,6 @@
 """Reenviar muchas: deliveries of a range are counted, then sent again; how a replay is followed and stopped."""
 import re
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -56,9 +57,18 @@ def test_from_a_failure_to_its_reception(browser, entity, receiver, failed, expe
     picture(page, "reenvio")
     again = receiver.requests(failed.path)[before:]
     assert len(again) == 3 and all(one.headers["x-webhook-reenvio"] == "1" for one in again)
-    page.get_by_role("link", name="Volver al webhook").click()
-    page.get_by_role("heading", level=1, name=re.compile("Webhook")).wait_for()
-    page.go_back()
+
+
+def test_the_end_of_a_replay_that_is_over_before_the_first_look_is_told(browser, entity, failed, expect):
+    def late(route):
+        path = urlsplit(route.request.url).path
+        wait_until(lambda: entity.api("GET", path).json()["estado"] == "terminado", what="the replay to end")
+        route.continue_()
+
+    page = screen(browser, entity, failed)
+    count(page)
+    page.route(re.compile(r"/reenvios/\d+$"), late)
+    page.get_by_role("button", name="Reenviar 3 entregas").click()
     expect(said(page)).to_contain_text("Terminado: 3 de 3 entregas")
 
 
