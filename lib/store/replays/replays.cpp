@@ -43,13 +43,16 @@ constexpr std::string_view webhook_to_replay = R"sql(
   FROM webhooks w
   LEFT JOIN reenvios r FORCE INDEX (reenvios_uno_en_marcha) ON r.en_marcha_de = w.id AND r.entrega_id = 0
   WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
+constexpr std::string_view insert_single = R"sql(
+  INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, fallidas, entregadas, candidatas, tope)
+  VALUES (?, ?, ?, TRUE, TRUE, 1, 1))sql";
 /// Ends the range now at the latest, because only existing deliveries can be replayed.
-constexpr std::string_view insert_replay = R"sql(
+constexpr std::string_view insert_range = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
     candidatas, tope)
-  VALUES (?, ?, ?, ?,
-    IF(?, LEAST(COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND),
-      UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), NULL), ?, ?, ?, ?, ?))sql";
+  VALUES (?, ?, 0, ?,
+    LEAST(COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND),
+      UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), ?, ?, ?, ?, ?))sql";
 
 /// Adds up the results counted in the replay's row and those not yet counted. A delivery that is fallida
 /// without a noted result was held for too long.
@@ -84,40 +87,25 @@ std::optional<std::string> joined_events(const ReplayRange& range) {
   return range.events ? std::optional(range.events->joined()) : std::nullopt;
 }
 
-struct NewReplay {
-  DeliveryId delivery = 0;
-  std::optional<ReplayRange> range{};
-  std::uint64_t candidates = 1;
-  std::uint64_t most = 1;
-};
-
-json::Object audit_detail(ReplayId id, const NewReplay& replay) {
-  json::Object detail{{"reenvio", id}};
-  if (!replay.range) {
-    detail.emplace_back("entrega", replay.delivery);
-  } else {
-    detail.emplace_back("desde", platform::format_iso8601(replay.range->since));
-    if (replay.range->until) detail.emplace_back("hasta", platform::format_iso8601(*replay.range->until));
-    detail.emplace_back("candidatas", static_cast<std::int64_t>(replay.candidates));
-  }
-  return detail;
+Replay replay_single(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery) {
+  session.update(insert_single, author.entity, webhook, delivery);
+  const ReplayId id = session.last_insert_id();
+  note_change(session, author, AuditedAction::replayed, webhook,
+              json::dump(json::Object{{"reenvio", id}, {"entrega", delivery}}), "single");
+  return {id, "pendiente"};
 }
 
-Replay insert(Session& session, const Author& author, WebhookId webhook, const NewReplay& replay) {
-  std::optional<UtcTime> since, until;
-  std::optional<std::string> events;
-  if (replay.range) {
-    const auto range = bounded(*replay.range);
-    since = range.since;
-    until = range.until;
-    events = joined_events(range);
-  }
-  session.update(insert_replay, author.entity, webhook, replay.delivery, since, replay.range.has_value(),
-                 until, events, !replay.range || replay.range->failed,
-                 !replay.range || replay.range->delivered, replay.candidates, replay.most);
+/// Replays `most` deliveries at most. The audit has the ends of the range as they were asked for.
+Replay replay_range(Session& session, const Author& author, WebhookId webhook, const ReplayRange& asked,
+                    const ReplayCount& found, std::uint64_t most) {
+  const auto range = bounded(asked);
+  session.update(insert_range, author.entity, webhook, range.since, range.until, joined_events(range),
+                 range.failed, range.delivered, found.count, most);
   const ReplayId id = session.last_insert_id();
-  note_change(session, author, AuditedAction::replayed, webhook, json::dump(audit_detail(id, replay)),
-              replay.range ? "range" : "single");
+  json::Object detail{{"reenvio", id}, {"desde", platform::format_iso8601(asked.since)}};
+  if (asked.until) detail.emplace_back("hasta", platform::format_iso8601(*asked.until));
+  detail.emplace_back("candidatas", static_cast<std::int64_t>(found.count));
+  note_change(session, author, AuditedAction::replayed, webhook, json::dump(detail), "range");
   return {id, "pendiente"};
 }
 
@@ -198,7 +186,7 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
     if (auto replay = running_replay(row)) return {done, std::move(*replay)};
     if (row.text("estado") == "en_curso") return {in_flight};
     quota.require(1);
-    return {done, insert(session, author, webhook, {.delivery = delivery})};
+    return {done, replay_single(session, author, webhook, delivery)};
   });
 }
 
@@ -214,10 +202,8 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
     use_quota(session, Quota::replay_requests, author.entity, requests_per_hour);
     const auto found = count_candidates(session, webhook, range);
     quota.require(found.count);
-    return {
-        ReplayAsked::done,
-        insert(session, author, webhook,
-               {.range = range, .candidates = found.count, .most = found.exact ? found.count : quota.left})};
+    const auto most = found.exact ? found.count : quota.left;
+    return {ReplayAsked::done, replay_range(session, author, webhook, range, found, most)};
   });
 }
 
