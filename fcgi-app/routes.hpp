@@ -11,10 +11,14 @@ namespace api {
 
 inline constexpr std::string_view base_path = "/apientidades/v1";
 
+/// Whether a request may have parameters in its query string. The handler reads or ignores accepted ones.
+enum class QueryString { refused, accepted };
+
 struct Route {
   std::string_view method;
   std::string_view pattern;  // below base_path; `{id}` and the like match one non-empty segment
   Handler handler;
+  QueryString query = QueryString::refused;
   bool no_body = false;                                         // for a POST: its body is ignored
   store::CallerWith caller_with = store::CallerWith::webhooks;  // for a write: what is read of the caller
   bool has_etag = false;  // for a write: the handler checks If-Match and If-None-Match

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fcgi-app/http/errors.hpp"
+#include "fcgi-app/http/query.hpp"
 #include "fcgi-app/http/response.hpp"
 #include "fcgi-app/over_quota.hpp"
 #include "lib/store/session/repeat_if_lost.hpp"
@@ -56,6 +57,10 @@ void require_supported(const Preconditions& conditions, const Route& route) {
   if (conditions.if_none_match && !route.has_etag) throw PreconditionFailed::not_supported("If-None-Match");
   if (conditions.if_unmodified_since && !conditions.if_match)
     throw PreconditionFailed::not_supported("If-Unmodified-Since");
+}
+
+void require_accepted_query(std::string_view query, const Route& route) {
+  if (route.query == QueryString::refused) const Query no_parameters(query, {});
 }
 
 bool is_type(std::string_view content_type, std::string_view type) {
@@ -179,10 +184,12 @@ std::optional<Response> Service::perform(AccessLogEntry& entry) {
   if (caller.read_only && !is_read(route)) throw ReadOnlyToken();
   require_readable_body(request, route);
   require_supported(request.preconditions, route);
+  const auto query = query_of(request.target);
+  require_accepted_query(query, route);
   const auto keys = shared_.keys.current();
   const Call call{caller,
                   entry.match.parameters,
-                  query_of(request.target),
+                  query,
                   request.body,
                   session_,
                   *keys,

@@ -2,7 +2,6 @@
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/handlers/webhook_json.hpp"
 #include "fcgi-app/http/errors.hpp"
-#include "fcgi-app/http/query.hpp"
 #include "fcgi-app/http/response.hpp"
 #include "lib/store/webhooks/secret_change.hpp"
 #include "lib/webhook/request_bodies.hpp"
@@ -21,7 +20,6 @@ Conflict grace_running(const std::optional<store::UtcTime>& until) {
 }  // namespace
 
 Response change_secret(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto wanted = webhook::parse_new_secret(call.body);
   const auto id = own_webhook(call).id;
   const auto changed =
@@ -35,7 +33,6 @@ Response change_secret(const Call& call) {
 }
 
 Response end_grace(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto id = own_webhook(call).id;
   if (!store::end_grace(call.session, {call.caller.id, call.caller.token}, id))
     throw NotFound("El webhook no tiene ningún secreto anterior en vigor");

@@ -2,7 +2,6 @@
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/handlers/webhook_detail.hpp"
 #include "fcgi-app/http/errors.hpp"
-#include "fcgi-app/http/query.hpp"
 #include "lib/webhook/request_bodies.hpp"
 
 namespace api {
@@ -20,7 +19,6 @@ store::ChangedWebhook change(const Call& call, store::WebhookId id, webhook::Web
 }  // namespace
 
 Response change_webhook(const Call& call) {
-  const Query no_parameters(call.query, {});
   auto patch = webhook::parse_patch(call.body, call.overrides);
   const auto id = own_webhook(call).id;
   const auto changed = change(call, id, std::move(patch));

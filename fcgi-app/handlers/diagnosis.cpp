@@ -2,7 +2,6 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/http/errors.hpp"
-#include "fcgi-app/http/query.hpp"
 #include "fcgi-app/http/response.hpp"
 #include "lib/json/json.hpp"
 #include "lib/store/diagnoses/diagnoses.hpp"
@@ -12,7 +11,6 @@ namespace api {
 using json::Object;
 
 Response ask_diagnosis(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto asked = store::ask_diagnosis(call.session, {call.caller.id, call.caller.token}, call.caller.name,
                                           own_webhook(call).id, call.limits.diagnostics);
   if (asked.result == store::DiagnosisAsked::not_found) throw no_such_webhook();
@@ -25,7 +23,6 @@ Response ask_diagnosis(const Call& call) {
 
 /// A diagnosis lost with its dispatcher has no findings: then each check is shown as interrupted.
 Response show_diagnosis(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto found = store::find_diagnosis(call.session, own_webhook(call).id);
   if (!found) throw NotFound("No se ha pedido ningún diagnóstico de ese webhook");
   auto findings = found->findings;

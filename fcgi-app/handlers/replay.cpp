@@ -1,7 +1,6 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/http/errors.hpp"
-#include "fcgi-app/http/query.hpp"
 #include "fcgi-app/http/response.hpp"
 #include "lib/store/replays/replays.hpp"
 #include "lib/webhook/request_bodies.hpp"
@@ -63,7 +62,6 @@ Response replay_response(const store::AskedReplay& asked) {
 }  // namespace
 
 Response replay_delivery(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto webhook = own_webhook(call).id;
   const store::DeliveryId delivery = parse_id(call.parameters[1]).value_or(0);
   return replay_response(store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook,
@@ -71,7 +69,6 @@ Response replay_delivery(const Call& call) {
 }
 
 Response replay_deliveries(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto request = webhook::parse_replay(call.body);
   const auto webhook = own_webhook(call).id;
   const store::ReplayRange range{request.since, request.until, request.events, request.failed,
@@ -84,13 +81,9 @@ Response replay_deliveries(const Call& call) {
                                            limits.replayed, limits.replay_requests));
 }
 
-Response show_replay(const Call& call) {
-  const Query no_parameters(call.query, {});
-  return progress_response(own_replay(call, own_webhook(call).id));
-}
+Response show_replay(const Call& call) { return progress_response(own_replay(call, own_webhook(call).id)); }
 
 Response stop_replay(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto webhook = own_webhook(call).id;
   const auto found = own_replay(call, webhook);
   store::cancel_replay(call.session, store::Author{call.caller.id, call.caller.token}, webhook,

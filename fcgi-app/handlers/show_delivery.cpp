@@ -2,7 +2,6 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/http/errors.hpp"
-#include "fcgi-app/http/query.hpp"
 #include "lib/crypto/crypto.hpp"
 #include "lib/webhook/notification_body.hpp"
 #include "lib/webhook/sealed_data.hpp"
@@ -22,7 +21,6 @@ std::optional<std::string> body_of(const Call& call, const store::LoggedEvidence
 }  // namespace
 
 Response show_delivery(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto& webhook = own_webhook(call);
   const std::optional<store::DeliveryId> id = parse_id(call.parameters[1]);
   const auto evidence = id ? store::find_evidence(call.session, webhook.id, *id) : std::nullopt;

@@ -1,12 +1,10 @@
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/handlers/webhook_detail.hpp"
-#include "fcgi-app/http/query.hpp"
 
 namespace api {
 
 Response show_webhook(const Call& call) {
-  const Query no_parameters(call.query, {});
   const auto detail = store::find_detail(call.session, call.caller.id, own_webhook(call).id);
   if (!detail) throw no_such_webhook();  // deleted since the caller was read
   return detail_response(*detail,

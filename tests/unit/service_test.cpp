@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <vector>
 
 #include "lib/json/json.hpp"
 #include "lib/webhook/access_token.hpp"
@@ -101,6 +102,14 @@ std::string message(const api::Response& response) {
   BOOST_REQUIRE(text != nullptr && text->string() != nullptr);
   BOOST_TEST(body.object()->size() == 1U);
   return *text->string();
+}
+
+/// The pattern with a 1 for each parameter of the path.
+std::string path_of(const api::Route& route) {
+  std::string path(route.pattern);
+  for (auto at = path.find('{'); at != std::string::npos; at = path.find('{'))
+    path.replace(at, path.find('}') - at + 1, "1");
+  return path;
 }
 
 std::string header(const api::Response& response, const std::string& name) {
@@ -297,15 +306,35 @@ BOOST_AUTO_TEST_CASE(a_body_in_a_coding_is_415) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(routes_refuse_parameters_but_for_these) {
+  std::vector<std::string> accepting;
+  for (const api::Route& route : api::routes()) {
+    const auto response = respond({.method = std::string(route.method),
+                                   .path = path_of(route) + "?x=1",
+                                   .content_type = "application/json",
+                                   .body = "[]"});
+    if (response.body != R"({"message":"Este recurso no admite parámetros en la consulta"})")
+      accepting.push_back(std::string(route.method) + ' ' + std::string(route.pattern));
+    else
+      BOOST_TEST(response.status == 400);
+  }
+  const std::vector<std::string> these{"GET /webhooks",
+                                       "POST /webhooks",
+                                       "GET /webhooks/eventos",
+                                       "POST /webhooks/test",
+                                       "DELETE /webhooks/{id}",
+                                       "GET /webhooks/{id}/entregas",
+                                       "GET /webhooks/{id}/estadisticas"};
+  BOOST_TEST(accepting == these, boost::test_tools::per_element());
+}
+
 // RFC 9110 section 13.1.
 BOOST_AUTO_TEST_CASE(no_route_makes_a_change_without_the_conditions_that_it_came_with) {
   const auto status = [](const api::Route& route, const api::Preconditions& conditions) {
     Call call{.method = std::string(route.method),
-              .path = std::string(route.pattern),
+              .path = path_of(route),
               .content_type = "application/json",
               .body = "[]"};
-    for (auto at = call.path.find('{'); at != std::string::npos; at = call.path.find('{'))
-      call.path.replace(at, call.path.find('}') - at + 1, "1");
     call.preconditions = conditions;
     return respond(call).status;
   };
