@@ -8,6 +8,7 @@
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/id.hpp"
+#include "lib/store/session/datetime.hpp"
 
 namespace store {
 
@@ -30,7 +31,7 @@ class Parameter {
   Parameter(std::string_view v) : kind(Kind::text), text(v) {}
   Parameter(const std::string& v) : Parameter(std::string_view(v)) {}
   Parameter(const char* v) : Parameter(std::string_view(v)) {}
-  Parameter(UtcTime v);  ///< as a DATETIME(3) in UTC
+  Parameter(UtcTime v) : Parameter(format_datetime(v)) {}
   template <class T>
   Parameter(const std::optional<T>& v) {
     if (v) *this = Parameter(*v);
