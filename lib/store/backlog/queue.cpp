@@ -79,9 +79,9 @@ constexpr std::string_view ages = R"sql(
                    ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))
        FROM entidades t
        STRAIGHT_JOIN)sql";
-constexpr std::string_view ages_by_slot = R"sql(p
+constexpr std::string_view ages_by_slot = R"sql(plazas
        STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
-         ON w.entidad_id = t.id AND w.plaza = p.plaza
+         ON w.entidad_id = t.id AND w.plaza = plazas.plaza
        LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
        WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)),
       UTC_TIMESTAMP(3)), 0)) AS entrega_s,

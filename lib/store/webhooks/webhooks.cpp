@@ -34,9 +34,9 @@ constexpr std::string_view from_tokens = R"sql(
   JOIN entidades e ON e.id = t.entidad_id)sql";
 constexpr std::string_view left_join = R"sql(
   LEFT JOIN ()sql";
-constexpr std::string_view join_webhooks = R"sql(p
+constexpr std::string_view join_webhooks = R"sql(plazas
              STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad))
-    ON w.entidad_id = e.id AND w.plaza = p.plaza
+    ON w.entidad_id = e.id AND w.plaza = plazas.plaza
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
 constexpr std::string_view of_tokens = R"sql(
   WHERE t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3)) AND e.activa
