@@ -101,7 +101,14 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
     progress.stale = true;
     return CURL_PREREQFUNC_ABORT;
   }
-  if (!progress.kept) remember_socket(progress.handle, opened);
+  const auto now = platform::monotonic_now();
+  if (!progress.kept) {
+    remember_connection(progress.handle, opened, now);
+  } else if (progress.test_request == nullptr && age_of_connection(progress.handle, now) > progress.life) {
+    // Not in a diagnosis, which would report the end as the receiver's.
+    progress.stale = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
   if (progress.test_request != nullptr) progress.test_request->tls = tls_facts(progress.handle);
   progress.connected = true;
   return CURL_PREREQFUNC_OK;

@@ -29,6 +29,7 @@ struct Progress {
   Connections* connections = nullptr;
   delivery::TestRequest* test_request = nullptr;  // of the request; nullptr: no diagnosis
   std::string host;                               // of the request, without its port
+  std::chrono::seconds life{};                    // of a kept connection
   std::optional<platform::IpAddress> address;     // last dialled, or of the kept connection
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;

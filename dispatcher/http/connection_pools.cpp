@@ -20,7 +20,6 @@ constexpr platform::Milliseconds longest_wait{1000};  // for a connection
 constexpr platform::Milliseconds between_looks{200};  // at a pool with requests that cannot start
 
 constexpr std::chrono::seconds shortest_life{60};
-constexpr std::chrono::seconds longest_life{120};
 
 }  // namespace
 
@@ -89,7 +88,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(
     const auto found = pools_.find(due_.begin()->second);
     auto& pool = found->second;
     clear_due(found);
-    if (pool.active == 0) {  // retired connection_life() ago
+    if (pool.active == 0) {  // retired longest_life ago
       pools_.erase(found);
       continue;
     }
@@ -222,7 +221,7 @@ void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime no
 void ConnectionPools::retire(Pools::iterator pool, platform::MonotonicTime now) {
   clear_due(pool);
   if (pool->second.idle > 1) {
-    set_due(pool, now + connection_life(pool->first));
+    set_due(pool, now + longest_life);
   } else {
     pools_.erase(pool);
   }

@@ -22,9 +22,11 @@
 
 namespace dispatcher {
 
-/// How long a connection to a host (name and port) is kept, however busy: 60 to 120 s. A new connection uses
-/// the present DNS answer and checks the certificate. Hosts have different lives, because a burst to a
-/// thousand hosts makes a thousand connections at once, which must not end at once.
+/// No connection is kept for longer, however busy, because a new one uses the present DNS answer and checks
+/// the certificate.
+inline constexpr std::chrono::seconds longest_life{120};
+/// How long a connection to a host (name and port) is kept: 60 to 120 s. Hosts have different lives, because
+/// a burst to a thousand hosts makes a thousand connections at once, which must not end at once.
 std::chrono::seconds connection_life(const std::string& host);
 
 class ConnectionPools {
@@ -64,7 +66,7 @@ class ConnectionPools {
   std::vector<Request> take_waiting(const std::string& host, delivery::WebhookId webhook);
   std::vector<Request> take_all_waiting();
 
-  /// Number of pools. One with several open connections stays for connection_life() after its last request.
+  /// Number of pools. One with several open connections stays for longest_life after its last request.
   std::size_t size() const { return pools_.size(); }
 
  private:

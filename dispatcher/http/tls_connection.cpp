@@ -24,6 +24,24 @@ int socket_index() {
   return index;
 }
 
+/// Index at which an SSL object keeps when its connection was made, in milliseconds of the monotonic clock.
+int time_index() {
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return index;
+}
+
+void store(SSL* tls, int index, std::intptr_t number) {
+  SSL_set_ex_data(tls, index, reinterpret_cast<void*>(number));  // NOLINT(performance-no-int-to-ptr)
+}
+
+std::intptr_t stored(const SSL* tls, int index) {
+  return reinterpret_cast<std::intptr_t>(SSL_get_ex_data(tls, index));
+}
+
+std::intptr_t milliseconds(platform::MonotonicTime time) {
+  return std::chrono::floor<platform::Milliseconds>(time.time_since_epoch()).count();
+}
+
 /// nullptr: the handle has no TLS connection.
 SSL* tls_of(CURL* handle) {
   const curl_tlssessioninfo* info = nullptr;
@@ -82,10 +100,8 @@ bool holds_session_tickets_alone(SSL* tls, int fd) {
   return quiet;
 }
 
-/// The descriptor that remember_socket() stored; -1: none.
-int socket_of(const SSL* tls) {
-  return static_cast<int>(reinterpret_cast<std::intptr_t>(SSL_get_ex_data(tls, socket_index())) - 1);
-}
+/// The descriptor that remember_connection() stored; -1: none.
+int socket_of(const SSL* tls) { return static_cast<int>(stored(tls, socket_index()) - 1); }
 
 platform::UtcTime time_of(const ASN1_TIME* time) {
   std::tm parts{};
@@ -101,13 +117,19 @@ int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
 }  // namespace
 
 // Stores descriptor + 1, because an SSL object without a descriptor has nullptr, which is 0.
-void remember_socket(CURL* handle, int fd) {
+void remember_connection(CURL* handle, int fd, platform::MonotonicTime now) {
   SSL* tls = tls_of(handle);
   if (tls == nullptr) return;
-  SSL_set_ex_data(tls, socket_index(),
-                  reinterpret_cast<void*>(std::intptr_t{fd} + 1));  // NOLINT(performance-no-int-to-ptr)
+  store(tls, socket_index(), std::intptr_t{fd} + 1);
+  store(tls, time_index(), milliseconds(now));
   SSL_CTX_set_app_data(SSL_get_SSL_CTX(tls),
                        nullptr);  // after the handshake, `wanted` belongs to another transfer
+}
+
+platform::MonotonicTime::duration age_of_connection(CURL* handle, platform::MonotonicTime now) {
+  SSL* tls = tls_of(handle);
+  if (tls == nullptr) return {};
+  return platform::Milliseconds(milliseconds(now) - stored(tls, time_index()));
 }
 
 bool is_quiet(CURL* handle) {

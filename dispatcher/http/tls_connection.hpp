@@ -12,8 +12,11 @@ namespace dispatcher {
 // All functions but note_wanted_certificate() are for the pre-request callback (CURLOPT_PREREQFUNCTION),
 // where the handle has its connection.
 
-/// Notes the socket of a new connection for is_quiet(), after its handshake.
-void remember_socket(CURL* handle, int fd);
+/// Notes a new connection, after its handshake, for the two functions that follow.
+void remember_connection(CURL* handle, int fd, platform::MonotonicTime now);
+
+/// How long ago the connection was made.
+platform::MonotonicTime::duration age_of_connection(CURL* handle, platform::MonotonicTime now);
 
 /// True: the kept connection is open, and no data has arrived since the last answer; a TLS 1.3 session ticket
 /// is no data. Bytes that arrive without an outstanding request are no answer (RFC 9112 section 9.2), but

@@ -98,6 +98,7 @@ void Transfer::begin_try() {
   progress_.connections = &connections_;
   progress_.test_request = job_.request.test_request.get();
   progress_.host = host_name_;
+  progress_.life = connection_life(job_.request.host);
   progress_.several = job_.addresses.size() > 1;
   progress_.literal = job_.addresses.empty();
   began_ = platform::monotonic_now();
@@ -128,6 +129,9 @@ void Transfer::set_protocol_options() {
   // body; 8.14 does not.
   set_option(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set_option(handle(), CURLOPT_POST, 1L);
+  // libcurl applies it to the connections of all hosts: before_request ends those whose host has a shorter
+  // life.
+  set_option(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(longest_life.count()));
   set_option(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   set_option(handle(), CURLOPT_BUFFERSIZE, receive_buffer);
   set_option(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // set_addresses removes what it adds
@@ -163,7 +167,6 @@ void Transfer::set_request(bool fresh_connection) {
   set_option(handle(), CURLOPT_URL, request.url.c_str());
   set_option(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
   set_option(handle(), CURLOPT_FRESH_CONNECT, fresh_connection ? 1L : 0L);
-  set_option(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(connection_life(request.host).count()));
   if (handshake && request.test_request) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
   set_time_outs();
   if (handshake) return;

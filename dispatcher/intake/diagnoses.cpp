@@ -169,8 +169,7 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
                                       .diagnosis = {{.url = target.target.url,
                                                      .has_secret = target.target.secret.has_value(),
                                                      .hidden = hidden_,
-                                                     .connection_life = connection_life(
-                                                         webhook::host_and_port(target.target.url))},
+                                                     .connection_life = longest_life},
                                                     settings_,
                                                     now},
                                       .began = monotonic_now(),

@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(what_has_waited_for_a_second_is_handed_back) {
 
 BOOST_AUTO_TEST_CASE(a_pool_is_forgotten_once_none_of_its_connections_can_be_open) {
   ConnectionPools pools(per_host);
-  const auto life = static_cast<int>(Milliseconds(dispatcher::connection_life(host_of(webhook))).count());
+  constexpr auto life = static_cast<int>(Milliseconds(dispatcher::longest_life).count());
   const auto use_twice = [&](int time) {  // on two connections, which are kept
     pools.add(request(1), at(time));
     pools.add(request(2), at(time));
