@@ -60,7 +60,7 @@ void require_supported(const Preconditions& conditions, const Route& route) {
 }
 
 void require_accepted_query(std::string_view query, const Route& route) {
-  if (route.query == QueryString::refused) const Query no_parameters(query, {});
+  if (route.query == QueryString::refused) refuse_parameters(query);
 }
 
 bool is_type(std::string_view content_type, std::string_view type) {

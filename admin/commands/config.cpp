@@ -58,9 +58,9 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
-/// Returns the problems of the database server that stop the programs. `note` gets the other problems, or
-/// the reason why the server could not be asked (this user may not read the password, or the server does not
-/// answer).
+/// Returns the problems of the database server that stop the programs. `note` gets a problem that does not
+/// (of the clocks), or the reason why the server could not be asked (this user may not read the password, or
+/// the server does not answer).
 std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
   std::vector<Problem> problems;
   try {
@@ -68,7 +68,7 @@ std::vector<Problem> problems_of_server(store::Session& session, std::string& no
       if (stops)
         problems.push_back({"database", "database: " + text});
       else
-        note += (note.empty() ? "database: " : "; ") + text;
+        note = "database: " + text;
     }
   } catch (const std::exception& e) {
     note = std::string("the database server was not checked: ") + e.what();

@@ -9,11 +9,10 @@
 #include "admin/filter.hpp"
 #include "admin/render.hpp"
 #include "lib/delivery/ids.hpp"
-#include "lib/platform/file.hpp"
 #include "lib/store/webhooks/disabled_urls.hpp"
 #include "lib/store/webhooks/failing.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
-#include "lib/webhook/sealed_secret.hpp"
+#include "lib/webhook/key_file.hpp"
 
 namespace admin {
 
@@ -102,12 +101,8 @@ std::string rounded(double number) {
 
 /// The ids of the keys in the file; nullopt when this user cannot read it.
 std::optional<std::vector<std::string>> keys_in_file(const Context& context) {
-  try {
-    const auto& path = context.config.settings.secrets.key_file;
-    return webhook::KeyRing::parse(platform::read_file(path), path).ids();
-  } catch (const platform::FileError&) {
-    return std::nullopt;
-  }
+  const auto keys = webhook::read_key_file_if_allowed(context.config.settings.secrets.key_file);
+  return keys ? std::optional(keys->ids()) : std::nullopt;
 }
 
 Facts facts_of(Context& context, delivery::WebhookId id) {

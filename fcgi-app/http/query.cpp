@@ -86,4 +86,6 @@ std::optional<unsigned> Query::number(std::string_view name, unsigned minimum, u
   return number;
 }
 
+void refuse_parameters(std::string_view text) { Query(text, {}); }
+
 }  // namespace api

@@ -32,4 +32,7 @@ class Query {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
+/// Throws BadRequest for any parameter in `text`.
+void refuse_parameters(std::string_view text);
+
 }  // namespace api

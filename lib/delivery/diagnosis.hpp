@@ -104,7 +104,7 @@ using DiagnosisFindings = std::vector<CheckedItem>;
 
 /// Why a diagnosis ends before its last test request. No reason is the receiver's fault.
 enum class DiagnosisStop {
-  interrupted,  // the service stopped or crashed, or this host had a fault
+  interrupted,  // the service stopped or crashed, this host had a fault, or the event is a newer version's
   paused,
   disabled,  // the operator disabled the webhook or its entity, or the webhook was deleted
   url_changed,

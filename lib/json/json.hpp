@@ -54,7 +54,8 @@ class Value {
   const Object* object() const { return std::get_if<Object>(&data_); }
   /// The value of a 64-bit integer without fraction or exponent; nullopt for anything else.
   std::optional<std::int64_t> integer() const;
-  /// As integer(), but also accepts other spellings of an integer, as JSON Schema does (1.0, 1e1).
+  /// As integer(), but also accepts other spellings of an integer, as JSON Schema does (1.0, 1e1), with
+  /// exponents from -400 to 400.
   std::optional<std::int64_t> whole_number() const;
   /// The member of that name; nullptr when this is not an object or has no such member.
   const Value* find(std::string_view name) const;

@@ -1,5 +1,7 @@
 #include "lib/webhook/key_file.hpp"
 
+#include "lib/platform/file.hpp"
+
 namespace webhook {
 
 namespace {
@@ -14,6 +16,14 @@ std::string joined(const std::vector<std::string>& ids) {
 
 KeyRing read_key_file(const std::string& path) {
   return KeyRing::parse(platform::read_configured_file("secrets.key_file", path), path);
+}
+
+std::optional<KeyRing> read_key_file_if_allowed(const std::string& path) {
+  try {
+    return KeyRing::parse(platform::read_file(path), path);
+  } catch (const platform::FileError&) {
+    return std::nullopt;
+  }
 }
 
 void reload_keys(SharedKeys& keys, const std::string& path, const platform::Log& log) {
