@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/platform/clock.hpp"
 
@@ -23,9 +24,16 @@ class LookInterval {
   platform::Milliseconds after_none() { return next_ = std::min(2 * next_, poll_); }
   platform::Milliseconds longest() const { return 2 * poll_; }
 
+  /// The time by which a look that took `took` delays the next: the shorter one of the last two, because one
+  /// slow look may only have waited for a processor.
+  platform::MonotonicTime::duration counted(platform::MonotonicTime::duration took) {
+    return std::min(took, std::exchange(former_, took));
+  }
+
  private:
   platform::Milliseconds poll_;
   platform::Milliseconds next_;
+  platform::MonotonicTime::duration former_{};
 };
 
 }  // namespace dispatcher

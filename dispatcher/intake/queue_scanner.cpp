@@ -79,10 +79,8 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   const bool new_ones = !paused_ && find_new(session, peek);
   const auto start = monotonic_now();
   if (pending || !idle) rests_from_ = start + rest_after;
-  // One slow look may have waited for a processor. Only the second slow one in a row delays the next.
-  const auto took = start - now;
-  pacer_.ran(start - std::min(took, former_look_), start, interval(new_ones, start), 4 * poll_interval_);
-  former_look_ = took;
+  pacer_.ran(start - look_interval_.counted(start - now), start, interval(new_ones, start),
+             4 * poll_interval_);
   if (paused_) return;
   search(session, peek, idle);
   if (peek.pending_deliveries && start >= next_early_look_) find_early(session);

@@ -58,7 +58,6 @@ class QueueScanner {
   platform::Milliseconds poll_interval_;
   LookInterval look_interval_;
   Pacer pacer_{share};
-  platform::MonotonicTime::duration former_look_{};  // how long it took
   Pacer entity_pacer_{share};
   Pacer webhook_pacer_{share};
   std::optional<delivery::NotificationId> newest_;  // the last one read; none before the first look

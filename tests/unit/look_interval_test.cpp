@@ -29,4 +29,12 @@ BOOST_AUTO_TEST_CASE(the_shortest_poll_interval_never_waits_for_nothing) {
   BOOST_TEST((interval.longest() == 2ms));
 }
 
+BOOST_AUTO_TEST_CASE(only_the_second_slow_look_in_a_row_counts) {
+  LookInterval interval(40ms);
+  BOOST_TEST((interval.counted(1ms) == 0ms));
+  BOOST_TEST((interval.counted(10ms) == 1ms));
+  BOOST_TEST((interval.counted(20ms) == 10ms));
+  BOOST_TEST((interval.counted(1ms) == 1ms));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
