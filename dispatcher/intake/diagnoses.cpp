@@ -292,14 +292,14 @@ void Diagnoses::stop(store::Session* session, FairSlots& slots) {
     const auto one = next++;
     auto& running = one->second;
     if (running.sent && running.awaited > 0) continue;
-    if (session == nullptr) {
-      forget(slots, one);
-    } else if (running.sent) {
+    if (session != nullptr && running.sent) {
       const bool done = running.diagnosis.next().empty();
       finish(*session, slots, one, done ? std::nullopt : std::optional(DiagnosisStop::interrupted));
-    } else if (store::release_diagnosis(*session, running.webhook, one->first) != DiagnosisUpdate::locked) {
-      forget(slots, one);
+      continue;
     }
+    const bool locked = session != nullptr && store::release_diagnosis(*session, running.webhook,
+                                                                       one->first) == DiagnosisUpdate::locked;
+    if (!locked) forget(slots, one);
   }
 }
 

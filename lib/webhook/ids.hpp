@@ -5,13 +5,13 @@
 
 namespace webhook {
 
-using EntityId = platform::Id<struct EntityKey>;
-using WebhookId = platform::Id<struct WebhookKey>;
-using NotificationId = platform::Id<struct NotificationKey>;
-using DeliveryId = platform::Id<struct DeliveryKey>;
-using TokenId = platform::Id<struct TokenKey>;
-using ReplayId = platform::Id<struct ReplayKey>;
-using OutageId = platform::Id<struct OutageKey>;
-using AuditId = platform::Id<struct AuditKey>;
+using EntityId = platform::Id<struct EntityTag>;
+using WebhookId = platform::Id<struct WebhookTag>;
+using NotificationId = platform::Id<struct NotificationTag>;
+using DeliveryId = platform::Id<struct DeliveryTag>;
+using TokenId = platform::Id<struct TokenTag>;
+using ReplayId = platform::Id<struct ReplayTag>;
+using OutageId = platform::Id<struct OutageTag>;
+using AuditId = platform::Id<struct AuditTag>;
 
 }  // namespace webhook
