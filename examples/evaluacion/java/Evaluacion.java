@@ -4,7 +4,8 @@
 //   java -cp 'target/dependency/*' Evaluacion.java abrir 42 'Convocatoria 2026' 7 8 9     la 42, a las entidades 7, 8 y 9
 //   java -cp 'target/dependency/*' Evaluacion.java ver 42
 //
-// Se conecta a EVALUACION_URL, como «jdbc:mariadb://localhost/apientidades», con EVALUACION_USUARIO y EVALUACION_CONTRASENA.
+// Se conecta a EVALUACION_URL, como «jdbc:mariadb://localhost/apientidades», con EVALUACION_USUARIO y EVALUACION_CONTRASENA
+// (vacía, si el servidor reconoce al usuario por el socket).
 
 import com.google.gson.JsonObject;
 import java.io.PrintStream;
@@ -19,11 +20,12 @@ import java.util.Properties;
 public class Evaluacion {
     static final int CLAVE_REPETIDA = 1062;
     static final PrintStream salida = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    static final PrintStream errores = new PrintStream(System.err, true, StandardCharsets.UTF_8);
 
     static String obligatoria(String nombre) {
-        String valor = System.getenv().getOrDefault(nombre, "");
-        if (valor.isEmpty()) {
-            salida.println("falta " + nombre + ": póngala como dicen las primeras líneas de Evaluacion.java");
+        String valor = System.getenv(nombre);
+        if (valor == null) {
+            errores.println("falta " + nombre + ": póngala como dicen las primeras líneas de Evaluacion.java");
             System.exit(1);
         }
         return valor;

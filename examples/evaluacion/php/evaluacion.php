@@ -6,14 +6,15 @@
 //   php evaluacion.php ver 42
 //
 // Se conecta a EVALUACION_DSN, como «mysql:host=localhost;dbname=apientidades;charset=utf8mb4», con EVALUACION_USUARIO y
-// EVALUACION_CONTRASENA. Sin charset=utf8mb4 las eñes y los emojis llegan estropeados.
+// EVALUACION_CONTRASENA (vacía, si el servidor reconoce al usuario por el socket). Sin charset=utf8mb4 las eñes y los emojis
+// llegan estropeados.
 
 const CLAVE_REPETIDA = 1062;
 
 function obligatoria(string $nombre): string
 {
-    $valor = (string) getenv($nombre);
-    if ($valor === '') {
+    $valor = getenv($nombre);
+    if ($valor === false) {
         fwrite(STDERR, "falta $nombre: póngala como dicen las primeras líneas de evaluacion.php\n");
         exit(1);
     }

@@ -4,7 +4,8 @@
     python3 evaluacion.py abrir 42 'Convocatoria 2026' 7 8 9      la evaluación 42, a las entidades 7, 8 y 9
     python3 evaluacion.py ver 42
 
-Se conecta como dicen EVALUACION_SERVIDOR (o EVALUACION_SOCKET), EVALUACION_BASE, EVALUACION_USUARIO y EVALUACION_CONTRASENA.
+Se conecta como dicen EVALUACION_SERVIDOR (o EVALUACION_SOCKET), EVALUACION_BASE, EVALUACION_USUARIO y EVALUACION_CONTRASENA
+(vacía, si el servidor reconoce al usuario por el socket).
 """
 import json
 import os
@@ -16,7 +17,9 @@ CLAVE_REPETIDA = 1062
 
 
 def obligatoria(nombre):
-    return os.environ.get(nombre) or sys.exit(f"falta {nombre}: póngala como dicen las primeras líneas de evaluacion.py")
+    if nombre not in os.environ:
+        sys.exit(f"falta {nombre}: póngala como dicen las primeras líneas de evaluacion.py")
+    return os.environ[nombre]
 
 
 def conectar():
