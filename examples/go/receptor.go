@@ -10,6 +10,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -95,9 +96,23 @@ func guardar(nuevo aviso) bool {
 }
 
 // Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
-func procesar() {
+func procesar(aviso aviso) {
+	fmt.Println("procesado", aviso.identificador, aviso.Evento, string(aviso.Data))
+}
+
+// Lo que falla con un aviso se escribe, y no detiene los siguientes.
+func intentar(aviso aviso) {
+	defer func() {
+		if fallo := recover(); fallo != nil {
+			log.Printf("no se ha podido procesar %s: %v\n%s", aviso.identificador, fallo, debug.Stack())
+		}
+	}()
+	procesar(aviso)
+}
+
+func trabajar() {
 	for aviso := range pendientes {
-		fmt.Println("procesado", aviso.identificador, aviso.Evento, string(aviso.Data))
+		intentar(aviso)
 	}
 }
 
@@ -136,7 +151,7 @@ func main() {
 		puerto = "8443"
 	}
 	certificado, clave := obligatoria("RECEPTOR_CERT"), obligatoria("RECEPTOR_CLAVE")
-	go procesar()
+	go trabajar()
 	// Con un plazo para recibir la petición entera, quien envía poco a poco no ocupa una conexión para siempre.
 	servidor := http.Server{Addr: ":" + puerto, Handler: http.HandlerFunc(atender), ReadTimeout: 20 * time.Second}
 	fmt.Println("escuchando en el puerto", puerto)

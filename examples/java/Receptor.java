@@ -38,6 +38,7 @@ public class Receptor {
     static final int RECORDADOS = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
 
     static final PrintStream salida = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    static final PrintStream errores = new PrintStream(System.err, true, StandardCharsets.UTF_8);
     static final List<Webhook> verificadores = new ArrayList<>();
     static final ExecutorService aparte = Executors.newSingleThreadExecutor();
     static final Set<String> vistos = Collections.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<>() {
@@ -87,13 +88,23 @@ public class Receptor {
     // clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
     static void guardar(String identificador, JsonObject aviso) {
         if (vistos.add(identificador)) {
-            aparte.execute(() -> procesar(identificador, aviso));
+            aparte.execute(() -> intentar(identificador, aviso));
         }
     }
 
     // Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
     static void procesar(String identificador, JsonObject aviso) {
         salida.println("procesado " + identificador + " " + aviso.get("evento").getAsString() + " " + aviso.get("data"));
+    }
+
+    // Lo que falla con un aviso se escribe, y no detiene los siguientes.
+    static void intentar(String identificador, JsonObject aviso) {
+        try {
+            procesar(identificador, aviso);
+        } catch (Exception fallo) {
+            errores.println("no se ha podido procesar " + identificador);
+            fallo.printStackTrace(errores);
+        }
     }
 
     static int atender(HttpExchange peticion) throws IOException {

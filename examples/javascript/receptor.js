@@ -50,12 +50,21 @@ function guardar(identificador, aviso) {
   if (vistos.has(identificador)) return;
   vistos.add(identificador);
   if (vistos.size > RECORDADOS) vistos.delete(vistos.values().next().value);
-  setImmediate(procesar, identificador, aviso);
+  setImmediate(intentar, identificador, aviso);
 }
 
 // Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
 function procesar(identificador, aviso) {
   console.log("procesado", identificador, aviso.evento, JSON.stringify(aviso.data));
+}
+
+// Lo que falla con un aviso se escribe, y no detiene los demás. Con `await`, también si `procesar` es una función `async`.
+async function intentar(identificador, aviso) {
+  try {
+    await procesar(identificador, aviso);
+  } catch (error) {
+    console.error("no se ha podido procesar", identificador, error);
+  }
 }
 
 function atender(peticion, respuesta) {

@@ -94,5 +94,9 @@ if (!preg_match('/^[\w.-]{1,100}$/', $identificador) || !esAutentico($cuerpo) ||
 $esNuevo = guardar($identificador);
 responder(204);
 if ($esNuevo) {
-    procesar($identificador, json_decode($cuerpo, true, 64, JSON_BIGINT_AS_STRING));
+    try {
+        procesar($identificador, json_decode($cuerpo, true, 64, JSON_BIGINT_AS_STRING));
+    } catch (Throwable $fallo) { // se escribe de qué aviso es
+        error_log("no se ha podido procesar $identificador: $fallo");
+    }
 }

@@ -4,12 +4,12 @@
     RECEPTOR_CERT=cadena.pem RECEPTOR_CLAVE=clave.pem RECEPTOR_SECRETO='whsec_…' entorno/bin/python receptor.py
 """
 import json
+import logging
 import os
 import queue
 import ssl
 import sys
 import threading
-import traceback
 from collections import OrderedDict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -72,10 +72,11 @@ def procesar(identificador, aviso):
 
 def trabajar():
     while True:
+        identificador, aviso = pendientes.get()
         try:
-            procesar(*pendientes.get())
-        except Exception:  # lo que falla con un aviso no detiene los siguientes
-            traceback.print_exc()
+            procesar(identificador, aviso)
+        except Exception:  # lo que falla con un aviso se escribe, y no detiene los siguientes
+            logging.exception("no se ha podido procesar %s", identificador)
 
 
 class Receptor(BaseHTTPRequestHandler):

@@ -61,7 +61,7 @@ debian_version() {
 # The example is made again when one of these files, or the toolchain, changes.
 pins_of_example() {
   echo "$1 $2"
-  find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" -type f -exec sha256sum {} + 2>/dev/null | sort
+  find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT/tests/support/failing_example.py" -type f -exec sha256sum {} + 2>/dev/null | sort
 }
 
 install_example_python() { in_scratch fetch_and_install_wheels "$ROOT/examples/python" "$1"; }
@@ -81,18 +81,23 @@ fetch_jars() {
 install_example_go() { in_scratch compile_go "$1"; }
 
 compile_go() {
-  install -m 0644 "$ROOT"/examples/go/{receptor.go,go.mod,go.sum} . || return
-  unprivileged env HOME="$PWD" GOTOOLCHAIN=local GOFLAGS='-modcacherw -buildvcs=false' go build -o receptor . || return
-  install -m 0755 receptor "$1"
+  install -m 0644 "$ROOT"/examples/go/{receptor.go,go.mod,go.sum} . && copy_failing go receptor.go cmd/failing/receptor.go || return
+  unprivileged env HOME="$PWD" GOTOOLCHAIN=local GOFLAGS='-modcacherw -buildvcs=false' go build -o . . ./cmd/failing || return
+  install -m 0755 receptor failing "$1"
+}
+
+# copy_failing LANGUAGE SOURCE COPY: a second program for the tests, whose `procesar` fails.
+copy_failing() {
+  mkdir -p "${3%/*}" && "$PYTHON" "$ROOT/tests/support/failing_example.py" "$1" <"$2" >"$3"
 }
 
 install_example_rust() { in_scratch compile_rust "$(rustc --print sysroot)" "$1"; }
 
 # compile_rust TOOLCHAIN FOLDER
 compile_rust() {
-  cp -R "$ROOT"/examples/rust/{Cargo.toml,Cargo.lock,src} . && chmod -R a+rX . || return
+  cp -R "$ROOT"/examples/rust/{Cargo.toml,Cargo.lock,src} . && copy_failing rust src/main.rs src/bin/failing.rs && chmod -R a+rX . || return
   with_rust "$1" unprivileged env HOME="$PWD" CARGO_HOME="$PWD/cargo" CARGO_TARGET_DIR="$PWD/target" cargo build --locked || return
-  install -m 0755 target/debug/receptor "$2"
+  install -m 0755 target/debug/{receptor,failing} "$2"
 }
 
 # with_rust FOLDER COMMAND…: runs COMMAND with the toolchain in FOLDER. If `nobody` cannot reach FOLDER (root's home),

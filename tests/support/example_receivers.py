@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from support.failing_example import with_fault
 from support.nginx import own_nginx
 from support.stack import ROOT
 from support.wait import wait_until
@@ -48,13 +49,21 @@ if "EXAMPLES" in os.environ:
     SOURCES, PREPARED = readable(SOURCES), readable(PREPARED)
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for programs that live for seconds
 LINE = re.compile(r"procesado (\S+) (\S+) (\{.*\})$")
-COMMANDS = {  # language -> the command, given the port
-    "python": lambda port: [PREPARED / "python/venv/bin/python", SOURCES / "python/receptor.py"],
-    "javascript": lambda port: ["node", SOURCES / "javascript/receptor.js"],
-    "java": lambda port: ["java", "-cp", f"{PREPARED}/java/lib/*", SOURCES / "java/Receptor.java"],
-    "go": lambda port: [PREPARED / "go/receptor"],
-    "rust": lambda port: [PREPARED / "rust/receptor"],
-    "php": lambda port: ["php", "-S", f"127.0.0.1:{port}", SOURCES / "php/receptor.php"],
+PROGRAMS = {
+    "python": SOURCES / "python/receptor.py",
+    "javascript": SOURCES / "javascript/receptor.js",
+    "java": SOURCES / "java/Receptor.java",
+    "go": PREPARED / "go/receptor",
+    "rust": PREPARED / "rust/receptor",
+    "php": SOURCES / "php/receptor.php",
+}
+COMMANDS = {  # language -> the command, given the program and the port
+    "python": lambda program, port: [PREPARED / "python/venv/bin/python", program],
+    "javascript": lambda program, port: ["node", program],
+    "java": lambda program, port: ["java", "-cp", f"{PREPARED}/java/lib/*", program],
+    "go": lambda program, port: [program],
+    "rust": lambda program, port: [program],
+    "php": lambda program, port: ["php", "-S", f"127.0.0.1:{port}", program],
 }
 PROXY = """
 server {{
@@ -113,9 +122,24 @@ def lasting_port() -> int:
 
 
 @contextlib.contextmanager
-def started(language: str, stack, changes: dict[str, str | None], stdout: int | None = None):
-    """Starts an example with these changes to its variables; yields its process, its variables and its log. Its standard output
-    goes to the log, too, unless another file descriptor is given."""
+def failing(language: str):
+    """Yields the path of the example's copy whose `procesar` fails (support/failing_example.py)."""
+    program = PROGRAMS[language]
+    if program.is_relative_to(PREPARED):
+        yield program.with_name("failing")
+        return
+    with tempfile.TemporaryDirectory(prefix="apie-example-") as folder:
+        copy = Path(folder, program.name)
+        copy.write_text(with_fault(language, program.read_text()))
+        copy.chmod(0o644)
+        copy.parent.chmod(0o755)
+        yield copy
+
+
+@contextlib.contextmanager
+def started(language: str, stack, changes: dict[str, str | None], stdout: int | None = None, program: Path | None = None):
+    """Starts an example, or `program` in its place, with these changes to its variables; yields its process, its variables and
+    its log. Its standard output goes to the log, too, unless another file descriptor is given."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -130,7 +154,7 @@ def started(language: str, stack, changes: dict[str, str | None], stdout: int | 
         environment = {name: value for name, value in (environment | changes).items() if value is not None}
         log = folder / "log"
         with log.open("wb") as output:
-            process = subprocess.Popen([*map(str, COMMANDS[language](port))], stdin=subprocess.DEVNULL, stdout=stdout or output,
+            process = subprocess.Popen([*map(str, COMMANDS[language](program or PROGRAMS[language], port))], stdin=subprocess.DEVNULL, stdout=stdout or output,
                                        stderr=output, cwd=folder, env=environment, start_new_session=True, **who)
         closing.callback(end, process)
         yield process, environment, log
@@ -138,12 +162,12 @@ def started(language: str, stack, changes: dict[str, str | None], stdout: int | 
 
 @contextlib.contextmanager
 def running(language: str, stack, secret: str | None, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401,
-            stdout: int | None = None):
+            stdout: int | None = None, program: Path | None = None):
     """Runs an ExampleReceiver with these secrets; yields it once it answers an unsigned request with `refusal`."""
     changes = {"RECEPTOR_SECRETO": secret, "RECEPTOR_SECRETO_ANTERIOR": previous}
     if folder_of_php is not None:
         changes["RECEPTOR_CARPETA"] = folder_of_php
-    with started(language, stack, changes, stdout) as (process, environment, log), contextlib.ExitStack() as closing:
+    with started(language, stack, changes, stdout, program) as (process, environment, log), contextlib.ExitStack() as closing:
         port = int(environment["RECEPTOR_PUERTO"])
         if language == "php":
             proxy = PROXY.format(certificate=environment["RECEPTOR_CERT"], key=environment["RECEPTOR_CLAVE"], port=port)

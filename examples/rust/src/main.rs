@@ -6,6 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use std::env;
 use std::error::Error;
 use std::net::SocketAddr;
+use std::panic::catch_unwind;
 use std::sync::{mpsc, Arc, Mutex};
 use std::time::Duration;
 
@@ -62,29 +63,37 @@ impl Receptor {
 
     /// Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
     /// clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
-    fn guardar(&self, identificador: &str, aviso: Value) {
+    fn guardar(&self, identificador: &str, aviso: Value) -> Result<(), Box<dyn Error>> {
         let (vistos, orden) = &mut *self.vistos.lock().unwrap();
-        if !vistos.insert(identificador.to_string()) {
-            return;
+        if vistos.contains(identificador) {
+            return Ok(());
         }
+        // Solo falla si ya nadie procesa: entonces no se acepta el aviso.
+        self.pendientes.send((identificador.to_string(), aviso))?;
+        vistos.insert(identificador.to_string());
         orden.push_back(identificador.to_string());
         if orden.len() > RECORDADOS {
             vistos.remove(&orden.pop_front().unwrap());
         }
-        self.pendientes
-            .send((identificador.to_string(), aviso))
-            .unwrap();
+        Ok(())
     }
 }
 
 /// Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
-fn procesar(pendientes: mpsc::Receiver<(String, Value)>) {
+fn procesar(identificador: &str, aviso: &Value) {
+    println!(
+        "procesado {identificador} {} {}",
+        aviso["evento"].as_str().unwrap_or_default(),
+        aviso["data"]
+    );
+}
+
+/// Lo que falla con un aviso se escribe, y no detiene los siguientes.
+fn trabajar(pendientes: mpsc::Receiver<(String, Value)>) {
     for (identificador, aviso) in pendientes {
-        println!(
-            "procesado {identificador} {} {}",
-            aviso["evento"].as_str().unwrap_or_default(),
-            aviso["data"]
-        );
+        if catch_unwind(|| procesar(&identificador, &aviso)).is_err() {
+            eprintln!("no se ha podido procesar {identificador}"); // Rust ya ha escrito por qué
+        }
     }
 }
 
@@ -107,8 +116,10 @@ async fn atender(
     ) else {
         return StatusCode::BAD_REQUEST;
     };
-    receptor.guardar(identificador, aviso);
-    StatusCode::NO_CONTENT
+    match receptor.guardar(identificador, aviso) {
+        Ok(()) => StatusCode::NO_CONTENT,
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+    }
 }
 
 #[tokio::main]
@@ -119,7 +130,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         verificadores.push(verificador(anterior)?);
     }
     let (pendientes, cola) = mpsc::channel();
-    std::thread::spawn(move || procesar(cola));
+    std::thread::spawn(move || trabajar(cola));
 
     let receptor = Arc::new(Receptor {
         verificadores,
