@@ -57,7 +57,7 @@ public class Receptor {
     static String obligatoria(String nombre) {
         String valor = variable(nombre);
         if (valor.isEmpty()) {
-            salida.println(nombre + " falta o está incompleta: póngala como dicen las primeras líneas de Receptor.java");
+            errores.println(nombre + " falta o está incompleta: póngala como dicen las primeras líneas de Receptor.java");
             System.exit(1);
         }
         return valor;
