@@ -165,8 +165,9 @@ BOOST_AUTO_TEST_CASE(bad_lines_of_the_file_are_named_by_number) {
 }
 
 BOOST_AUTO_TEST_CASE(a_value_is_never_cut_at_a_hash_in_silence) {
-  BOOST_TEST(config_failure({.file = "[database]\npassword_file = /etc/a#b\n"}) ==
-             "test.conf:2: database.password_file: a value cannot contain #; a comment needs a blank before it");
+  BOOST_TEST(
+      config_failure({.file = "[database]\npassword_file = /etc/a#b\n"}) ==
+      "test.conf:2: database.password_file: a value cannot contain #; a comment needs a blank before it");
   BOOST_TEST(load({.file = "[database]\npassword_file = /etc/a # b#c\n"}).settings.database.password_file ==
              "/etc/a");
   BOOST_TEST(load({.environment = {"APIENTIDADES_DATABASE_PASSWORD_FILE=/etc/a#b"}})
