@@ -39,7 +39,7 @@ def delivered(stack, hooks):
 
 def test_kept_connections_end_after_one_to_two_minutes_at_different_times(clock, hooks, receiver, stack):
     first = connections(stack, hooks, receiver)
-    clock.jump_to(50)
+    clock.jump_to(30)  # with the seconds that a busy machine takes, below 60
     assert connections(stack, hooks, receiver) == first
     clock.jump_to(90)
     kept = sum(before == after for before, after in zip(first, connections(stack, hooks, receiver)))
