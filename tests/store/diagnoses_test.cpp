@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(an_inactive_one_may_be_diagnosed_unless_by_the_operator) {
 BOOST_AUTO_TEST_CASE(one_that_was_asked_for_an_hour_ago_is_overdue) {
   ask();
   BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).overdue);
-  session.execute("UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 1 HOUR");
+  session.execute("UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 3601 SECOND");
   BOOST_TEST(find_asked_diagnoses(session, 0, 16).at(0).overdue);
   fail_asked_diagnosis(session, webhook.id, findings);
   ask();
