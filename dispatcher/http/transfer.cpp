@@ -129,8 +129,8 @@ void Transfer::set_protocol_options() {
   // body; 8.14 does not.
   set_option(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set_option(handle(), CURLOPT_POST, 1L);
-  // libcurl applies it to the connections of all hosts: before_request ends those whose host has a shorter
-  // life.
+  // libcurl applies it to the connections of all hosts. before_request ends those of hosts with shorter
+  // lives.
   set_option(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(longest_life.count()));
   set_option(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   set_option(handle(), CURLOPT_BUFFERSIZE, receive_buffer);

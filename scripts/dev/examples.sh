@@ -86,7 +86,7 @@ compile_go() {
   install -m 0755 receptor failing "$1"
 }
 
-# copy_failing LANGUAGE SOURCE COPY: a second program for the tests, whose `procesar` fails.
+# copy_failing LANGUAGE SOURCE COPY: a second program for the tests, with a `procesar` that fails.
 copy_failing() {
   mkdir -p "${3%/*}" && "$PYTHON" "$ROOT/tests/support/failing_example.py" "$1" <"$2" >"$3"
 }

@@ -1,7 +1,8 @@
-"""A kept connection ends after one to two minutes, each host's after its own time (docs/receivers.md#what-counts-as-an-answer). The clocks of
-the dispatcher are moved on instead of waiting."""
+"""A kept connection ends after one to two minutes, each host's after its own time (docs/receivers.md#what-counts-as-an-answer).
+The dispatcher's clocks are moved on instead of waiting."""
 import pytest
 
+from dispatch.test_isolation import delivered
 from support.faketime import WallClock
 from support.wait import wait_until
 
@@ -16,34 +17,33 @@ def clock(stack, tmp_path):
 
 
 @pytest.fixture
-def hooks(new_entity):
-    """(entity, webhook) of webhooks with a host each."""
-    entities = [new_entity() for _ in range(HOSTS // 5)]
-    return [(entity, entity.register()) for entity in entities for _ in range(5)]
+def entities(new_entity):
+    return [new_entity() for _ in range(HOSTS // 5)]
 
 
-def connections(stack, hooks, receiver):
+@pytest.fixture
+def hooks(entities):
+    """Webhooks with a host each."""
+    return [entity.register() for entity in entities for _ in range(5)]
+
+
+def connections(stack, entities, hooks, receiver):
     """Notifies each entity once; returns the connection of each host's last request, once all results are recorded: an
     attempt in flight would time out when the clock moves on."""
-    before = delivered(stack, hooks)
-    for entity in {id(entity): entity for entity, _ in hooks}.values():
+    before = sum(delivered(stack, hooks))
+    for entity in entities:
         entity.notify()
-    wait_until(lambda: delivered(stack, hooks) == before + HOSTS, 20, "all results")
-    return [receiver.requests(hook.path)[-1].connection for _, hook in hooks]
+    wait_until(lambda: sum(delivered(stack, hooks)) == before + HOSTS, 20, "all results")
+    return [receiver.requests(hook.path)[-1].connection for hook in hooks]
 
 
-def delivered(stack, hooks):
-    ids = ", ".join(str(hook.id) for _, hook in hooks)
-    return int(stack.value(f"SELECT COUNT(*) FROM entregas WHERE webhook_id IN ({ids}) AND estado = 'entregada'"))
-
-
-def test_kept_connections_end_after_one_to_two_minutes_at_different_times(clock, hooks, receiver, stack):
-    first = connections(stack, hooks, receiver)
+def test_kept_connections_end_after_one_to_two_minutes_at_different_times(clock, entities, hooks, receiver, stack):
+    first = connections(stack, entities, hooks, receiver)
     clock.jump_to(30)  # with the seconds that a busy machine takes, below 60
-    assert connections(stack, hooks, receiver) == first
+    assert connections(stack, entities, hooks, receiver) == first
     clock.jump_to(90)
-    kept = sum(before == after for before, after in zip(first, connections(stack, hooks, receiver)))
+    kept = sum(before == after for before, after in zip(first, connections(stack, entities, hooks, receiver)))
     assert 0 < kept < HOSTS, "one in a million runs has all on one side"
     clock.jump_to(130)
-    assert not set(connections(stack, hooks, receiver)) & set(first)
-    assert all(len(receiver.requests(hook.path)) == 4 for _, hook in hooks), "the end of a connection fails no attempt"
+    assert not set(connections(stack, entities, hooks, receiver)) & set(first)
+    assert all(len(receiver.requests(hook.path)) == 4 for hook in hooks), "the end of a connection fails no attempt"

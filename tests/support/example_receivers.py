@@ -123,7 +123,7 @@ def lasting_port() -> int:
 
 @contextlib.contextmanager
 def failing(language: str):
-    """Yields the path of the example's copy whose `procesar` fails (support/failing_example.py)."""
+    """Yields the path of a copy of the example with a `procesar` that fails (support/failing_example.py)."""
     program = PROGRAMS[language]
     if program.is_relative_to(PREPARED):
         yield program.with_name("failing")

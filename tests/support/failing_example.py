@@ -1,4 +1,4 @@
-"""Makes `procesar` of an example receiver fail for the notifications whose id begins with FAILING.
+"""Makes `procesar` of an example receiver fail for notifications with an id that begins with FAILING.
 
     failing_example.py LANGUAGE <SOURCE >COPY
 """

@@ -57,7 +57,7 @@ def test_it_makes_way_for_others_and_goes_on_once_the_backup_has_ended(stack, en
     hook = entity.register()
     stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada", 8)
     # The operator's database user may not see the session; the program prints the query for a user who may.
-    assert "may not see whose" in running.stdout.readline()
+    assert "may not see who" in running.stdout.readline()
     [[holder, *_], *_] = stack.sql(running.stdout.readline())
     assert holder == backup
     stack.sql(f"KILL {holder}")

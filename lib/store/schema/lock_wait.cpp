@@ -43,7 +43,7 @@ std::string holders(Session& session, const Patience& patience) try {
              : text;
 } catch (const DatabaseError& error) {
   if (error.code != no_right_to_see) return "\n  it cannot be named: " + std::string(error.what());
-  return "\n  This user may not see whose lock it is. This statement shows the database's root the open "
+  return "\n  This user may not see who holds the lock. This statement shows the database's root the open "
          "transactions, oldest first (KILL and the id end one):\n  " +
          std::string(for_root);
 }
