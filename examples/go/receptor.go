@@ -25,6 +25,7 @@ const (
 
 type aviso struct {
 	identificador string
+	cuerpo        []byte
 	Evento        string          `json:"evento"`
 	Data          json.RawMessage `json:"data"`
 }
@@ -100,13 +101,17 @@ func procesar(aviso aviso) {
 	fmt.Println("procesado", aviso.identificador, aviso.Evento, string(aviso.Data))
 }
 
-// Lo que falla con un aviso se escribe, y no detiene los siguientes.
+// Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los siguientes.
 func intentar(aviso aviso) {
 	defer func() {
 		if fallo := recover(); fallo != nil {
 			log.Printf("no se ha podido procesar %s: %v\n%s", aviso.identificador, fallo, debug.Stack())
 		}
 	}()
+	if err := json.Unmarshal(aviso.cuerpo, &aviso); err != nil || aviso.Evento == "" || aviso.Data == nil {
+		log.Printf("no se ha podido procesar %s: no es JSON, o le falta evento o data: %v", aviso.identificador, err)
+		return
+	}
 	procesar(aviso)
 }
 
@@ -122,11 +127,9 @@ func atender(respuesta http.ResponseWriter, peticion *http.Request) {
 		respuesta.WriteHeader(http.StatusRequestEntityTooLarge)
 		return
 	}
-	nuevo := aviso{identificador: peticion.Header.Get("webhook-id")}
+	nuevo := aviso{identificador: peticion.Header.Get("webhook-id"), cuerpo: cuerpo}
 	if !esAutentico(cuerpo, peticion.Header) {
 		respuesta.WriteHeader(http.StatusUnauthorized)
-	} else if json.Unmarshal(cuerpo, &nuevo) != nil {
-		respuesta.WriteHeader(http.StatusBadRequest)
 	} else if !guardar(nuevo) {
 		respuesta.WriteHeader(http.StatusServiceUnavailable)
 	} else {

@@ -86,21 +86,22 @@ public class Receptor {
 
     // Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
     // clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
-    static void guardar(String identificador, JsonObject aviso) {
+    static void guardar(String identificador, String cuerpo) {
         if (vistos.add(identificador)) {
-            aparte.execute(() -> intentar(identificador, aviso));
+            aparte.execute(() -> intentar(identificador, cuerpo));
         }
     }
 
     // Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
     static void procesar(String identificador, JsonObject aviso) {
-        salida.println("procesado " + identificador + " " + aviso.get("evento").getAsString() + " " + aviso.get("data"));
+        salida.println("procesado " + identificador + " " + aviso.get("evento").getAsString() + " "
+            + aviso.get("data").getAsJsonObject());
     }
 
-    // Lo que falla con un aviso se escribe, y no detiene los siguientes.
-    static void intentar(String identificador, JsonObject aviso) {
+    // Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los siguientes.
+    static void intentar(String identificador, String cuerpo) {
         try {
-            procesar(identificador, aviso);
+            procesar(identificador, JsonParser.parseString(cuerpo).getAsJsonObject());
         } catch (Exception fallo) {
             errores.println("no se ha podido procesar " + identificador);
             fallo.printStackTrace(errores);
@@ -119,7 +120,7 @@ public class Receptor {
         if (!esAutentico(cuerpo, peticion.getRequestHeaders())) {
             return 401;
         }
-        guardar(peticion.getRequestHeaders().getFirst("webhook-id"), JsonParser.parseString(cuerpo).getAsJsonObject());
+        guardar(peticion.getRequestHeaders().getFirst("webhook-id"), cuerpo);
         return 204;
     }
 

@@ -46,11 +46,11 @@ function esAutentico(cuerpo, cabeceras) {
 
 // Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
 // clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
-function guardar(identificador, aviso) {
+function guardar(identificador, cuerpo) {
   if (vistos.has(identificador)) return;
   vistos.add(identificador);
   if (vistos.size > RECORDADOS) vistos.delete(vistos.values().next().value);
-  setImmediate(intentar, identificador, aviso);
+  setImmediate(intentar, identificador, cuerpo);
 }
 
 // Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
@@ -58,9 +58,12 @@ function procesar(identificador, aviso) {
   console.log("procesado", identificador, aviso.evento, JSON.stringify(aviso.data));
 }
 
-// Lo que falla con un aviso se escribe, y no detiene los demás. Con `await`, también si `procesar` es una función `async`.
-async function intentar(identificador, aviso) {
+// Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los demás.
+// Con `await`, también si `procesar` es una función `async`.
+async function intentar(identificador, cuerpo) {
   try {
+    const aviso = JSON.parse(cuerpo);
+    if (!aviso.evento || !aviso.data) throw new Error("no es un aviso: falta `evento` o `data`");
     await procesar(identificador, aviso);
   } catch (error) {
     console.error("no se ha podido procesar", identificador, error);
@@ -78,7 +81,7 @@ function atender(peticion, respuesta) {
   peticion.on("end", () => {
     const cuerpo = Buffer.concat(trozos);
     if (!esAutentico(cuerpo, peticion.headers)) return respuesta.writeHead(401).end();
-    guardar(peticion.headers["webhook-id"], JSON.parse(cuerpo));
+    guardar(peticion.headers["webhook-id"], cuerpo);
     respuesta.writeHead(204).end();
   });
 }

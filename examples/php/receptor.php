@@ -95,7 +95,9 @@ $esNuevo = guardar($identificador);
 responder(204);
 if ($esNuevo) {
     try {
-        procesar($identificador, json_decode($cuerpo, true, 64, JSON_BIGINT_AS_STRING));
+        $aviso = json_decode($cuerpo, true, 64, JSON_BIGINT_AS_STRING);
+        isset($aviso['evento'], $aviso['data']) or throw new UnexpectedValueException('no es JSON, o le falta evento o data');
+        procesar($identificador, $aviso);
     } catch (Throwable $fallo) { // se escribe de qué aviso es
         error_log("no se ha podido procesar $identificador: $fallo");
     }

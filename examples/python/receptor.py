@@ -53,7 +53,7 @@ def es_autentico(cuerpo, cabeceras):
     return False
 
 
-def guardar(identificador, aviso):
+def guardar(identificador, cuerpo):
     """Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
     clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz."""
     with cerrojo:
@@ -62,7 +62,7 @@ def guardar(identificador, aviso):
         vistos[identificador] = True
         if len(vistos) > RECORDADOS:
             vistos.popitem(last=False)
-    pendientes.put((identificador, aviso))
+    pendientes.put((identificador, cuerpo))
 
 
 def procesar(identificador, aviso):
@@ -72,10 +72,10 @@ def procesar(identificador, aviso):
 
 def trabajar():
     while True:
-        identificador, aviso = pendientes.get()
+        identificador, cuerpo = pendientes.get()
         try:
-            procesar(identificador, aviso)
-        except Exception:  # lo que falla con un aviso se escribe, y no detiene los siguientes
+            procesar(identificador, json.loads(cuerpo))
+        except Exception:  # lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los siguientes
             logging.exception("no se ha podido procesar %s", identificador)
 
 
@@ -93,7 +93,7 @@ class Receptor(BaseHTTPRequestHandler):
         cuerpo = self.rfile.read(int(longitud))
         if not es_autentico(cuerpo, dict(self.headers)):
             return self.responder(401)
-        guardar(self.headers["webhook-id"], json.loads(cuerpo))
+        guardar(self.headers["webhook-id"], cuerpo)
         self.responder(204)
 
     def responder(self, estado):

@@ -162,6 +162,20 @@ def test_a_failure_to_process_one_is_written_and_stops_no_other(language, stack)
             wait_until(lambda: f"no se ha podido procesar {FAILING}_{number}" in receiver.log.read_text(), what="the failure to be written")
 
 
+# Bodies that are not JSON, and JSON that is not a notification.
+STRANGE = ["no es JSON", "", "[]", "1", "null", "{}", '{"evento": 7}', '{"evento": "evaluacion.abierta"}', '{"data": {}}']
+
+
+def test_a_signed_body_that_is_no_notification_is_written_and_stops_no_other(language, stack):
+    with running(language, stack, SECRET) as receiver:
+        strange, last = [genuine(number, body=body) for number, body in enumerate(STRANGE)], genuine(len(STRANGE))
+        for notification in (*strange, last):
+            assert receiver.post(notification.cabeceras, notification.cuerpo) == 204, notification.cuerpo
+        assert [id for id, _, _ in receiver.wait_processed(1)] == [last.identificador]
+        for failure in [f"no se ha podido procesar {notification.identificador}" for notification in strange]:
+            wait_until(lambda: failure in receiver.log.read_text(), what=f"the log to say: {failure}")
+
+
 # Those that process in a thread, and more notifications than the queue of a thread holds, if it has a limit.
 BEHIND = {"python": 100, "java": 100, "go": 10_100, "rust": 100}
 

@@ -10,7 +10,7 @@ use std::panic::catch_unwind;
 use std::sync::{mpsc, Arc, Mutex};
 use std::time::Duration;
 
-use axum::body::{to_bytes, Body};
+use axum::body::{to_bytes, Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::Router;
@@ -28,7 +28,7 @@ const PLAZO: Duration = Duration::from_secs(20);
 struct Receptor {
     verificadores: Vec<Webhook>,
     vistos: Mutex<(HashSet<String>, VecDeque<String>)>,
-    pendientes: mpsc::Sender<(String, Value)>,
+    pendientes: mpsc::Sender<(String, Bytes)>,
 }
 
 /// Una variable en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera.
@@ -63,13 +63,13 @@ impl Receptor {
 
     /// Guarda el aviso solo la primera vez que llega. En su programa: un INSERT en su base de datos, con `webhook-id` como
     /// clave única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
-    fn guardar(&self, identificador: &str, aviso: Value) -> Result<(), Box<dyn Error>> {
+    fn guardar(&self, identificador: &str, cuerpo: Bytes) -> Result<(), Box<dyn Error>> {
         let (vistos, orden) = &mut *self.vistos.lock().unwrap();
         if vistos.contains(identificador) {
             return Ok(());
         }
         // Solo falla si ya nadie procesa: entonces no se acepta el aviso.
-        self.pendientes.send((identificador.to_string(), aviso))?;
+        self.pendientes.send((identificador.to_string(), cuerpo))?;
         vistos.insert(identificador.to_string());
         orden.push_back(identificador.to_string());
         if orden.len() > RECORDADOS {
@@ -83,15 +83,16 @@ impl Receptor {
 fn procesar(identificador: &str, aviso: &Value) {
     println!(
         "procesado {identificador} {} {}",
-        aviso["evento"].as_str().unwrap_or_default(),
-        aviso["data"]
+        aviso["evento"].as_str().expect("falta evento"),
+        aviso.get("data").expect("falta data")
     );
 }
 
-/// Lo que falla con un aviso se escribe, y no detiene los siguientes.
-fn trabajar(pendientes: mpsc::Receiver<(String, Value)>) {
-    for (identificador, aviso) in pendientes {
-        if catch_unwind(|| procesar(&identificador, &aviso)).is_err() {
+/// Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los siguientes.
+fn trabajar(pendientes: mpsc::Receiver<(String, Bytes)>) {
+    for (identificador, cuerpo) in pendientes {
+        let leer = || serde_json::from_slice(&cuerpo).expect("no es JSON");
+        if catch_unwind(|| procesar(&identificador, &leer())).is_err() {
             eprintln!("no se ha podido procesar {identificador}"); // Rust ya ha escrito por qué
         }
     }
@@ -110,13 +111,10 @@ async fn atender(
     if !receptor.es_autentico(&cuerpo, &cabeceras) {
         return StatusCode::UNAUTHORIZED;
     }
-    let (Some(Ok(identificador)), Ok(aviso)) = (
-        cabeceras.get("webhook-id").map(|valor| valor.to_str()),
-        serde_json::from_slice(&cuerpo),
-    ) else {
+    let Some(Ok(identificador)) = cabeceras.get("webhook-id").map(|valor| valor.to_str()) else {
         return StatusCode::BAD_REQUEST;
     };
-    match receptor.guardar(identificador, aviso) {
+    match receptor.guardar(identificador, cuerpo) {
         Ok(()) => StatusCode::NO_CONTENT,
         Err(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
