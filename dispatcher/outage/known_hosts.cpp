@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <tuple>
+#include <utility>
 
 namespace dispatcher {
 
@@ -86,15 +87,12 @@ std::optional<KnownHosts::Choice> KnownHosts::best_of(const Entity& entity, plat
 
 /// Forgets a tenth of the hosts at once, so that the search for the oldest is rare.
 void KnownHosts::forget_oldest() {
-  std::vector<platform::MonotonicTime> seen;
+  std::vector<std::pair<platform::MonotonicTime, std::string>> seen;
   seen.reserve(hosts_.size());
-  for (const auto& [name, host] : hosts_) seen.push_back(host.seen);
+  for (const auto& [name, host] : hosts_) seen.emplace_back(host.seen, name);
   const auto tenth = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 10);
   std::ranges::nth_element(seen, tenth);
-  for (auto& [id, entity] : entities_)
-    std::erase_if(entity.hosts, [&](const auto& host) { return hosts_.at(host).seen <= *tenth; });
-  std::erase_if(entities_, [](const auto& one) { return one.second.hosts.empty(); });
-  std::erase_if(hosts_, [&](const auto& one) { return one.second.seen <= *tenth; });
+  std::for_each(seen.begin(), tenth, [this](const auto& oldest) { forget(oldest.second); });
 }
 
 }  // namespace dispatcher

@@ -284,4 +284,12 @@ BOOST_AUTO_TEST_CASE(one_entity_does_not_fill_the_room_of_others) {
   BOOST_CHECK(hosts.seen_since("h9999", start));
 }
 
+BOOST_AUTO_TEST_CASE(hosts_that_answered_at_one_moment_are_not_forgotten_all_at_once) {
+  KnownHosts hosts;
+  for (std::size_t i = 0; i <= KnownHosts::most; ++i)
+    hosts.note(std::to_string(i), delivery::EntityId(static_cast<std::int64_t>(i) + 1), address, start);
+  BOOST_CHECK_GE(hosts.size(), KnownHosts::most / 10 * 9);
+  BOOST_CHECK_LE(hosts.size(), KnownHosts::most);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
