@@ -1,5 +1,5 @@
-"""Builds the entities' documentation site: build_site.py FOLDER. Builds everything or nothing; needs Jinja2,
-markdown-it-py and PyYAML."""
+"""Builds the entities' documentation site. Builds everything or nothing; needs Jinja2, markdown-it-py and PyYAML."""
+import argparse
 import sys
 from pathlib import Path
 
@@ -10,11 +10,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: build_site.py FOLDER", file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="is made, or its files are replaced")
     try:
-        build(ROOT, Path(arguments[0]).absolute())
+        build(ROOT, parser.parse_args(arguments).folder.absolute())
     except (Problem, OSError) as problem:
         print(f"build_site.py: {problem}", file=sys.stderr)
         return 1
