@@ -46,7 +46,8 @@ void require_values(const po::parsed_options& parsed) {
   for (const auto& option : parsed.options) {
     const auto& tokens = option.original_tokens;
     if (option.position_key == -1 && tokens.size() == 2 && tokens[1].starts_with("--"))
-      throw UsageError(tokens[0] + " needs a value (" + tokens[0] + "=" + tokens[1] + " if that is it)");
+      throw UsageError(tokens[0] + " needs a value (if it is " + tokens[1] + ": " + tokens[0] + "=" +
+                       tokens[1] + ")");
   }
 }
 

@@ -57,8 +57,9 @@ Result origins(Context& context, const Arguments& arguments) {
 std::vector<Command> nginx_commands() {
   return {
       {.words = "nginx limits",
-       .summary = "Write limits.* for nginx, which cannot read the configuration",
-       .details = "Run it again, and reload nginx, whenever limits.* changes. Needs no database.",
+       .summary = "Write the rate limits for nginx, which cannot read the configuration",
+       .details =
+           "Run it again, and reload nginx, whenever limits.*requests_per_* changes. Needs no database.",
        .options = {.options = {{"folder", "PATH", "where the snippets are (/etc/nginx/snippets)"}}},
        .example = "apientidades-admin nginx limits",
        .recorded = Recorded::never,

@@ -35,7 +35,7 @@ Result cancel(Context& context, const Arguments& arguments) {
   const bool stopped = store::cancel_replay(context.session, {}, *webhook, id);
   const auto replay = store::find_replay(context.session, *webhook, id).value();
   if (!stopped) throw Failure("replay " + to_string(id) + " is over: it is " + replay.replay.state);
-  return {to_row(replay), "Replay " + to_string(id) + " is cancelado; deliveries sent again before: " +
+  return {to_row(replay), "Replay " + to_string(id) + " is cancelado; deliveries it had made due: " +
                               std::to_string(replay.replayed) + "."};
 }
 

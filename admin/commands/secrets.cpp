@@ -75,10 +75,10 @@ std::vector<Command> secrets_commands() {
   return {
       {.words = "secrets status",
        .summary =
-           "List the keys of secrets.key_file and how many webhooks' secrets and test events each seals",
-       .details =
-           "A key that is not actual and seals 0 can be removed from the file, once every process of the\n"
-           "API has reloaded: a process that has not reloaded seals new secrets with the old key.",
+           "List the keys, in secrets.key_file or in use, and how many secrets and test events each seals",
+       .details = "A key that is not the current one and seals 0 can be removed from the file, once every "
+                  "process of the\n"
+                  "API has reloaded: a process that has not reloaded seals new secrets with the old key.",
        .example = "apientidades-admin secrets status",
        .recorded = Recorded::never,
        .run = status},

@@ -70,8 +70,8 @@ void write_change(Session& session, const Author& author, const Webhook& before,
   note_change(session, author, AuditedAction::changed, after.id, json::dump(difference));
 }
 
-/// Whether the change would start sending to a URL that the operator has disabled. A webhook that already
-/// sends there may continue.
+/// Whether the change moves the webhook to a URL that the operator has disabled, or activates it there. A
+/// webhook that already sends there may continue.
 bool leads_to_disabled_url(Session& session, const Webhook& before, const WebhookChange& change) {
   if (before.inactive_reason == disabled_by_operator) return false;  // the webhook stays disabled
   const bool moves =
@@ -126,7 +126,7 @@ std::string version_of(const WebhookDetail& detail) {
   const auto& webhook = detail.webhook;
   constexpr std::size_t digits = 32;
   // A line end separates the fields, because neither a URL nor the names contain one. The secret's version is
-  // included, because two changes may share a millisecond.
+  // included, because two changes within a millisecond have the same `modified`.
   const std::string configuration =
       to_string(webhook.id) + '\n' + webhook.url + '\n' + webhook.events.joined() + '\n' +
       (webhook.active ? "activo" : webhook.inactive_reason.value_or("")) + '\n' +
