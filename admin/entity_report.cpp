@@ -54,8 +54,8 @@ std::string summary_of(const EntityReports& reports) {
   }
   const auto entities = static_cast<std::int64_t>(reports.size());
   return std::to_string(entities) + " entities, " + std::to_string(notifications) +
-         " notifications: " + std::to_string(all) + " entities have all of theirs, " +
-         std::to_string(entities - all - none) + " some of them, " + std::to_string(none) + " none";
+         " notifications: " + std::to_string(all) + " entities received all of theirs, " +
+         std::to_string(entities - all - none) + " some, " + std::to_string(none) + " none";
 }
 
 }  // namespace admin

@@ -34,7 +34,7 @@ void add_up(EntityReports& reports, const store::ReportedNotification& notificat
 /// rechazadas, canceladas, ultimo_error.
 json::Object to_row(store::EntityId entity, const EntityReport& report);
 
-/// Returns "50 entities, 52 notifications: 40 entities have all of theirs, 3 some of them, 7 none".
+/// Returns "50 entities, 52 notifications: 40 entities received all of theirs, 3 some, 7 none".
 std::string summary_of(const EntityReports& reports);
 
 }  // namespace admin

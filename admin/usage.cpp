@@ -25,7 +25,7 @@ std::string synopsis_of(const Option& option) {
   return text;
 }
 
-/// For example "token issue --entity N [--ttl DURATION]".
+/// For example "token list [--entity N]".
 std::string synopsis(const Command& command) {
   std::string text(command.words);
   if (command.options.id == IdWord::required) text += " ID";

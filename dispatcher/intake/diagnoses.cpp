@@ -153,7 +153,7 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
     return {};
   }
   if (!round.may_begin || round.outage) return paused_wait;
-  if (!target.event) return paused_wait;  // a newer version carries it out
+  if (!target.event) return paused_wait;  // a newer version knows its events
   const auto& parts = round.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
   Grants grants(round.slots);

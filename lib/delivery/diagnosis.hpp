@@ -44,14 +44,14 @@ struct TestRequest {
   std::string signature{};      // of wrong_signature: random bytes
 
   std::vector<platform::IpAddress> addresses{};  // of lookup
-  bool literal = false;  // of lookup: the URL names an address, so nothing was looked up
+  bool literal = false;  // of lookup: an address or delivery.host_overrides, so nothing was looked up
   std::optional<platform::IpAddress> address{};  // of handshake: the address to dial
   bool connected = false;                        // of handshake: TCP and TLS succeeded
   std::optional<TlsFacts> tls{};                 // of handshake
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // an idle connection to the host may be open, and libcurl need not close it
+  bool expects_kept = false;  // a kept connection may be open, and libcurl has room to leave it open
   bool says_closed = false;   // the answer announced that the connection closes
   bool left_open = false;     // the connection stayed open after the answer
 };
@@ -124,8 +124,8 @@ class Diagnosis {
   /// `settings` must outlive this object. `now`: for the days until a certificate expires.
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
 
-  /// The next test requests, to be made at the same time; empty when the diagnosis has ended. Call it while
-  /// no test request is in flight: until note() has an outcome, it returns the same test requests.
+  /// The next test requests, to be made at the same time; empty when the diagnosis has ended. Call it only
+  /// when no test request is in flight: until note() takes an outcome, it returns the same ones.
   std::vector<TestRequest> next() const;
   /// Takes the outcome of a test request of next(). Not for a request that was not made.
   void note(const Attempt& attempt);

@@ -97,7 +97,7 @@ def test_the_report_for_a_spreadsheet_has_the_same_columns(new_entity, stack):
     row, = [row for row in table if row["entidad_id"] == str(entity.id)]
     assert table.fieldnames == REPORTED
     assert (row["nombre"], row["notificaciones"], row["webhooks"]) == ("'=Fórmula, \"S.A.\"", "1", "0")
-    assert "entities have all of theirs" in told.stderr
+    assert "entities received all of theirs" in told.stderr
     assert json.loads(report(stack, "--since", "1h", "--until", "1h", "--json").stdout) == []
     assert report(stack, "--since", "1h", "--until", "1h", "--csv").stdout.strip() == ",".join(REPORTED)
 

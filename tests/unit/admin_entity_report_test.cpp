@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(every_entity_says_why) {
   BOOST_TEST((reports.at(4).reason.empty() && reports.at(4).pending == 1));
   BOOST_TEST(reports.at(5).reason.empty());
   BOOST_TEST(admin::summary_of(reports) ==
-             "5 entities, 5 notifications: 1 entities have all of theirs, 0 some of them, 4 none");
+             "5 entities, 5 notifications: 1 entities received all of theirs, 0 some, 4 none");
 }
 
 BOOST_AUTO_TEST_CASE(the_columns_are_those_of_the_contract) {

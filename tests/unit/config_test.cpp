@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_file_with_comments_blank_lines_and_crlf) {
 }
 
 BOOST_AUTO_TEST_CASE(bad_lines_of_the_file_are_named_by_number) {
-  const std::string help = " (--help lists the keys)";
+  const std::string help = " (apientidades.conf(5) lists the keys)";
   const std::vector<std::pair<std::string, std::string>> cases{
       {"\n[api]\nthreads = many\n",
        "test.conf:3: api.threads = \"many\" is not accepted; expected: 1 to 256"},
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_value_is_never_cut_at_a_hash_in_silence) {
 
 BOOST_AUTO_TEST_CASE(an_invalid_file_is_an_error_even_where_it_is_overridden) {
   BOOST_TEST(config_failure({.file = "[api]\nthread = 2\n", .arguments = {"--api.threads=3"}}) ==
-             "test.conf:2: unknown key api.thread (--help lists the keys)");
+             "test.conf:2: unknown key api.thread (apientidades.conf(5) lists the keys)");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read) {
@@ -207,8 +207,9 @@ BOOST_AUTO_TEST_CASE(bad_variables_are_named) {
   BOOST_TEST(failure("APIENTIDADES_API_THREADS=") ==
              "environment variable APIENTIDADES_API_THREADS: api.threads = \"\" is not accepted; expected: 1 "
              "to 256");
-  BOOST_TEST(failure("APIENTIDADES_API_THREAD=4") ==
-             "environment variable APIENTIDADES_API_THREAD names no key (--help lists the keys)");
+  BOOST_TEST(
+      failure("APIENTIDADES_API_THREAD=4") ==
+      "environment variable APIENTIDADES_API_THREAD names no key (apientidades.conf(5) lists the keys)");
   BOOST_TEST(contains(failure("APIENTIDADES_=4"), "variable APIENTIDADES_ names no key"));
   BOOST_TEST(contains(failure("APIENTIDADES_X"), "variable APIENTIDADES_X names no key"));
   BOOST_TEST(contains(failure("APIENTIDADES_api_threads=4"), "names no key"));
@@ -231,7 +232,7 @@ BOOST_AUTO_TEST_CASE(an_empty_value_empties_what_may_be_empty) {
 }
 
 BOOST_AUTO_TEST_CASE(bad_options_are_named) {
-  const std::string help = " (--help lists the keys)";
+  const std::string help = " (apientidades.conf(5) lists the keys)";
   BOOST_TEST(with_argument("--api.threads=257") ==
              "command line: api.threads = \"257\" is not accepted; expected: 1 to 256");
   BOOST_TEST(with_argument("--api.thread=4") == "command line: unknown option \"--api.thread=4\"" + help);

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_and_configuration_are_one_line_and_status_2) {
   is_one_line(run({"--config=/dev/null", "start"}), exit_usage,
               name +
                   "command line: unexpected argument \"start\"; expected --section.key=value "
-                  "(--help lists the keys)");
+                  "(apientidades.conf(5) lists the keys)");
 }
 
 BOOST_AUTO_TEST_CASE(any_other_failure_is_one_line_and_status_1) {

@@ -16,7 +16,7 @@ namespace options = boost::program_options;
 namespace {
 
 constexpr std::string_view environment_prefix = "APIENTIDADES_";
-constexpr std::string_view see_help = " (--help lists the keys)";
+constexpr std::string_view see_manual = " (apientidades.conf(5) lists the keys)";
 
 options::options_description known_options() {
   options::options_description result;
@@ -63,7 +63,7 @@ class FileReader {
  private:
   void enter(const std::string& section) {
     if (!is_section(section))
-      throw_config_error(place_ + ": unknown section [" + section + "]" + std::string(see_help));
+      throw_config_error(place_ + ": unknown section [" + section + "]" + std::string(see_manual));
     section_ = section;
   }
 
@@ -71,8 +71,8 @@ class FileReader {
     const auto option = parse(line);
     const auto& key = option.string_key;
     if (section_.empty())
-      throw_config_error(place_ + ": key " + key + " stands before any [section]" + std::string(see_help));
-    if (option.unregistered) throw_config_error(place_ + ": unknown key " + key + std::string(see_help));
+      throw_config_error(place_ + ": key " + key + " stands before any [section]" + std::string(see_manual));
+    if (option.unregistered) throw_config_error(place_ + ": unknown key " + key + std::string(see_manual));
     if (hides_text(line))
       throw_config_error(place_ + ": " + key +
                          ": a value cannot contain #; a comment needs a blank before it");
@@ -115,8 +115,7 @@ std::string variable_of(const std::string& key) {
   return name;
 }
 
-/// Replaces `--key=` with `--key` and an empty word, because Boost refuses `--key=`, and an empty value
-/// clears a list.
+/// Replaces `--key=`, which Boost refuses, with `--key` and an empty word: an empty value clears a list.
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
   for (const auto& argument : arguments) {
@@ -140,9 +139,9 @@ std::vector<options::option> parse_arguments(const std::vector<std::string>& arg
         .options;
   } catch (const options::unknown_option& error) {
     throw_config_error("command line: unknown option " + text::in_quotes(error.get_option_name()) +
-                       std::string(see_help));
+                       std::string(see_manual));
   } catch (const options::error& error) {
-    throw_config_error(std::string("command line: ") + error.what() + std::string(see_help));
+    throw_config_error(std::string("command line: ") + error.what() + std::string(see_manual));
   }
 }
 
@@ -166,7 +165,7 @@ void read_environment(const std::vector<std::string>& environment, GivenValues& 
     const auto variable = assignment.substr(0, equals);
     const auto key = keys.find(variable);
     if (key == keys.end())
-      throw_config_error("environment variable " + variable + " names no key" + std::string(see_help));
+      throw_config_error("environment variable " + variable + " names no key" + std::string(see_manual));
     const auto text = equals == assignment.size() ? std::string() : assignment.substr(equals + 1);
     given.insert_or_assign(key->second, GivenValue{text, "environment", "environment variable " + variable});
   }
@@ -177,7 +176,7 @@ void read_arguments(const std::vector<std::string>& arguments, GivenValues& give
   for (const auto& option : parse_arguments(arguments)) {
     if (option.position_key >= 0)
       throw_config_error("command line: unexpected argument " + text::in_quotes(text_of(option)) +
-                         "; expected --section.key=value" + std::string(see_help));
+                         "; expected --section.key=value" + std::string(see_manual));
     if (!seen.insert(option.string_key).second)
       throw_config_error("command line: --" + option.string_key + " is given twice");
     given.insert_or_assign(option.string_key, GivenValue{text_of(option), "command line", "command line"});

@@ -1,4 +1,4 @@
-// The condition for the deliveries of a replay, shared by the statements that count them and that schedule
+// The condition for the deliveries of a replay, shared by the statements that count them and that choose
 // them.
 #pragma once
 
