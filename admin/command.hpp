@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "admin/options.hpp"
-#include "admin/output.hpp"
+#include "admin/input/options.hpp"
+#include "admin/output/output.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/store/session/session.hpp"
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <ostream>
 
-#include "admin/command_line.hpp"
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
+#include "admin/input/command_line.hpp"
+#include "admin/input/suggestion.hpp"
+#include "admin/output/usage.hpp"
 #include "admin/recorded.hpp"
-#include "admin/suggestion.hpp"
-#include "admin/usage.hpp"
 #include "lib/platform/file.hpp"
 
 namespace admin {

@@ -10,16 +10,16 @@
 #include <string>
 #include <string_view>
 
+#include "dispatcher/claims/claimer.hpp"
+#include "dispatcher/claims/early_claimer.hpp"
+#include "dispatcher/diagnoses/diagnoses.hpp"
+#include "dispatcher/fan_out/fan_out.hpp"
 #include "dispatcher/http/attempt.hpp"
 #include "dispatcher/http/sender.hpp"
-#include "dispatcher/intake/claimer.hpp"
-#include "dispatcher/intake/diagnoses.hpp"
-#include "dispatcher/intake/early_claimer.hpp"
-#include "dispatcher/intake/fan_out.hpp"
-#include "dispatcher/intake/queue_scanner.hpp"
 #include "dispatcher/maintenance/maintenance.hpp"
 #include "dispatcher/observation/metrics.hpp"
 #include "dispatcher/outage/outage_watch.hpp"
+#include "dispatcher/queue/queue_scanner.hpp"
 #include "dispatcher/results/result_writer.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
 #include "lib/platform/config/config.hpp"

@@ -4,7 +4,7 @@
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
-#include "admin/render.hpp"
+#include "admin/output/render.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/store/entities/entities.hpp"
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "admin/commands.hpp"
-#include "admin/nginx_limits.hpp"
+#include "admin/output/nginx_limits.hpp"
 
 namespace admin {
 

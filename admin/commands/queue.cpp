@@ -9,8 +9,8 @@
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
-#include "admin/queue_screen.hpp"
-#include "admin/render.hpp"
+#include "admin/output/queue_screen.hpp"
+#include "admin/output/render.hpp"
 #include "lib/platform/stop_signal.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/queue.hpp"

@@ -5,10 +5,10 @@
 #include <ostream>
 
 #include "admin/commands.hpp"
-#include "admin/entity_report.hpp"
 #include "admin/errors.hpp"
-#include "admin/filter.hpp"
-#include "admin/render.hpp"
+#include "admin/input/filter.hpp"
+#include "admin/output/entity_report.hpp"
+#include "admin/output/render.hpp"
 #include "lib/webhook/event.hpp"
 
 namespace admin {

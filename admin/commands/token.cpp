@@ -4,8 +4,8 @@
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
-#include "admin/filter.hpp"
-#include "admin/render.hpp"
+#include "admin/input/filter.hpp"
+#include "admin/output/render.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/store/entities/tokens.hpp"
 #include "lib/webhook/access_token.hpp"

@@ -5,9 +5,9 @@
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
-#include "admin/explanation.hpp"
-#include "admin/filter.hpp"
-#include "admin/render.hpp"
+#include "admin/input/filter.hpp"
+#include "admin/output/explanation.hpp"
+#include "admin/output/render.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/store/webhooks/disabled_urls.hpp"
 #include "lib/store/webhooks/failing.hpp"

@@ -16,7 +16,7 @@ from support.ledger import DELIVERIES, Ledger
 from support.sql import SqlError, SqlSession
 from support.stack import Stack, setting
 from support.wait import wait_until
-from support.writer import Audience, Traffic, Writer
+from fakes.evaluation_system import Audience, Traffic, Writer
 
 TIMEOUT, LEASE = 2, 12  # seconds: the shortest lease that the time-out allows
 IN_FLIGHT_PER_WEBHOOK = 4

@@ -16,7 +16,7 @@ from support.lan import Box, Lan, demolish
 from support.network import enter_network
 from support.stack import ROOT, Stack, setting
 from support.wait import wait_until
-from support.writer import Audience
+from fakes.evaluation_system import Audience
 
 EXAMPLES = ROOT / "packaging/examples"
 MODULE = "load_module /usr/lib/nginx/modules/ngx_stream_module.so;"

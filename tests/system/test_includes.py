@@ -21,7 +21,7 @@ LIB = {
 PROGRAMS = ("fcgi-app", "dispatcher", "admin")
 # These decide by values alone, without database or network.
 PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.", "dispatcher/outage/outage_judge.",
-        "dispatcher/intake/refusals.")
+        "dispatcher/fan_out/refusals.")
 # What may include each foreign library.
 FOREIGN = {"rapidjson/": "lib/json/", "mysql": "lib/store/session/session.cpp", "cppconn/": "lib/store/session/session.cpp",
            "spdlog/": "lib/platform/log.cpp", "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/http/fastcgi.cpp",

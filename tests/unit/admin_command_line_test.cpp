@@ -1,4 +1,4 @@
-#include "admin/command_line.hpp"
+#include "admin/input/command_line.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <string>

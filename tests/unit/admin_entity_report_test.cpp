@@ -1,7 +1,7 @@
 // The report of the entities that an event has reached.
 #include <boost/test/unit_test.hpp>
 
-#include "admin/entity_report.hpp"
+#include "admin/output/entity_report.hpp"
 
 using admin::EntityReports;
 using store::ReportedNotification;

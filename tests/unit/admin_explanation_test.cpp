@@ -1,4 +1,4 @@
-#include "admin/explanation.hpp"
+#include "admin/output/explanation.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "admin/filter.hpp"
+#include "admin/input/filter.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "admin/options.hpp"
+#include "admin/input/options.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>

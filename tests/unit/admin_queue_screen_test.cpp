@@ -1,10 +1,10 @@
-#include "admin/queue_screen.hpp"
+#include "admin/output/queue_screen.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 #include <vector>
 
-#include "admin/display_width.hpp"
+#include "admin/output/display_width.hpp"
 #include "lib/text/utf8.hpp"
 
 BOOST_AUTO_TEST_SUITE(admin_queue_screen)

@@ -1,4 +1,4 @@
-#include "admin/render.hpp"
+#include "admin/output/render.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <string>

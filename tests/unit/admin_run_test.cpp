@@ -6,11 +6,11 @@
 #include <sstream>
 #include <string>
 
-#include "admin/command_line.hpp"
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
-#include "admin/suggestion.hpp"
-#include "admin/usage.hpp"
+#include "admin/input/command_line.hpp"
+#include "admin/input/suggestion.hpp"
+#include "admin/output/usage.hpp"
 
 BOOST_AUTO_TEST_SUITE(admin_run)
 

@@ -1,4 +1,4 @@
-#include "dispatcher/intake/fan_out_report.hpp"
+#include "dispatcher/fan_out/fan_out_report.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "dispatcher/intake/locked_notifications.hpp"
+#include "dispatcher/fan_out/locked_notifications.hpp"
 
 #include <boost/test/unit_test.hpp>
 

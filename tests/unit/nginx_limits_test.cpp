@@ -1,5 +1,5 @@
 // limits.* as nginx reads them.
-#include "admin/nginx_limits.hpp"
+#include "admin/output/nginx_limits.hpp"
 
 #include <boost/test/unit_test.hpp>
 

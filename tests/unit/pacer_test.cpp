@@ -1,4 +1,4 @@
-#include "dispatcher/intake/pacer.hpp"
+#include "dispatcher/queue/pacer.hpp"
 
 #include <boost/test/unit_test.hpp>
 

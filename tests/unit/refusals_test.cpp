@@ -1,4 +1,4 @@
-#include "dispatcher/intake/refusals.hpp"
+#include "dispatcher/fan_out/refusals.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,0 +1,77 @@
+#include "admin/output/nginx_limits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace admin {
+
+namespace {
+
+using platform::LimitSettings;
+
+constexpr std::string_view header =
+    "# Written by `apientidades-admin nginx limits` from limits.* of the configuration; changes belong "
+    "there.\n";
+
+struct Rate {
+  std::string_view key;
+  std::string_view zone;
+  unsigned a_minute;
+};
+
+/// The limit per address comes first, so that a request that it refuses adds no entry to the zones of tokens.
+std::array<Rate, 3> rates(const LimitSettings& limits) {
+  return {{{"$apientidades_network", "apientidades_address", limits.requests_per_address},
+           {"$apientidades_token", "apientidades_token", limits.requests_per_token},
+           {"$apientidades_test_token", "apientidades_test", limits.test_requests_per_token}}};
+}
+
+/// Seconds until nginx accepts a request again once the limit is used up. nginx counts in thousandths of a
+/// request per second, rounded down.
+unsigned wait(unsigned a_minute) {
+  if (a_minute == 0) return 1;
+  const unsigned thousandths = a_minute * 1000ULL / 60;
+  return (1000 + thousandths - 1) / thousandths;
+}
+
+std::string wait_map(const LimitSettings& limits) {
+  const unsigned usual = std::max(wait(limits.requests_per_address), wait(limits.requests_per_token));
+  const unsigned test = std::max(usual, wait(limits.test_requests_per_token));
+  return "map $apientidades_test_token $apientidades_limit_wait {\n    \"\"      " + std::to_string(usual) +
+         ";\n    default " + std::to_string(test) + ";\n}\n";
+}
+
+}  // namespace
+
+std::string nginx_limit_zones(const LimitSettings& limits) {
+  std::string text(header);
+  for (const auto& [key, zone, a_minute] : rates(limits)) {
+    if (a_minute == 0) continue;
+    text.append("limit_req_zone ").append(key).append(" zone=").append(zone);
+    text += ":10m rate=" + std::to_string(a_minute) + "r/m;\n";
+  }
+  if (limits.concurrent_requests_per_address > 0)
+    text += "limit_conn_zone $apientidades_network zone=apientidades_concurrent:10m;\n";
+  return text + wait_map(limits);
+}
+
+std::string nginx_limits(const LimitSettings& limits) {
+  std::string text(header);
+  // The level info keeps a flood out of the error log; the access log shows the refused requests.
+  text +=
+      "limit_req_status     429;\nlimit_conn_status    429;\n"
+      "limit_req_log_level  info;\nlimit_conn_log_level info;\n";
+  for (const auto& [key, zone, a_minute] : rates(limits)) {
+    if (a_minute == 0) continue;
+    text.append("limit_req zone=").append(zone);
+    if (a_minute > 1) text += " burst=" + std::to_string(a_minute - 1) + " nodelay";  // nginx refuses burst=0
+    text += ";\n";
+  }
+  if (limits.concurrent_requests_per_address > 0)
+    text += "limit_conn apientidades_concurrent " + std::to_string(limits.concurrent_requests_per_address) +
+            ";\n";
+  return text;
+}
+
+}  // namespace admin

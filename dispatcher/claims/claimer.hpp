@@ -1,0 +1,42 @@
+// Claims due deliveries of the webhooks that FairSlots chooses.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "dispatcher/claims/leased_batch.hpp"
+#include "dispatcher/queue/newer_rows.hpp"
+#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/deliveries/claim.hpp"
+#include "lib/store/session/session.hpp"
+
+namespace dispatcher {
+
+class Claimer {
+ public:
+  /// `session`, `scanner`, `slots` and `newer` outlive this object.
+  Claimer(store::Session& session, QueueScanner& scanner, FairSlots& slots, platform::Milliseconds lease,
+          const platform::Log& log, NewerRows& newer)
+      : session_(session), scanner_(scanner), slots_(slots), log_(log), newer_(newer), leases_(lease) {}
+
+  /// Claims in the order of FairSlots, as far as there are free slots. Appends to `into` even if it throws:
+  /// what has been leased must be sent. Throws errors of the session or the server. If the database refuses
+  /// to lease deliveries of a webhook, only that webhook waits.
+  void claim(LeasedBatch& into);
+
+ private:
+  std::vector<delivery::WebhookId> take_due();
+  void claim_part(const std::vector<store::ClaimRequest>& requests, LeasedBatch& into);
+
+  store::Session& session_;
+  QueueScanner& scanner_;
+  FairSlots& slots_;
+  platform::Log log_;
+  NewerRows& newer_;
+  LeaseSource leases_;
+  std::deque<delivery::WebhookId> unidentified_;  // due, but their entity and host are not known yet
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,42 @@
+// Claims deliveries ahead of the retry schedule: of webhooks that recover, and probes of webhooks that fail
+// (docs/delivery.md#recovery-and-probes).
+#pragma once
+
+#include "dispatcher/claims/leased_batch.hpp"
+#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
+#include "lib/platform/config/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/session/session.hpp"
+
+namespace dispatcher {
+
+class EarlyClaimer {
+ public:
+  /// `session`, `scanner` and `slots` outlive this object.
+  EarlyClaimer(store::Session& session, QueueScanner& scanner, FairSlots& slots,
+               const platform::DeliverySettings& settings, const platform::Log& log)
+      : session_(session),
+        scanner_(scanner),
+        slots_(slots),
+        probe_interval_(settings.probe_interval),
+        log_(log),
+        leases_(settings.lease) {}
+
+  /// Claims as far as there are free slots. Appends to `into` even if it throws: what has been leased must be
+  /// sent.
+  void claim(LeasedBatch& into);
+
+ private:
+  void claim_recovering(LeasedBatch& into);
+  void claim_probes(LeasedBatch& into);
+
+  store::Session& session_;
+  QueueScanner& scanner_;
+  FairSlots& slots_;
+  platform::Milliseconds probe_interval_;  // 0: no probes
+  platform::Log log_;
+  LeaseSource leases_;
+};
+
+}  // namespace dispatcher

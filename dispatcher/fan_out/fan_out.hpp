@@ -1,0 +1,69 @@
+// Fans out: decides which notifications become deliveries, and when.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dispatcher/claims/leased_batch.hpp"
+#include "dispatcher/fan_out/fan_out_batch.hpp"
+#include "dispatcher/fan_out/fan_out_report.hpp"
+#include "dispatcher/fan_out/fan_out_writer.hpp"
+#include "dispatcher/fan_out/locked_notifications.hpp"
+#include "dispatcher/queue/newer_rows.hpp"
+#include "dispatcher/queue/pacer.hpp"
+#include "dispatcher/queue/queue_scanner.hpp"
+#include "lib/platform/config/config.hpp"
+
+namespace dispatcher {
+
+class FanOut {
+ public:
+  /// `session`, `scanner`, `slots`, `metrics` and `newer` outlive this object.
+  FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
+         const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
+         NewerRows& newer);
+  FanOut(const FanOut&) = delete;
+  FanOut& operator=(const FanOut&) = delete;
+
+  // Each `run…` appends to `into` even if it throws: what has been leased must be sent. It throws errors of
+  // the session or the server. If the database refuses a notification, run_sendable() goes on with other
+  // entities; the entity of the refused one, and those put off with it, are left to run_ahead().
+
+  /// Fans out what can be sent at once, as far as there are free slots: new notifications in the order of
+  /// arrival, and entities with many notifications in turns.
+  void run_sendable(LeasedBatch& into);
+
+  /// Fans out what run_sendable() leaves: notifications of busy entities (their deliveries could only wait),
+  /// or of one suspect entity (the database refused, or may refuse, one of its notifications). Takes only a
+  /// share of the loop's time, so that it delays nothing that can be sent.
+  void run_ahead(LeasedBatch& into);
+
+  /// Creates the deliveries of notifications with rows that another session keeps locked, and marks the rows
+  /// `procesada` once the locks are gone: a writer's lock must not delay a notification.
+  void run_locked(LeasedBatch& into);
+  /// When run_locked() has something to do; none: no locked notification is known.
+  std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
+
+ private:
+  using Kind = ReadyEntities::Kind;
+  bool run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer, LeasedBatch& into);
+  Selection select_line_and_turns(unsigned rows, platform::MonotonicTime now);
+  void fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into);
+  Outcomes write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into);
+  void retry_locked(LeasedBatch& into);
+  void mark_fanned_out();
+
+  store::Session& session_;
+  QueueScanner& scanner_;
+  FairSlots& slots_;
+  NewerRows& newer_;
+  unsigned most_of_entity_;  // most deliveries of one entity in flight at once
+  Pacer busy_pacer_{10};
+  Pacer suspect_pacer_{10};
+  Pacer large_pacer_{25};     // percent of the time, while other notifications wait
+  bool turns_first_ = false;  // entities that take turns came before the line in the last batch
+  LockedNotifications locked_;
+  FanOutWriter writer_;
+};
+
+}  // namespace dispatcher

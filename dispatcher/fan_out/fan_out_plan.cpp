@@ -1,0 +1,178 @@
+#include "dispatcher/fan_out/fan_out_plan.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lib/webhook/event_data.hpp"
+#include "lib/webhook/target_url.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+const store::Recipient* find_recipient(const std::map<delivery::EntityId, store::Recipient>& recipients,
+                                       delivery::EntityId entity) {
+  const auto found = recipients.find(entity);
+  return found == recipients.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> reason_to_reject(const JudgedNotification& notification,
+                                            const store::Recipient* recipient) {
+  const std::string entity = "entidad_id: la entidad " + to_string(notification.entity);
+  if (recipient == nullptr) return entity + " no existe";
+  if (!recipient->active) return entity + " está desactivada";
+  return notification.wrong;
+}
+
+/// Repeats the table's CHECKs: a writer may have switched them off.
+std::optional<std::string> what_is_wrong(const store::PendingNotification& notification) {
+  if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
+  if (*notification.occurred < platform::UtcTime{}) return "ocurrida_en: es anterior a 1970";
+  if (!notification.event) return "evento: no es uno de los 11 eventos";
+  if (!notification.valid_key) return "clave: debe tener de 1 a 64 caracteres";
+  static_assert(store::longest_data == 65536);
+  if (!notification.data) return "datos: tiene más de 65536 bytes";
+  return webhook::check_event_data(*notification.event, *notification.data);
+}
+
+/// `webhooks`: those that got a pending delivery, so that their later deliveries must be pending, too.
+/// `for_others`: true if a webhook of the present notification holds nothing (holds_any) and got no slot,
+/// because other webhooks hold the slots.
+struct Waiting {
+  std::set<delivery::WebhookId> webhooks;
+  bool for_others = false;
+};
+
+/// Takes a slot if the delivery is created leased.
+delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
+                                  Waiting& waiting, Grants& slots) {
+  const auto webhook = subscriber.target.webhook;
+  if (!subscriber.active) return delivery::DeliveryState::held;
+  const bool in_turn = !subscriber.backlog && !subscriber.resting && !waiting.webhooks.contains(webhook);
+  if (in_turn && slots.take_new(destination_of(subscriber.target, entity, subscriber.probing)))
+    return delivery::DeliveryState::leased;
+  waiting.webhooks.insert(webhook);
+  waiting.for_others = waiting.for_others || (in_turn && !slots.holds_any(webhook));
+  return delivery::DeliveryState::pending;
+}
+
+std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notification,
+                                              const store::Recipient& recipient, Waiting& waiting,
+                                              Grants& slots) {
+  std::vector<store::NewDelivery> result;
+  for (const auto& subscriber : recipient.webhooks) {
+    if (!subscriber.events.contains(*notification.event)) continue;
+    result.push_back({notification.id, subscriber.target.webhook, *notification.event,
+                      state_for(subscriber, notification.entity, waiting, slots)});
+  }
+  return result;
+}
+
+/// True: at least one delivery must wait, and none can be sent.
+bool would_only_wait(const std::vector<store::NewDelivery>& deliveries) {
+  const auto count = [&](delivery::DeliveryState state) {
+    return std::ranges::count(deliveries, state, &store::NewDelivery::state);
+  };
+  return count(delivery::DeliveryState::pending) > 0 && count(delivery::DeliveryState::leased) == 0;
+}
+
+/// Adds one notification after the other to a plan.
+class Planner {
+ public:
+  Planner(const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots, Ahead ahead)
+      : recipients_(recipients), slots_(slots), ahead_(ahead) {}
+
+  /// `held`: this session has locked the notification's row.
+  void add(const JudgedNotification& notification, bool held) {
+    plan_.outcomes.emplace(notification.id, held ? plan(notification) : Outcome::row_locked);
+  }
+
+  FanOutPlan take() { return std::move(plan_); }
+
+ private:
+  Outcome plan(const JudgedNotification& notification) {
+    if (full_) return Outcome::no_slot;
+    if (busy_.contains(notification.entity)) return Outcome::busy;
+    const auto* recipient = find_recipient(recipients_, notification.entity);
+    if (recipient != nullptr && recipient->locked) return Outcome::recipient_locked;
+    if (auto reason = reason_to_reject(notification, recipient)) {
+      plan_.fan_out.rejected.push_back({notification.id, std::move(*reason)});
+      return Outcome::written;
+    }
+    return add_deliveries(notification, *recipient);
+  }
+
+  /// A notification with deliveries that could only wait is left until an attempt ends: any attempt if no
+  /// slot is free at all, otherwise an attempt of its own webhooks. If its webhooks wait for other webhooks,
+  /// the notification is fanned out: its webhooks may have no attempt in flight that could end.
+  Outcome add_deliveries(const JudgedNotification& notification, const store::Recipient& recipient) {
+    const bool full = slots_.full();
+    waiting_.for_others = false;
+    const auto deliveries = deliveries_of(notification, recipient, waiting_, slots_);
+    if (ahead_ == Ahead::no && would_only_wait(deliveries) && (full || !waiting_.for_others)) {
+      full_ = full;
+      if (full) return Outcome::no_slot;
+      busy_.insert(notification.entity);
+      return Outcome::busy;
+    }
+    plan_.fan_out.processed.push_back(notification.id);
+    std::ranges::copy(deliveries, std::back_inserter(plan_.fan_out.deliveries));
+    return Outcome::written;
+  }
+
+  const std::map<delivery::EntityId, store::Recipient>& recipients_;
+  Grants& slots_;
+  Ahead ahead_;
+  FanOutPlan plan_;
+  Waiting waiting_;
+  std::set<delivery::EntityId> busy_;
+  bool full_ = false;  // the rest is left
+};
+
+}  // namespace
+
+std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
+                                                  std::uint64_t most_bytes) {
+  std::set<delivery::EntityId> stopped;
+  std::uint64_t bytes = 0;
+  const auto has_room = [&](const store::PendingNotification& notification) {
+    if (stopped.contains(notification.entity)) return false;
+    if (notification.data || notification.bytes > store::longest_data) return true;
+    if (bytes > 0 && bytes + notification.bytes > most_bytes) {
+      stopped.insert(notification.entity);
+      return false;
+    }
+    bytes += notification.bytes;
+    return true;
+  };
+  std::vector<store::PendingNotification> kept;
+  std::vector<store::PendingNotification> cut;
+  for (auto& notification : notifications)
+    (has_room(notification) ? kept : cut).push_back(std::move(notification));
+  notifications = std::move(kept);
+  return cut;
+}
+
+JudgedNotification judge(store::PendingNotification notification) {
+  auto wrong = what_is_wrong(notification);
+  return {notification.id,
+          notification.entity,
+          notification.event,
+          notification.occurred,
+          std::move(notification.data).value_or(""),
+          std::move(wrong)};
+}
+
+FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
+                        const std::set<delivery::NotificationId>& held,
+                        const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
+                        Ahead ahead) {
+  Planner planner(recipients, slots, ahead);
+  for (const auto& notification : notifications) planner.add(notification, held.contains(notification.id));
+  return planner.take();
+}
+
+}  // namespace dispatcher

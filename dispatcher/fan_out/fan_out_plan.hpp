@@ -1,0 +1,58 @@
+// Decides which deliveries a notification becomes. Pure: takes what was read, and returns what is to be
+// written.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dispatcher/claims/leased_batch.hpp"
+#include "dispatcher/fan_out/fan_out_outcome.hpp"
+#include "dispatcher/schedule/fair_slots.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+
+namespace dispatcher {
+
+/// Most bytes of data that one batch fetches.
+inline constexpr std::uint64_t bytes_per_batch = std::uint64_t{1024} * 1024;
+
+/// Removes and returns the notifications with data that would make the batch too large, and all later ones of
+/// their entities. Data read with the row are small, and data that are too long are never fetched:
+/// neither counts.
+std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
+                                                  std::uint64_t most_bytes = bytes_per_batch);
+
+/// A notification after the check of its own content.
+struct JudgedNotification {
+  delivery::NotificationId id;
+  delivery::EntityId entity;
+  std::optional<webhook::Event> event;  // `event` and `occurred` are set unless `wrong` is
+  std::optional<platform::UtcTime> occurred;
+  std::string data;
+  std::optional<std::string> wrong;  // why to reject the notification, in Spanish; names the field
+};
+/// Checks a notification as read_data returns it: data that were not fetched are too long.
+JudgedNotification judge(store::PendingNotification notification);
+
+enum class Ahead {
+  no,   // leaves notifications that could only wait (Outcome: `no_slot`, `busy`)
+  yes,  // fans out all
+};
+
+struct FanOutPlan {
+  store::FanOut fan_out;
+  Outcomes outcomes;  // of every notification, once `fan_out` is written
+};
+
+/// Plans one delivery per subscribed webhook for each notification in `held`. State of the delivery: held if
+/// the webhook is inactive; leased if the webhook does not rest, nothing older waits for it, and `slots`
+/// grant a slot; pending otherwise. Rejects a notification that cannot be delivered.
+FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
+                        const std::set<delivery::NotificationId>& held,
+                        const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
+                        Ahead ahead);
+
+}  // namespace dispatcher

@@ -1,0 +1,43 @@
+// Tells the ready set what a batch of the fan-out shows of each entity. Pure.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "dispatcher/fan_out/fan_out_outcome.hpp"
+#include "dispatcher/schedule/ready_entities.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+
+namespace dispatcher {
+
+/// The notifications of one batch: those in line, and those of entities of one kind that take turns.
+struct Selection {
+  std::vector<store::NotificationKey> rows;  // those of one entity in ascending order of id
+  ReadyEntities::Kind kind;                  // the kind of entities that `requests` names
+  std::vector<store::TakeRequest> requests;  // what was asked of the entities that take turns
+};
+
+/// What a batch shows of one entity.
+struct EntityFacts {
+  delivery::NotificationId passed_to = 0;  // the last notification before the first that waits; 0: none
+  unsigned found = 0;                      // number of notifications in the batch
+  bool waits = false;                      // at least one notification waits
+  std::set<Outcome> outcomes;
+
+  bool has(Outcome outcome) const { return outcomes.contains(outcome); }
+  /// The entity is to be taken alone.
+  bool suspect() const { return has(Outcome::refused) || has(Outcome::put_off); }
+  bool locked() const { return has(Outcome::recipient_locked) || has(Outcome::write_locked); }
+};
+
+/// `outcomes` has every one of `rows`.
+std::map<delivery::EntityId, EntityFacts> facts_by_entity(const std::vector<store::NotificationKey>& rows,
+                                                          const Outcomes& outcomes);
+
+/// Reports a batch. `with_large`: as in FanOutBatch. Entities that are locked wait from `now` on.
+void report_batch(const Selection& selection, const Outcomes& outcomes,
+                  const std::set<delivery::EntityId>& with_large, platform::MonotonicTime now,
+                  ReadyEntities& entities);
+
+}  // namespace dispatcher

@@ -1,0 +1,210 @@
+#include "dispatcher/fan_out/fan_out_writer.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "dispatcher/queue/paused_rest.hpp"
+#include "lib/store/session/isolate.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using platform::monotonic_now;
+using namespace std::chrono_literals;
+
+constexpr auto longest_isolation = 50ms;  // of a batch; after that its entities are taken one at a time
+
+std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification>& notifications) {
+  std::set<delivery::EntityId> entities;
+  for (const auto& notification : notifications) entities.insert(notification.entity);
+  return {entities.begin(), entities.end()};
+}
+
+/// The outcomes so far of a batch that is written in parts, because the database refused it as a whole.
+class Parts {
+ public:
+  void add(const JudgedNotification& notification, Outcome outcome) {
+    outcomes_.emplace(notification.id, outcome);
+    if (outcome == Outcome::busy || outcome == Outcome::recipient_locked || outcome == Outcome::write_locked)
+      waiting_.emplace(notification.entity, outcome);
+  }
+
+  /// A notification must not overtake an earlier one of its entity that waits, and gets that one's outcome.
+  /// Returns the other notifications.
+  std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part) {
+    std::vector<JudgedNotification> rest;
+    for (const auto& notification : part) {
+      const auto found = waiting_.find(notification.entity);
+      if (found == waiting_.end())
+        rest.push_back(notification);
+      else
+        outcomes_.emplace(notification.id, found->second);
+    }
+    return rest;
+  }
+
+  Outcomes take() { return std::move(outcomes_); }
+
+ private:
+  Outcomes outcomes_;
+  std::map<delivery::EntityId, Outcome> waiting_;
+};
+
+/// Lock time-outs are isolated, too, because a lock on an index entry or a gap is met only by the write.
+bool concerns_one(const store::DatabaseError& error) {
+  return store::is_refused(error) || store::is_lock_timeout(error);
+}
+
+}  // namespace
+
+/// Keeps what a transaction read, planned and created, for use after its COMMIT.
+struct FanOutWriter::Written {
+  std::map<delivery::EntityId, store::Recipient> recipients;
+  FanOutPlan plan;
+  std::optional<Grants> grants;
+  std::vector<store::CreatedDelivery> created;
+  store::Lease lease;
+};
+
+Outcomes FanOutWriter::write(const std::vector<JudgedNotification>& notifications, Ahead ahead,
+                             LeasedBatch& into) {
+  into.leased_at = monotonic_now();
+  Parts parts;
+  std::optional<platform::MonotonicTime> isolate_until;
+  store::isolate(
+      notifications,
+      [&](const std::vector<JudgedNotification>& part) {
+        if (isolate_until && monotonic_now() > *isolate_until) {
+          for (const auto& notification : part) parts.add(notification, Outcome::put_off);
+          return;
+        }
+        try {
+          const auto rest = parts.without_waiting(part);
+          const auto outcomes = write_part(rest, ahead, into);
+          for (const auto& notification : rest) parts.add(notification, outcomes.at(notification.id));
+        } catch (const store::DatabaseError&) {
+          if (!isolate_until) isolate_until = monotonic_now() + longest_isolation;
+          throw;
+        }
+      },
+      [&](const auto& notification, const auto& error) {
+        parts.add(notification, blame(notification, error));
+      },
+      concerns_one);
+  return parts.take();
+}
+
+Outcome FanOutWriter::blame(const JudgedNotification& notification, const store::DatabaseError& error) {
+  const auto* refused = dynamic_cast<const store::Refused*>(&error);
+  // A duplicate key: the notification was fanned out past its lock after this batch had read it.
+  if (refused == nullptr || dynamic_cast<const store::DuplicateKey*>(refused) != nullptr)
+    return Outcome::write_locked;
+  quarantine_.blamed(session_, notification.entity, notification.id, *refused);
+  return Outcome::refused;
+}
+
+/// Runs one transaction: `lock` returns which of `part` to fan out, `write` writes the plan.
+template <class Lock, class Write>
+FanOutWriter::Written FanOutWriter::run_transaction(const std::vector<JudgedNotification>& part, Ahead ahead,
+                                                    Lock&& lock, Write&& write) {
+  Written written;
+  written.lease = leases_.next();
+  written.created = store::transaction(session_, [&] {
+    const auto held = lock(ids_of(part));
+    written.recipients = store::load_recipients(session_, entities_of(part));
+    rest_paused(scanner_.paused_parts(), written.recipients);
+    written.grants.emplace(slots_);
+    written.plan = plan_fan_out(part, held, written.recipients, *written.grants, ahead);
+    return write(session_, written.plan.fan_out, written.lease);
+  });
+  return written;
+}
+
+Outcomes FanOutWriter::write_part(const std::vector<JudgedNotification>& part, Ahead ahead,
+                                  LeasedBatch& into) {
+  if (part.empty()) return {};
+  auto written = run_transaction(
+      part, ahead, [this](const auto& ids) { return store::lock_pending(session_, ids); },
+      store::write_fan_out);
+  append(part, written, into);
+  report(written.plan.fan_out);
+  quarantine_.passed(written.plan.fan_out);
+  return std::move(written.plan.outcomes);
+}
+
+Outcomes FanOutWriter::write_past_locks(const std::vector<JudgedNotification>& notifications,
+                                        LeasedBatch& into) {
+  into.leased_at = monotonic_now();
+  const auto isolate_until = into.leased_at + longest_isolation;
+  Outcomes outcomes;
+  store::isolate(
+      notifications,
+      [&](const std::vector<JudgedNotification>& part) {
+        if (monotonic_now() <= isolate_until) return outcomes.merge(write_part_past_locks(part, into));
+        for (const auto& notification : part) outcomes.emplace(notification.id, Outcome::row_locked);
+      },
+      [&](const JudgedNotification& notification, const store::DatabaseError& error) {
+        const bool again = store::is_lock_timeout(error);
+        outcomes.emplace(notification.id, again ? Outcome::row_locked : Outcome::refused);
+        if (again) return;
+        log_.info("a locked notification waits for its lock",
+                  {{"notification", notification.id}, {"error", error.what()}});
+      },
+      concerns_one);
+  return outcomes;
+}
+
+Outcomes FanOutWriter::write_part_past_locks(const std::vector<JudgedNotification>& part, LeasedBatch& into) {
+  auto written = run_transaction(
+      part, Ahead::yes,
+      [](const auto& ids) { return std::set<delivery::NotificationId>(ids.begin(), ids.end()); },
+      store::write_fan_out_past_locks);
+  append(part, written, into);
+  auto& [fan_out, outcomes] = written.plan;
+  for (const auto& delivery : fan_out.deliveries) outcomes[delivery.notification] = Outcome::unmarked;
+  metrics_.processed.add(fan_out.processed.size());
+  into.worked = true;
+  return std::move(outcomes);
+}
+
+/// Passes the slots taken and the leased deliveries to `into`, and webhooks with pending deliveries to the
+/// ready set.
+void FanOutWriter::append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into) {
+  into.grants.add(std::move(*written.grants));
+  const auto now = monotonic_now();  // the webhooks' rows were locked until now
+  for (const auto& [entity, recipient] : written.recipients) {
+    for (const auto& subscriber : recipient.webhooks) into.add_destination(subscriber.target, now);
+  }
+  for (const auto& delivery : written.plan.fan_out.deliveries) {
+    if (delivery.state == delivery::DeliveryState::pending)
+      scanner_.webhooks().waits(delivery.webhook, into.leased_at);
+  }
+  std::map<delivery::NotificationId, const JudgedNotification*> by_id;
+  for (const auto& notification : part) by_id.emplace(notification.id, &notification);
+  for (const auto& delivery : written.created) {
+    const auto& notification = *by_id.at(delivery.notification);
+    into.deliveries.push_back({.id = delivery.id,
+                               .webhook = delivery.webhook,
+                               .notification = notification.id,
+                               .entity = notification.entity,
+                               .lease = written.lease.token,
+                               .event = *notification.event,
+                               .occurred = *notification.occurred,
+                               .created = delivery.created,
+                               .data = notification.data});
+  }
+}
+
+void FanOutWriter::report(const store::FanOut& fan_out) const {
+  for (const auto& [id, reason] : fan_out.rejected)
+    log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
+  metrics_.processed.add(fan_out.processed.size());
+  metrics_.rejected.add(fan_out.rejected.size());
+}
+
+}  // namespace dispatcher

@@ -1,0 +1,32 @@
+// Rejects the notifications that the database refuses to fan out because of their content, or quarantines
+// those that it refuses even to reject (docs/delivery.md#bad-rows), so that no notification is tried forever.
+#pragma once
+
+#include "dispatcher/fan_out/refusals.hpp"
+#include "dispatcher/observation/metrics.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+#include "lib/store/session/session.hpp"
+
+namespace dispatcher {
+
+class Quarantine {
+ public:
+  /// `metrics` outlives this object.
+  Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
+
+  /// Takes up a notification that the database refused alone in its transaction. Throws errors of the session
+  /// or the server.
+  void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
+              const store::Refused& error);
+  /// A fan-out was committed.
+  void passed(const store::FanOut& fan_out);
+
+ private:
+  platform::Log log_;
+  const Metrics& metrics_;
+  Refusals refusals_;
+};
+
+}  // namespace dispatcher

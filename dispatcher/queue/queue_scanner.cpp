@@ -1,0 +1,214 @@
+#include "dispatcher/queue/queue_scanner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "dispatcher/schedule/id_ranges.hpp"
+#include "lib/store/backlog/pauses.hpp"
+
+namespace dispatcher {
+
+namespace {
+
+using platform::Milliseconds;
+using platform::monotonic_now;
+using platform::MonotonicTime;
+using namespace std::chrono_literals;
+
+constexpr unsigned masses = 1000;               // new notifications read at once
+constexpr unsigned worth_reading = masses / 4;  // if fewer are news to the ready set, the search takes over
+constexpr auto pause_interval = 1s;             // between reads of the pauses while nothing is pending
+constexpr auto rest_after = 5s;                 // without anything to do; then looks become rarer
+constexpr auto slice = 10ms;              // after this a search pauses, so that deliveries need not wait
+constexpr auto look_again_interval = 5s;  // for rows committed late
+constexpr auto early_interval = 1s;       // between searches for webhooks to be tried ahead of the schedule
+constexpr auto early_round = 1min;        // between readings of all these webhooks
+constexpr unsigned early_at_once = 500;
+constexpr auto committed_late = 5s;
+
+/// Searches `ranges` from the back, until none is left or `may_continue` returns false. `search` returns the
+/// ranges that it did not finish.
+template <class MayContinue, class Search>
+void search_ranges(std::vector<store::IdRange>& ranges, MayContinue&& may_continue, Search&& search) {
+  while (!ranges.empty() && may_continue()) {
+    halve_widest(ranges, store::ranges_per_search);
+    const auto count = std::min(ranges.size(), store::ranges_per_search);
+    const std::vector<store::IdRange> batch(ranges.end() - static_cast<std::ptrdiff_t>(count), ranges.end());
+    const std::vector<store::IdRange> rest = search(batch);
+    ranges.resize(ranges.size() - count);
+    ranges.insert(ranges.end(), rest.begin(), rest.end());
+  }
+}
+
+/// Returns the part of each range after the webhook found in it.
+std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
+                                    const std::vector<store::WaitingWebhook>& found) {
+  std::vector<store::IdRange> rest;
+  for (const auto& webhook : found) {
+    for (const auto& range : ranges) {
+      if (range.first <= webhook.id && webhook.id < range.last)
+        rest.push_back({webhook.id.next().number(), range.last});
+    }
+  }
+  return rest;
+}
+
+}  // namespace
+
+QueueScanner::QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor)
+    : poll_interval_(settings.poll_interval),
+      look_interval_(settings.poll_interval),
+      entities_(cursor),
+      early_({.per_webhook = std::max(1U, settings.max_in_flight_per_webhook / 2),
+              .probes = std::max(1U, settings.max_in_flight / 10),
+              .lease = settings.lease}) {}
+
+void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
+  if (!pacer_.due(now)) {
+    // A pause takes effect even while looks are slow, for example because a session holds an old snapshot
+    // open.
+    if (now >= next_pause_check_) check_pause(session, now);
+    // More new notifications are known to follow, so reading them needs no look.
+    if (more_new_ && !paused_ && entities_.runs_short()) read_new(session, 0);
+    return;
+  }
+  const auto peek = store::peek_queue(session);
+  asked_diagnoses_ = peek.asked_diagnoses;
+  const bool pending = peek.pending_notifications || peek.pending_deliveries || may_send_;
+  if (pending || peek.asked_diagnoses || now >= next_pause_check_) check_pause(session, now);
+  const bool new_ones = !paused_ && find_new(session, peek);
+  const auto start = monotonic_now();
+  if (pending || !idle) rests_from_ = start + rest_after;
+  pacer_.ran(start - look_interval_.counted(start - now), start, interval(new_ones, start),
+             4 * poll_interval_);
+  if (paused_) return;
+  search(session, peek, idle);
+  if (peek.pending_deliveries && start >= next_early_look_) find_early(session);
+}
+
+/// Reads webhooks in the order of the time from which they may be tried. Webhooks committed late are found
+/// because the readings overlap a little, and because all are read again at intervals.
+void QueueScanner::find_early(store::Session& session) {
+  const auto now = monotonic_now();
+  if (now >= next_early_round_) {
+    early_seen_ = {};
+    next_early_round_ = now + early_round;
+  }
+  const auto found = store::find_early(session, early_seen_.since, early_seen_.id, early_at_once);
+  for (const auto& webhook : found) early_.found(webhook, now);
+  if (found.size() == early_at_once) {
+    early_seen_ = found.back();
+    return;
+  }
+  if (!found.empty()) early_seen_ = {found.back().since - committed_late, 0, false};
+  next_early_look_ = now + early_interval;
+}
+
+/// A search that found something but did not end goes on at once if the loop is idle; the search for entities
+/// also does if the line of notifications runs short.
+void QueueScanner::search(store::Session& session, const store::QueuePeek& peek, bool idle) {
+  const auto start = monotonic_now();
+  if (start >= next_look_again_) {
+    entities_.look_again();
+    webhooks_.look_again();
+    next_look_again_ = start + look_again_interval;
+  }
+  if (peek.pending_notifications && entity_pacer_.due(start)) {
+    const bool more = search_entities(session);
+    entity_pacer_.ran(start, monotonic_now(), poll_interval_, 1s);
+    if (more && (idle || entities_.runs_short())) pacer_ = entity_pacer_ = Pacer(share);
+  }
+  const auto second = monotonic_now();
+  if (peek.pending_deliveries && webhook_pacer_.due(second)) {
+    const bool more = search_webhooks(session);
+    webhook_pacer_.ran(second, monotonic_now(), poll_interval_, 1s);
+    if (more && idle) pacer_ = webhook_pacer_ = Pacer(share);
+  }
+}
+
+Milliseconds QueueScanner::interval(bool new_ones, MonotonicTime now) {
+  if (new_ones) return look_interval_.after_new(more_new_ || missed_some_);
+  return now < rests_from_ ? look_interval_.after_none() : look_interval_.longest();
+}
+
+void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
+  auto pauses = store::read_pauses(session);
+  paused_ = pauses.everything;
+  for (const auto webhook : paused_parts_.update(std::move(pauses.parts), now)) {
+    webhooks_.postpone(webhook, now);
+    early_.postpone(webhook, now);
+  }
+  next_pause_check_ = now + pause_interval;
+}
+
+/// Finds nearly all new notifications, by their ids. The search finds the others: those written before the
+/// first look, large numbers of a few entities, and rows committed late.
+bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& peek) {
+  if (!newest_) skip_to(peek.newest);
+  if (!peek.pending_notifications) {
+    newest_ = std::max(*newest_, peek.newest);
+    missed_some_ = more_new_ = false;
+    return false;
+  }
+  return *newest_ < peek.newest && entities_.has_room() && read_new(session, peek.newest);
+}
+
+bool QueueScanner::read_new(store::Session& session, delivery::NotificationId newest) {
+  const auto found = store::find_new_notifications(session, *newest_, masses);
+  unsigned told = 0;
+  for (const auto& notification : found.pending) {
+    const bool news =
+        missed_some_ ? entities_.appeared(notification.entity) : entities_.arrived(notification);
+    if (news) ++told;
+  }
+  newest_ = found.last;
+  more_new_ = found.more;
+  if (found.more && told < worth_reading) skip_to(std::max(newest, found.last));
+  return !found.pending.empty();
+}
+
+void QueueScanner::skip_to(delivery::NotificationId newest) {
+  newest_ = newest;
+  missed_some_ = true;
+  more_new_ = search_covers_missed_ = false;
+  entities_.missed_some();
+}
+
+/// Searches some ranges. True: it found an entity that waits (search_webhooks: a webhook that is due), but
+/// did not reach the end of the ranges.
+bool QueueScanner::search_entities(store::Session& session) {
+  if (entity_ranges_.empty()) {
+    entity_ranges_ = entities_.ranges();
+    search_covers_missed_ = true;
+  }
+  bool found = false;
+  const auto until = monotonic_now() + slice;
+  search_ranges(
+      entity_ranges_, [&] { return monotonic_now() < until && entities_.has_room_for_search(); },
+      [&](const auto& ranges) {
+        auto waiting = find_waiting_entities(session, ranges);
+        for (const auto& entity : waiting.found) found = entities_.found(entity) || found;
+        return std::move(waiting.rest);
+      });
+  if (entity_ranges_.empty() && search_covers_missed_) missed_some_ = false;
+  return found && !entity_ranges_.empty();
+}
+
+bool QueueScanner::search_webhooks(store::Session& session) {
+  if (webhook_ranges_.empty()) webhook_ranges_ = webhooks_.ranges(monotonic_now());
+  bool found = false;
+  const auto until = monotonic_now() + slice;
+  search_ranges(
+      webhook_ranges_, [&] { return monotonic_now() < until; },
+      [&](const auto& ranges) {
+        const auto waiting = find_waiting_webhooks(session, ranges);
+        for (const auto& webhook : waiting) {
+          webhooks_.found(webhook, monotonic_now());
+          found = found || webhook.until <= 0ms;
+        }
+        return rest_of(ranges, waiting);
+      });
+  return found && !webhook_ranges_.empty();
+}
+
+}  // namespace dispatcher

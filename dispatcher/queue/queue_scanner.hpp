@@ -1,0 +1,86 @@
+// Finds the notifications and deliveries that wait, within a small share of the loop's time.
+//
+// It promises: everything that is pending is found, also rows committed late, replayed, released or
+// recovered. If nothing is pending, a look is one cheap statement; once a second it is two.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dispatcher/queue/look_interval.hpp"
+#include "dispatcher/queue/pacer.hpp"
+#include "dispatcher/schedule/early_webhooks.hpp"
+#include "dispatcher/schedule/paused_parts.hpp"
+#include "dispatcher/schedule/ready_entities.hpp"
+#include "dispatcher/schedule/ready_webhooks.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/config/config.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
+#include "lib/store/session/session.hpp"
+
+namespace dispatcher {
+
+class QueueScanner {
+ public:
+  /// `cursor`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
+  QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor);
+
+  /// Looks if a look is due. `idle`: the caller has nothing else to do. Throws what the store throws.
+  void look(store::Session& session, platform::MonotonicTime now, bool idle);
+
+  platform::MonotonicTime next_look() const { return pacer_.next(); }
+  /// The time between looks after 5 s without work.
+  platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
+
+  bool paused() const { return paused_; }
+  /// `may_send`: something may be sent though nothing is pending, so every look reads the pauses.
+  void attend_pauses(bool may_send) { may_send_ = may_send; }
+  /// True: entities have asked for diagnoses that no dispatcher has begun.
+  bool asked_diagnoses() const { return asked_diagnoses_; }
+  PausedParts& paused_parts() { return paused_parts_; }
+  ReadyEntities& entities() { return entities_; }
+  ReadyWebhooks& webhooks() { return webhooks_; }
+  EarlyWebhooks& early() { return early_; }
+
+ private:
+  platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now);
+  void check_pause(store::Session& session, platform::MonotonicTime now);
+  bool find_new(store::Session& session, const store::QueuePeek& peek);
+  bool read_new(store::Session& session, delivery::NotificationId newest);
+  void skip_to(delivery::NotificationId newest);
+  void search(store::Session& session, const store::QueuePeek& peek, bool idle);
+  bool search_entities(store::Session& session);
+  bool search_webhooks(store::Session& session);
+  void find_early(store::Session& session);
+
+  static constexpr unsigned share = 5;  // percent of the time, for each pacer
+
+  platform::Milliseconds poll_interval_;
+  LookInterval look_interval_;
+  Pacer pacer_{share};
+  Pacer entity_pacer_{share};
+  Pacer webhook_pacer_{share};
+  std::optional<delivery::NotificationId> newest_;  // the last one read; none before the first look
+  bool more_new_ = false;                           // more are known to follow newest_
+  /// Some ids up to `newest_` were skipped, so an entity that appears may have older notifications. Stays
+  /// true until a search of all entities, begun after the skip, has ended, or until nothing is pending.
+  bool missed_some_ = true;
+  bool search_covers_missed_ = false;
+  bool paused_ = true;  // until the first look
+  bool asked_diagnoses_ = false;
+  bool may_send_ = false;
+  PausedParts paused_parts_;
+  ReadyEntities entities_;
+  ReadyWebhooks webhooks_;
+  EarlyWebhooks early_;
+  store::EarlyWebhook early_seen_{};  // webhooks for early_ were read up to here
+  platform::MonotonicTime next_early_look_{};
+  platform::MonotonicTime next_early_round_{};
+  std::vector<store::IdRange> entity_ranges_;   // not yet searched in this round
+  std::vector<store::IdRange> webhook_ranges_;  // likewise
+  platform::MonotonicTime next_look_again_{};
+  platform::MonotonicTime next_pause_check_{};
+  platform::MonotonicTime rests_from_{};  // looks are rarer from then on
+};
+
+}  // namespace dispatcher
