@@ -328,11 +328,14 @@ std::string_view host_name(std::string_view host_and_port) {
 std::string host_and_port(std::string_view stored_url) {
   if (const auto scheme = stored_url.find("://"); scheme != std::string_view::npos)
     stored_url.remove_prefix(scheme + 3);
-  auto result = text::lower(stored_url.substr(0, stored_url.find_first_of("/?#")));
-  const auto address_end = result.rfind(']');  // of an IPv6 address
-  const bool names_port =
-      result.find(':', address_end == std::string::npos ? 0 : address_end) != std::string::npos;
-  return names_port ? result : result + ":443";
+  const auto authority = text::lower(stored_url.substr(0, stored_url.find_first_of("/?#")));
+  const auto address_end = authority.rfind(']');  // of an IPv6 address
+  const auto colon = authority.find(':', address_end == std::string::npos ? 0 : address_end);
+  auto host = authority.substr(0, colon);
+  if (const auto address = bracketed_address(host)) host = '[' + address->to_string() + ']';
+  if (colon == std::string::npos) return host + ":443";
+  const auto port = text::parse_number<std::uint16_t>(std::string_view(authority).substr(colon + 1));
+  return port ? host + ':' + std::to_string(*port) : host + authority.substr(colon);
 }
 
 std::string comparable_url(std::string_view stored_url) {

@@ -409,6 +409,21 @@ BOOST_AUTO_TEST_CASE(what_requests_to_a_url_share_is_its_host_and_port) {
   BOOST_TEST(webhook::host_and_port("https://[2001:db8::1]:8443/") == "[2001:db8::1]:8443");
 }
 
+// The limits of a host would otherwise be multiplied by the spellings of its port or address.
+BOOST_AUTO_TEST_CASE(all_spellings_of_a_host_and_port_are_one_host) {
+  for (const auto* url : {"https://example.org:443/", "https://example.org:0443/",
+                          "https://example.org:000443", "https://EXAMPLE.org"}) {
+    BOOST_TEST(dialled(url) == "example.org:443");
+    BOOST_TEST(webhook::host_and_port(url) == "example.org:443");
+  }
+  for (const auto* host :
+       {"[2606:4700::1111]", "[2606:4700:0::1111]", "[2606:4700:0:0:0:0:0:1111]", "[2606:4700::0.0.17.17]"}) {
+    const auto url = "https://" + std::string(host) + ":08443/";
+    BOOST_TEST(dialled(url) == "2606:4700::1111:8443");
+    BOOST_TEST(webhook::host_and_port(url) == "[2606:4700::1111]:8443");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(spellings_of_one_target_compare_equal) {
   const auto same = [](std::string_view one, std::string_view other) {
     return webhook::comparable_url(one) == webhook::comparable_url(other);
