@@ -44,6 +44,22 @@ struct ChangeFixture : DeliveryFixture {
 
 BOOST_FIXTURE_TEST_SUITE(webhook_changes, ChangeFixture)
 
+BOOST_AUTO_TEST_CASE(a_change_of_the_url_keeps_the_event_of_a_newer_version) {
+  session.execute("UPDATE webhooks SET eventos = 'evaluacion.abierta'");
+  session.execute("ALTER TABLE webhooks MODIFY eventos SET('evento.nuevo', 'evaluacion.abierta') NOT NULL");
+  session.execute("UPDATE webhooks SET eventos = 'evento.nuevo,evaluacion.abierta'");
+  const auto has_new_event = [&] {
+    return number("SELECT FIND_IN_SET('evento.nuevo', eventos) > 0 AS n FROM webhooks") == 1;
+  };
+  BOOST_CHECK(change({.url = other_url}) == WebhookChanged::done);
+  BOOST_CHECK(has_new_event());
+  BOOST_CHECK(change({.active = false}) == WebhookChanged::done);
+  BOOST_CHECK(has_new_event());
+  session.execute("UPDATE webhooks SET eventos = 'evento.nuevo'");  // an empty list would violate a CHECK
+  BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
+  BOOST_CHECK(has_new_event());
+}
+
 BOOST_AUTO_TEST_CASE(a_change_is_whole_and_on_record) {
   webhook::EventSet events;
   events.insert(webhook::Event::documento_disponible);

@@ -26,7 +26,8 @@ constexpr std::string_view detail_of_webhook = R"sql(
 constexpr std::string_view lock_webhook = R"sql(
   SELECT id FROM webhooks WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL FOR UPDATE)sql";
 constexpr std::string_view update_webhook = R"sql(
-  UPDATE webhooks SET url = ?, eventos = ?, activo = ?, motivo = ?, fecha_modificacion = UTC_TIMESTAMP(3)
+  UPDATE webhooks
+  SET url = ?, eventos = COALESCE(?, eventos), activo = ?, motivo = ?, fecha_modificacion = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
 constexpr std::string_view ask_dispatcher = R"sql(
   INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, ?)
@@ -61,10 +62,11 @@ json::Object difference(const Webhook& before, const Webhook& after,
 void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after,
                   const json::Object& difference, bool ends_streak) {
   const bool another_url = after.url != before.url;
+  // Unset events stay as the row has them, because a newer version may have written one unknown to this one.
+  const auto events = after.events == before.events ? std::nullopt : std::optional(after.events.joined());
   // The end of a streak alone does not change the configuration, so it must not change the version.
   if (difference.size() > (ends_streak ? 1U : 0U))
-    session.update(update_webhook, after.url, after.events.joined(), after.active, after.inactive_reason,
-                   after.id);
+    session.update(update_webhook, after.url, events, after.active, after.inactive_reason, after.id);
   if (another_url || ends_streak || (after.active && !before.active))
     session.update(ask_dispatcher, after.id, another_url);
   note_change(session, author, AuditedAction::changed, after.id, json::dump(difference));
