@@ -71,8 +71,8 @@ Response replay_delivery(const Call& call) {
 Response replay_deliveries(const Call& call) {
   const auto request = webhook::parse_replay(call.body);
   const auto webhook = own_webhook(call).id;
-  const store::ReplayRange range{request.since, request.until, request.events, request.failed,
-                                 request.delivered};
+  const auto events = request.events ? std::optional(request.events->joined()) : std::nullopt;
+  const store::ReplayRange range{request.since, request.until, events, request.failed, request.delivered};
   const auto& limits = call.limits;
   if (request.simulate)
     return simulated(

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(of_a_range_tests_other_events_and_cancelled_notifications_a
       "+ 2"
       " FROM notificaciones_pendientes) t)");
   BOOST_CHECK_EQUAL(count_candidates(session, webhook.id, all).count, 4U);
-  all.events.emplace().insert(webhook::Event::evaluacion_abierta);
+  all.events = webhook::name(webhook::Event::evaluacion_abierta);
   BOOST_CHECK_EQUAL(count_candidates(session, webhook.id, all).count, 3U);
   ask(all);
   BOOST_CHECK_EQUAL(fed(), 3U);

@@ -54,6 +54,17 @@ BOOST_AUTO_TEST_CASE(what_is_yet_to_be_made_is_no_part_of_it) {
   BOOST_CHECK(rows.at(0).boolean("ahora"));
 }
 
+// Otherwise a dispatcher of an earlier version would end the replay without these deliveries.
+BOOST_AUTO_TEST_CASE(a_range_of_an_event_that_only_a_newer_version_knows_is_carried_out) {
+  add_deliveries(2, "fallida", 0);
+  session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT evento_no_es_uno_de_los_11");
+  session.execute("UPDATE notificaciones_pendientes SET evento = 'evento.nuevo'");
+  const auto asked = ask(failed);
+  session.execute("UPDATE reenvios SET eventos = 'evaluacion.abierta,evento.nuevo'");
+  BOOST_CHECK_EQUAL(fed(), 2U);
+  BOOST_CHECK_EQUAL(progress(asked).replayed, 2U);
+}
+
 // A row as an earlier version left it.
 BOOST_AUTO_TEST_CASE(one_that_reaches_to_the_end_of_time_is_carried_out) {
   add_deliveries(3, "fallida", 0);

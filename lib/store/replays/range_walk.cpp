@@ -71,13 +71,12 @@ DeliveryId find_start(Session& session, WebhookId webhook, UtcTime since) {
 
 ReplayPage read_page(Session& session, WebhookId webhook, const ReplayRange& range, DeliveryId after,
                      std::size_t room) {
-  const auto events = range.events ? std::optional(range.events->joined()) : std::nullopt;
   ReplayPage page{{}, after, false};
   std::size_t looked = 0;
   for (auto size = first_look; looked < looked_at; size = std::min(size * growth, looked_at - looked)) {
     const auto rows = session.query(with_fits_replay(page_of_webhook, in_page), range.until, range.failed,
-                                    range.delivered, range.since, range.until, events, events, webhook,
-                                    page.looked_up_to, std::int64_t(size));
+                                    range.delivered, range.since, range.until, range.events, range.events,
+                                    webhook, page.looked_up_to, std::int64_t(size));
     if (!choose(rows, room, page)) return page;
     if (rows.size() < size) {
       page.last = true;

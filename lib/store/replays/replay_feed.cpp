@@ -156,9 +156,7 @@ Fed replay_single(Session& session, WebhookId webhook, const Row& replay) {
 Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::size_t room) {
   const auto id = replay.integer("id");
   count_ended(session, id);
-  const auto events = replay.optional_text("eventos");
-  const auto range = bounded({replay.time("desde"), replay.time("hasta"),
-                              events ? std::optional(webhook::EventSet::from_joined(*events)) : std::nullopt,
+  const auto range = bounded({replay.time("desde"), replay.time("hasta"), replay.optional_text("eventos"),
                               replay.boolean("fallidas"), replay.boolean("entregadas")});
   const auto left = replay.unsigned_integer("tope") - replay.unsigned_integer("reenviadas");
   if (left == 0) return hand_over(session, webhook, id, {{}, replay.integer("avance"), true});

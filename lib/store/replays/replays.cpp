@@ -83,10 +83,6 @@ constexpr std::string_view filtered_replays = R"sql(
   ORDER BY id)sql";
 constexpr std::string_view webhook_by_replay = "SELECT webhook_id FROM reenvios WHERE id = ?";
 
-std::optional<std::string> joined_events(const ReplayRange& range) {
-  return range.events ? std::optional(range.events->joined()) : std::nullopt;
-}
-
 Replay replay_single(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery) {
   session.update(insert_single, author.entity, webhook, delivery);
   const ReplayId id = session.last_insert_id();
@@ -99,8 +95,8 @@ Replay replay_single(Session& session, const Author& author, WebhookId webhook, 
 Replay replay_range(Session& session, const Author& author, WebhookId webhook, const ReplayRange& asked,
                     const ReplayCount& found, std::uint64_t most) {
   const auto range = bounded(asked);
-  session.update(insert_range, author.entity, webhook, range.since, range.until, joined_events(range),
-                 range.failed, range.delivered, found.count, most);
+  session.update(insert_range, author.entity, webhook, range.since, range.until, range.events, range.failed,
+                 range.delivered, found.count, most);
   const ReplayId id = session.last_insert_id();
   json::Object detail{{"reenvio", id}, {"desde", platform::format_iso8601(asked.since)}};
   if (asked.until) detail.emplace_back("hasta", platform::format_iso8601(*asked.until));
@@ -142,11 +138,10 @@ ReplayProgress read_replay(const Row& row) {
 
 ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRange& asked) {
   const auto range = bounded(asked);
-  const auto events = joined_events(range);
   const auto count = [&](std::string_view among, unsigned most, const auto&... where) -> ReplayCount {
     const auto rows =
         session.query(with_fits_replay(count_within, among), range.until, range.failed, range.delivered,
-                      range.since, range.until, events, events, webhook, where..., most);
+                      range.since, range.until, range.events, range.events, webhook, where..., most);
     const auto& row = rows.at(0);
     const bool all_seen = row.integer("miradas") < most ||
                           (sizeof...(where) > 0 && row.boolean("pasada"));  // rows in the order of time

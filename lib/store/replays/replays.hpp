@@ -10,15 +10,15 @@
 #include "lib/store/audit/audit.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
-#include "lib/webhook/event.hpp"
 
 namespace store {
 
 /// The deliveries of a webhook to replay; never test events.
 struct ReplayRange {
-  UtcTime since;                              // bounds the creation time, inclusive
-  std::optional<UtcTime> until{};             // exclusive; unset: up to and including this millisecond
-  std::optional<webhook::EventSet> events{};  // unset: all
+  UtcTime since;                   // bounds the creation time, inclusive
+  std::optional<UtcTime> until{};  // exclusive; unset: up to and including this millisecond
+  /// Names separated by commas, also of events that only a newer version knows; unset: all.
+  std::optional<std::string> events{};
   bool failed = true;
   bool delivered = false;
 };
