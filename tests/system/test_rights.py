@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from support.setup_database import SetupDatabase
 from support.sql import SqlError, SqlSession
 
 DENIED = (1044, 1142, 1143, 1227, 1370)
@@ -85,3 +86,29 @@ def test_the_operator_may_change_every_table_but_the_audit(stack):
         "SELECT table_name FROM information_schema.table_privileges WHERE table_schema = DATABASE() AND privilege_type = 'DELETE'"
         " AND grantee = \"'apientidades_admin'@'localhost'\"")}
     assert tables - changed == {"auditoria"} and changed <= tables
+
+
+def hosts_of(stack, user):
+    return [row[0] for row in stack.sql(f"SELECT host FROM mysql.user WHERE user = '{user}' ORDER BY host")]
+
+
+def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack, tmp_path):
+    """It knows no --evaluation-from. A user evaluacion@localhost without a password would let every local user write."""
+    stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
+    try:
+        stack.sql("REVOKE SELECT ON notificaciones_resultado FROM evaluacion@'10.0.1.7'")
+        SetupDatabase(stack, tmp_path)("--user", "root", "--upgrade")
+        assert hosts_of(stack, "evaluacion") == ["10.0.1.7"]
+        assert "notificaciones_resultado" in str(stack.sql("SHOW GRANTS FOR evaluacion@'10.0.1.7'"))
+    finally:
+        stack.sql("DROP USER IF EXISTS evaluacion@localhost; RENAME USER evaluacion@'10.0.1.7' TO evaluacion@localhost")
+
+
+def test_a_grant_makes_no_user(stack, tmp_path):
+    stack.sql("RENAME USER apientidades_api@localhost TO apientidades_api@'10.0.1.7'")
+    try:
+        assert "rights of api could not be granted" in SetupDatabase(stack, tmp_path).refusal("--user", "root", "--upgrade")
+        assert hosts_of(stack, "apientidades_api") == ["10.0.1.7"]
+    finally:
+        stack.sql("DROP USER IF EXISTS apientidades_api@localhost;"
+                  " RENAME USER apientidades_api@'10.0.1.7' TO apientidades_api@localhost")
