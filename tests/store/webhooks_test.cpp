@@ -185,4 +185,33 @@ BOOST_AUTO_TEST_CASE(disabling_holds_and_enabling_releases_or_discards) {
   BOOST_CHECK(!enable_webhook(session, 999, false));
 }
 
+// The dispatcher holds what waits for an inactive webhook, perhaps while the operator discards it.
+BOOST_AUTO_TEST_CASE(what_is_held_while_it_is_discarded_is_cancelled_too) {
+  Database database;
+  auto& session = database.session;
+  const auto webhook = add_webhook(session, 1);
+  constexpr unsigned deliveries = 100;  // so many that no statement reads the whole table, which is locked
+  for (unsigned i = 0; i < deliveries; ++i) insert_notification(session, 1);
+  fan_out(session);
+  session.query("ANALYZE TABLE entregas");
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  Session dispatcher = database.connect();
+  dispatcher.execute("START TRANSACTION");
+  const auto locked = dispatcher.query(
+      "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente' FOR UPDATE");
+  BOOST_TEST(locked.size() == deliveries);
+  bool waited = false;
+  ThreadedWork holding([&] {
+    waited = wait_for_row_lock(dispatcher, std::chrono::seconds(10), "%UPDATE entregas%");
+    dispatcher.update("UPDATE entregas SET estado = 'retenida'");
+    dispatcher.execute("COMMIT");
+  });
+  const auto done = enable_webhook(session, webhook.id, true).value();
+  holding.join();
+  BOOST_TEST(waited);
+  BOOST_TEST(done.cancelled == deliveries);
+  BOOST_TEST(done.released == 0U);
+  BOOST_TEST(list_deliveries(session, {}).at(0).state == "cancelada");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
