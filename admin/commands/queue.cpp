@@ -11,6 +11,7 @@
 #include "admin/errors.hpp"
 #include "admin/output/queue_screen.hpp"
 #include "admin/output/render.hpp"
+#include "lib/platform/ip.hpp"
 #include "lib/platform/stop_signal.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/queue.hpp"
@@ -18,6 +19,7 @@
 #include "lib/store/maintenance/clock_watch.hpp"
 #include "lib/store/outages/outages.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
+#include "lib/text/text.hpp"
 #include "lib/webhook/target_url.hpp"
 
 namespace admin {
@@ -209,12 +211,20 @@ constexpr platform::Milliseconds longest_pause = std::chrono::hours(24 * 365);
 constexpr std::size_t longest_host = 253;
 constexpr std::size_t longest_reason = 200;
 
-/// The host as URLs spell it: without a port, in lower case.
+/// Whether the text may be the name of a host. No URL has another one, so a pause of `*.example.com` would
+/// pause nothing.
+bool is_name(std::string_view host) {
+  return !host.empty() && host.size() <= longest_host && std::ranges::all_of(host, [](char c) {
+    return text::is_letter(c) || text::is_digit(c) || c == '-' || c == '_' || c == '.';
+  });
+}
+
+/// The host as pauses are compared with URLs: without a port. An IPv6 address may be without brackets, as
+/// `queue status` shows it.
 std::string checked_host(const std::string& typed) {
-  auto host = std::string(webhook::host_name(webhook::host_and_port(typed)));
-  if (host.ends_with('.')) host.pop_back();
-  const bool plain = std::ranges::all_of(host, [](char c) { return c > ' ' && c < '\x7f' && c != '/'; });
-  if (host.empty() || host.size() > longest_host || !plain)
+  if (const auto address = platform::IpAddress::parse(typed)) return address->to_string();
+  auto host = webhook::comparable_host(typed);
+  if (!is_name(host) && !platform::IpAddress::parse(host))
     throw UsageError("--host must be the name or the address of a host, without a port: hooks.example.com");
   return host;
 }

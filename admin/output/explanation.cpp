@@ -14,11 +14,6 @@ using namespace std::chrono_literals;
 
 constexpr auto longest_unseen = 60s;  // a working dispatcher is seen every 10 s
 
-std::string host_of(const std::string& url) {
-  const auto authority = webhook::host_and_port(url);
-  return std::string(webhook::host_name(authority));
-}
-
 std::int64_t in_flight_at_host(const Facts& facts) {
   const auto host = webhook::host_and_port(facts.webhook.url);
   return std::ranges::count_if(facts.in_flight, [&](const store::InFlight& delivery) {
@@ -33,7 +28,7 @@ bool is_of(const store::Pause& pause, const Facts& facts) {
     case store::Paused::webhook:
       return pause.object == to_string(facts.webhook.id);
     case store::Paused::host:
-      return pause.object == host_of(facts.webhook.url);
+      return pause.object == webhook::comparable_host(facts.webhook.url);
   }
   return false;
 }

@@ -25,9 +25,7 @@ Milliseconds PausedParts::left(delivery::EntityId entity, delivery::WebhookId we
                                platform::MonotonicTime now) const {
   Milliseconds longest{0};
   if (pauses_.empty()) return longest;
-  const auto authority = webhook::host_and_port(url);
-  const std::string objects[] = {to_string(entity), to_string(webhook),
-                                 std::string(webhook::host_name(authority))};
+  const std::string objects[] = {to_string(entity), to_string(webhook), webhook::comparable_host(url)};
   const auto passed = std::chrono::floor<Milliseconds>(now - read_at_);
   for (const auto& pause : pauses_) {
     if (pause.object != objects[static_cast<std::size_t>(pause.what)]) continue;

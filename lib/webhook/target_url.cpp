@@ -338,17 +338,22 @@ std::string host_and_port(std::string_view stored_url) {
   return port ? host + ':' + std::to_string(*port) : host + authority.substr(colon);
 }
 
-std::string comparable_url(std::string_view stored_url) {
-  auto authority = host_and_port(stored_url);
+std::string comparable_host(std::string_view stored_url) {
+  const auto authority = host_and_port(stored_url);
   auto host = std::string(host_name(authority));
-  const auto port = text::parse_number<std::uint32_t>(authority.substr(authority.rfind(':') + 1)).value_or(0);
-  if (const auto address = IpAddress::parse(host)) host = address->to_string();
   if (host.ends_with('.')) host.pop_back();
+  return host;
+}
+
+std::string comparable_url(std::string_view stored_url) {
+  const auto authority = host_and_port(stored_url);
+  const auto port = text::parse_number<std::uint32_t>(authority.substr(authority.rfind(':') + 1)).value_or(0);
   std::string_view tail = stored_url;
   if (tail.starts_with(scheme)) tail.remove_prefix(scheme.size());
   tail.remove_prefix(std::min(tail.find_first_of(host_end), tail.size()));
   const auto query = std::min(tail.find('?'), tail.size());
-  auto result = host + ' ' + std::to_string(port) + ' ' + plain_path(tail.substr(0, query));
+  auto result =
+      comparable_host(stored_url) + ' ' + std::to_string(port) + ' ' + plain_path(tail.substr(0, query));
   if (query + 1 < tail.size()) result += '?' + decode(tail.substr(query + 1), is_unreserved);
   return result;
 }

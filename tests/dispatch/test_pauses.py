@@ -105,12 +105,21 @@ def test_what_is_in_flight_ends_and_a_retry_waits_without_losing_its_place(entit
 @pytest.mark.parametrize("words, status, said", [
     (("--entity", 7, "--webhook", 3), 2, "only one of"), (("--for", "2h"), 2, "go with"), (("--reason", "x"), 2, "go with"),
     (("--webhook", 10**15), 1, "there is no webhook"), (("--entity", 10**15), 1, "there is no entity"),
-    (("--host", "https://"), 2, "--host must be"), (("--host", "a b"), 2, "--host must be"), (("--host", "x", "--for", "0s"), 2, "--for must be"),
-    (("--host", "x", "--for", "soon"), 2, "--for must be")])
+    (("--host", "https://"), 2, "--host must be"), (("--host", "a b"), 2, "--host must be"),
+    (("--host", "*.example.com"), 2, "--host must be"), (("--host", "2001:db8::1::2"), 2, "--host must be"),
+    (("--host", "x", "--for", "0s"), 2, "--for must be"), (("--host", "x", "--for", "soon"), 2, "--for must be")])
 def test_what_cannot_be_paused(stack, words, status, said):
     refused = stack.try_admin("queue", "pause", *words)
     assert refused.returncode == status and said in refused.stderr
     assert stack.admin("queue", "status")["pausas"] == [] and stack.admin("queue", "status")["pausada"] is False
+
+
+@pytest.mark.parametrize("typed", ["2001:db8::1", "[2001:DB8:0::1]", "[2001:db8::1]:8443", "https://[2001:db8::0001]/x"])
+def test_an_ipv6_address_is_paused_in_every_spelling_and_resumed_as_it_is_shown(stack, pause, typed):
+    shown = pause("host", typed)
+    assert shown["objeto"] == "2001:db8::1"
+    resumed = stack.try_admin("queue", "resume", "--host", shown["objeto"])
+    assert resumed.returncode == 0 and stack.admin("queue", "status")["pausas"] == []
 
 
 def test_the_explanation_names_what_keeps_it(entity, receiver, stack):

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_part_is_paused_until_it_is_resumed_or_its_time_is_up) {
 BOOST_AUTO_TEST_CASE(it_covers_the_entity_the_webhook_and_every_port_of_the_host) {
   using dispatcher::PausedParts;
   const platform::MonotonicTime start{100s};
-  const std::string url = "https://Hooks.example.com:8443/x";
+  std::string url = "https://Hooks.example.com:8443/x";
   const auto left = [&](std::vector<Pause> pauses, platform::MonotonicTime now) {
     PausedParts parts;
     parts.update(std::move(pauses), start);
@@ -57,6 +57,8 @@ BOOST_AUTO_TEST_CASE(it_covers_the_entity_the_webhook_and_every_port_of_the_host
   BOOST_TEST((left({pause(Paused::entity, "3", {}), pause(Paused::webhook, "7", {}),
                     pause(Paused::host, "example.com", {})},
                    start) == 0ms));
+  url = "https://[2001:DB8:0::1]:8443/x";
+  BOOST_TEST((left({pause(Paused::host, "2001:db8::1", 5s)}, start) == 5s));
 }
 
 BOOST_AUTO_TEST_CASE(who_was_put_off_is_told_when_something_changes) {

@@ -47,6 +47,10 @@ BOOST_AUTO_TEST_CASE(each_cause_by_itself) {
   BOOST_TEST((with([&](Facts& f) { f.pauses.parts = {pause(store::Paused::host, "hooks.example.com")}; }) ==
               Names{"pausa"}));
   BOOST_TEST((with([&](Facts& f) {
+                f.webhook.url = "https://[2001:DB8:0::1]:8443/x";
+                f.pauses.parts = {pause(store::Paused::host, "2001:db8::1")};
+              }) == Names{"pausa"}));
+  BOOST_TEST((with([&](Facts& f) {
                 f.pauses.parts = {pause(store::Paused::webhook, "7"), pause(store::Paused::entity, "3")};
               }) == Names{"turno"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.entity_active = false; }) == Names{"entidad_desactivada"}));
