@@ -6,6 +6,7 @@ import pytest
 from fakes import verify
 from fakes.receiver import Behaviour
 from support.actors import BASE
+from support.locks import locked
 from support.wait import holds_for, wait_until
 
 
@@ -41,6 +42,19 @@ def test_a_pause_lets_what_is_in_flight_end(entity, receiver, stack):
     try:
         receiver.release(hook.path)
         stack.wait_delivery(delivery, "entregada")
+    finally:
+        stack.admin("queue", "resume")
+
+
+def test_a_pause_whose_queue_cannot_be_counted_is_no_failed_pause(stack):
+    """A locked table, or a deep queue on a busy database: the emergency stop must not look as if it had failed."""
+    try:
+        with locked(stack, "entregas"):
+            done = stack.try_admin("queue", "pause")
+        assert done.returncode == 0 and done.stdout == "Sending is now paused until `queue resume`.\n"
+        assert "could not be counted" in done.stderr
+        assert stack.admin("queue", "status")["pausada"] is True
+        assert stack.admin("audit", "list", "--since", "1m")[-1]["accion"] == "queue pause"
     finally:
         stack.admin("queue", "resume")
 
