@@ -32,6 +32,18 @@ def test_the_pool_counts_in_one_folder_that_no_instance_takes_away():
     assert "\nRuntimeDirectoryPreserve=yes\n" in unit
 
 
+@pytest.mark.parametrize("words, completed", [
+    ("rep", ["replay", "report"]), ("report --si", ["--since"]), ("queue st", ["status"]), ("queue clock a", ["accept"]),
+    ("token issue --ent", ["--entity"])])
+def test_every_command_is_completed(stack, words, completed):
+    admin = Path(stack.command_of("dispatcher")[0][0].replace("dispatcher", "admin"))
+    script = f"""source {ROOT}/packaging/completion/apientidades-admin
+        COMP_WORDS=(apientidades-admin {words}) COMP_CWORD={len(words.split())}; _apientidades_admin; echo "${{COMPREPLY[@]}}" """
+    result = subprocess.run(["bash", "-c", script], env={"PATH": f"{admin.parent}:/usr/bin:/bin"}, capture_output=True, text=True,
+                            timeout=20)
+    assert result.stdout.split() == completed, result.stderr
+
+
 def plain(text: str) -> str:
     """The text of a manual page, without troff's requests."""
     return text.replace("\\-", "-").replace("\\e", "\\")
