@@ -104,6 +104,21 @@ def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack
         stack.sql("DROP USER IF EXISTS evaluacion@localhost; RENAME USER evaluacion@'10.0.1.7' TO evaluacion@localhost")
 
 
+def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(stack, tmp_path):
+    """As the manual rotates one: with no option, although the first setup had one."""
+    hashed = "SELECT authentication_string FROM mysql.user WHERE user = 'evaluacion'"
+    stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
+    try:
+        before = stack.value(hashed)
+        stack.sql("ALTER USER evaluacion@'10.0.1.7' IDENTIFIED BY 'leaked'")
+        assert stack.value(hashed) != before
+        SetupDatabase(stack, tmp_path)("--user", "root")
+        assert hosts_of(stack, "evaluacion") == ["10.0.1.7"] and stack.value(hashed) == before
+    finally:
+        stack.sql("DROP USER IF EXISTS evaluacion@localhost; RENAME USER evaluacion@'10.0.1.7' TO evaluacion@localhost;"
+                  " ALTER USER evaluacion@localhost REQUIRE NONE")
+
+
 def test_a_grant_makes_no_user(stack, tmp_path):
     stack.sql("RENAME USER apientidades_api@localhost TO apientidades_api@'10.0.1.7'")
     try:
