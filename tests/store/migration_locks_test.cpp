@@ -102,6 +102,22 @@ BOOST_AUTO_TEST_CASE(what_was_done_before_is_not_called_nothing_and_stays) {
   BOOST_TEST(table.migrated());
 }
 
+// The server goes on with the statement of a program that was killed.
+BOOST_AUTO_TEST_CASE(a_change_that_a_killed_migration_had_begun_may_end_while_its_repetition_waits) {
+  ReadTable table;
+  table.migrations.back().sql =
+      "SET @anotacion = IF(EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE()"
+      " AND table_name = 'entregas' AND column_name = 'anotacion'), 'DO 0',"
+      " 'ALTER TABLE entregas ADD COLUMN anotacion INT NULL');"
+      "PREPARE anotacion FROM @anotacion; EXECUTE anotacion; DEALLOCATE PREPARE anotacion;";
+  BOOST_CHECK_NO_THROW(table.migrate([&](const std::string& line) {
+    if (!is_held_up(line)) return;
+    table.reader.execute("ROLLBACK");
+    table.database.session.execute("ALTER TABLE entregas ADD COLUMN anotacion INT NULL");
+  }));
+  BOOST_TEST(migration_status(table.database.session, table.migrations).back().applied.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_figure_added_to_an_applied_migration_is_no_change_of_it) {
   Database database;
   auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -70,6 +71,12 @@ bool may_change(std::string_view statement) {
          !statement.starts_with("DEALLOCATE ");
 }
 
+/// Whether the error says that what the statement makes (drops) is there (gone) already.
+bool is_done_already(const DatabaseError& error) {
+  constexpr int codes[] = {1060, 1061, 1091};  // a column or a key of that name; nothing to drop
+  return std::ranges::find(codes, error.code) != std::end(codes);
+}
+
 /// Applies migrations on one session, and knows whether it has changed anything when it gives up.
 class Runner {
  public:
@@ -92,11 +99,15 @@ class Runner {
                          ". Once the table is free, `apientidades-admin db migrate` goes on");
   }
 
+  /// The server goes on with the statement of a program that was killed. If it ends while the same statement
+  /// waits here for the table, the migration's look at what is there was too early, and is repeated.
   void apply(const MigrationGuard& guard, const Migration& migration) {
     progress_(migration.name);
-    for (const auto& statement : split_statements(migration.sql)) {
-      require_held(session_, guard);
-      execute(statement, migration.name);
+    try {
+      execute_all(guard, migration);
+    } catch (const DatabaseError& error) {
+      if (!is_done_already(error)) throw;
+      execute_all(guard, migration);
     }
     require_held(session_, guard);
     session_.update("INSERT INTO migraciones (numero, nombre, huella) VALUES (?, ?, ?)", migration.number,
@@ -110,6 +121,13 @@ class Runner {
   }
 
  private:
+  void execute_all(const MigrationGuard& guard, const Migration& migration) {
+    for (const auto& statement : split_statements(migration.sql)) {
+      require_held(session_, guard);
+      execute(statement, migration.name);
+    }
+  }
+
   Session& session_;
   const Patience& patience_;
   const Progress& progress_;
