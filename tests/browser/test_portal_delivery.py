@@ -10,6 +10,7 @@ from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import PORTAL, answer, enter, open_portal
+from support.portal_changes import lose
 
 HOSTILE = "<img src=x onerror=alert(1)></pre><script>alert(2)</script> שלום مرحبا ñ \u202e"
 
@@ -181,6 +182,17 @@ def test_other_refusals_of_the_button(browser, entity, failure, expect, status, 
     expect(alert).to_contain_text(title)
     if status != 412:
         expect(alert.get_by_role("button", name="Reintentar")).to_have_attribute("aria-disabled", "true")
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_an_answer_that_never_came(browser, entity, failure, expect, arrives):
+    page = open_portal(browser, entity.token, place(failure))
+    lose(page, "POST", f"webhooks/{failure[0].id}/entregas/{failure[1]}/reenvio", arrives)
+    page.get_by_role("button", name="Reenviar").click()
+    expect(page.locator("#reenvio")).to_contain_text("No se sabe si el reenvío llegó a pedirse")
+    attempts = page.locator(".timeline").get_by_role("listitem")
+    expect(attempts.nth(4) if arrives else attempts.last).to_contain_text(f"{'Reenvío 5' if arrives else 'Intento 4'}: fallido")
+    assert_no_barriers(page)
 
 
 def test_a_token_that_only_reads_has_no_button(browser, entity, failure, expect):

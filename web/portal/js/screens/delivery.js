@@ -1,5 +1,6 @@
 // Una entrega: what was sent, every attempt, what to correct, and the button that sends it again. Printed, it is evidence.
 import { announce } from "../announce.js";
+import { unsure } from "../change.js";
 import { copyButton } from "../copy.js";
 import { curlOf } from "../curl.js";
 import { away, el, foreign, replace } from "../dom.js";
@@ -15,6 +16,7 @@ const WATCH_MS = 2_000; // while an attempt is pending or in flight
 const IDLE_MS = 60_000;
 const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
 const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // of the button
+const DOUBT = "No se sabe si el reenvío llegó a pedirse. Antes de repetirlo, mire si abajo aparece un intento nuevo.";
 const UNDER_WAY = new Set(["pendiente", "en_curso"]);
 
 export async function deliveryScreen(portal, place) {
@@ -58,7 +60,7 @@ export async function deliveryScreen(portal, place) {
   // Slow once nothing is under way.
   const turns = poll(async () => {
     const answer = await look();
-    return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.state() !== "idle") ? IDLE_MS : 0 };
+    return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.busy()) ? IDLE_MS : 0 };
   }, { every: WATCH_MS, signal: place.signal });
   await turns.now();
 }
@@ -76,6 +78,7 @@ function goBack(portal, event) {
 /** The button, and the result of its request. */
 function resender({ api, session }, place, { path, webhook, box, changed }) {
   let state = "idle";
+  let doubtful = false; // a replay may have begun
   let watched = null;
 
   async function press(button) {
@@ -84,12 +87,13 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     button.setAttribute("aria-disabled", "true");
     button.textContent = WORDS.asking;
     const answer = await api.request("POST", `${path}/reenvio`, { signal: place.signal });
+    doubtful = unsure(answer);
     if (!answer.ok) {
       state = "idle";
       // A redraw may have replaced this button: changed() handles the new one.
       button.removeAttribute("aria-disabled");
       button.textContent = WORDS.idle;
-      if (answer.kind !== "aborted") replace(box, problemBox(answer, { retry: answer.kind === "conflict" || answer.kind === "forbidden" ? undefined : () => press(button), id: "no-reenviada" }));
+      if (answer.kind !== "aborted") replace(box, problemBox(answer, { retry: answer.kind === "conflict" || answer.kind === "forbidden" ? undefined : () => press(button), id: "no-reenviada" }), doubtful && el("p", { class: "muted" }, DOUBT));
       return changed();
     }
     state = "waiting";
@@ -134,7 +138,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     announce(text);
   }
 
-  return { state: () => state, press, readOnly: () => session.readOnly };
+  return { state: () => state, busy: () => state !== "idle" || doubtful, press, readOnly: () => session.readOnly };
 }
 
 function whole(portal, webhook, delivery, hash, sending) {
