@@ -8,7 +8,7 @@ import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import BASE
-from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
+from support.browser import API, assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import PORTAL, answer, enter, open_portal
 from support.portal_changes import lose
 
@@ -193,6 +193,18 @@ def test_an_answer_that_never_came(browser, entity, failure, expect, arrives):
     attempts = page.locator(".timeline").get_by_role("listitem")
     expect(attempts.nth(4) if arrives else attempts.last).to_contain_text(f"{'Reenvío 5' if arrives else 'Intento 4'}: fallido")
     assert_no_barriers(page)
+
+
+def test_it_is_shown_once_the_service_is_back(browser, entity, failure, expect):
+    """The first request, for the webhook, fails. Nothing says when to ask again."""
+    page = browser.page(PORTAL + place(failure))
+    path = f"**{API}webhooks/{failure[0].id}"
+    page.route(path, lambda route: route.abort())
+    enter(page, entity.token)
+    expect(page.get_by_role("alert")).to_contain_text("Sin conexión")
+    page.unroute(path)
+    expect(page.get_by_role("heading", name="Datos")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_token_that_only_reads_has_no_button(browser, entity, failure, expect):

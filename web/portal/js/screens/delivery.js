@@ -29,17 +29,18 @@ export async function deliveryScreen(portal, place) {
   replace(place.root, el("p", { class: "no-print" }, el("a", { href: link("/entregas", { webhook }), class: "target", id: "volver", onclick: (event) => goBack(portal, event) }, "← Entregas")), heading, trouble, resent, body);
 
   const path = `/webhooks/${webhook}/entregas/${entrega}`;
-  const receiver = await portal.api.get(`/webhooks/${webhook}`, {}, place.signal);
+  let receiver = null;
   let last = null;
   let drawn = "";
   let hash = "";
   const sending = resender(portal, place, { path, webhook, box: resent, changed: () => turns.now() });
 
   async function look() {
+    if (!receiver?.ok) receiver = await portal.api.get(`/webhooks/${webhook}`, {}, place.signal);
     const answer = receiver.ok ? await portal.api.get(path, {}, place.signal) : receiver;
     if (place.signal.aborted) return answer;
     if (!answer.ok) {
-      replace(trouble, problemBox(answer, { retry: receiver.ok ? () => turns.now() : portal.show, auto: true, id: "problema" }));
+      replace(trouble, problemBox(answer, { retry: () => turns.now(), auto: true, id: "problema" }));
       body.querySelector(".loading")?.remove();
       return answer;
     }
