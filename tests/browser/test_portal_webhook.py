@@ -5,10 +5,11 @@ import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import BASE
-from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
+from support.browser import API, assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import answer
-from support.portal_changes import HOSTILE, arrived, at, go, lose, shown
+from support.portal_changes import HOSTILE, arrived, at, go, lose, settle, shown
 from support.stack import EVENTS
+from support.wait import wait_until
 
 URL = "Dirección que recibe los avisos"
 CHANGING = ["", "/editar", "/secreto", "/diagnostico", "/reenvios"]
@@ -119,6 +120,30 @@ def test_pausing_and_reactivating(browser, entity, stack, expect):
     expect(page.locator("#hecho")).to_contain_text("Lo que estaba guardado se envía desde ahora")
     stack.wait_delivery(delivery, "entregada")
     go(page, "#/entregas", "Entregas")
+    expect(page.locator("#hecho")).to_be_empty()
+
+
+@pytest.mark.parametrize("act", ["Pausar", "Reactivar", "Eliminar"])
+def test_the_next_screen_is_left_alone(browser, entity, expect, act):
+    """The answer comes when the person already writes on another screen."""
+    hook = entity.register()
+    change(entity, hook, activo=act != "Reactivar")
+    page = at(browser, entity, place(hook), "Webhook")
+    held = []
+    page.route(f"**{API}webhooks/{hook.id}", lambda route: route.fallback() if route.request.method == "GET" else held.append(route))
+    page.get_by_role("button", name=act).click()
+    if act != "Reactivar":
+        question = page.get_by_role("dialog")
+        if act == "Eliminar":
+            question.get_by_role("textbox").fill(host(hook))
+        question.get_by_role("button", name=act).click()
+    wait_until(lambda: page.wait_for_timeout(50) or held, 5, "the request")
+    go(page, "#/webhooks/nuevo", "Registrar un webhook")
+    page.get_by_label("Dirección que recibirá").fill("https://ejemplo.es/avisos")
+    with page.expect_response(f"**{API}webhooks/{hook.id}"):
+        held[0].continue_()
+    settle(page)
+    expect(page.get_by_label("Dirección que recibirá")).to_have_value("https://ejemplo.es/avisos")
     expect(page.locator("#hecho")).to_be_empty()
 
 

@@ -53,6 +53,7 @@ function work(one, box) {
     hook.activo && to("Reenviar muchas", hookLink(hook.id, "/reenvios")), hook.activo && pause(one));
 }
 
+// Not ended when the screen is left, or its outcome would be unknown. The caller then leaves the next screen alone.
 const patch = ({ portal, hook, etag }, body) => portal.api.request("PATCH", `/webhooks/${hook.id}`, { body, headers: etag ? { "If-Match": etag } : {} });
 
 /** Shows why a change was refused, or that its outcome is unknown. */
@@ -66,9 +67,10 @@ function refused(answer, box, retry) {
 }
 
 function resume(one, box) {
-  const { portal, hook } = one;
+  const { portal, place, hook } = one;
   const button = workButton({ label: "Reactivar", busy: "Reactivando…", kind: "primary", id: "reactivar", work: async () => {
     const answer = await patch(one, { activo: true });
+    if (place.signal.aborted) return;
     if (!answer.ok) return refused(answer, box, async () => portal.show());
     tellDone(hookLink(hook.id), "Reactivado", el("p", {}, "Lo que estaba guardado se envía desde ahora, de lo más antiguo a lo más reciente. Los fallos anteriores no cuentan."));
     portal.show();
@@ -81,6 +83,7 @@ function pause(one) {
   const box = el("div");
   const stop = async () => {
     const answer = await patch(one, { activo: false });
+    if (place.signal.aborted) return true;
     if (!answer.ok) {
       refused(answer, box, async () => portal.show());
       return false;
@@ -110,6 +113,7 @@ function remove({ portal, place, hook, etag }) {
     replace(box);
     if (!judge([[typed, typed.value().trim().toLowerCase() === host.toLowerCase() ? "" : `No es lo mismo: escriba ${host}`]])) return false;
     const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}`, { headers: etag ? { "If-Match": etag } : {} });
+    if (place.signal.aborted) return true;
     // If the first answer was lost, the repeated request finds the webhook deleted.
     if (answer.ok || answer.kind === "notFound") return gone(portal, host);
     refused(answer, box, async () => portal.show());
