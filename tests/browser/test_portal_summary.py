@@ -1,4 +1,5 @@
 """Resumen: how each webhook is, what to correct, what waits, and what has not been set up yet."""
+import datetime
 import re
 
 import pytest
@@ -55,6 +56,20 @@ def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
     enter(page, entity.token)
     figures = page.locator(".figures dd")
     expect(figures).to_have_text(["al menos 2.000", "ninguna de las 2.000 más recientes", "ninguna de las 2.000 más recientes", "3 ms"])
+
+
+def test_hours_of_which_only_tests_were_read_are_not_said_to_have_nothing(browser, entity, expect):
+    """The newest deliveries, as many as the chart reads, are of tests, and older ones follow."""
+    hook = entity.register()
+    page = browser.page(PORTAL)
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    test = {"id": 7, "mensaje": "msg_1_7", "evento": "evaluacion.abierta", "prueba": True, "estado": "entregada", "intentos": 1, "creada": now, "entregada": now,
+            "terminada": now, "proximoIntento": None, "ultimoEstado": 200, "ultimoError": ""}
+    answer(page, "GET", f"webhooks/{hook.id}/entregas?*", 200, {"entregas": [test] * 100, "siguiente": "x"})
+    enter(page, entity.token)
+    card(page, hook).get_by_text("Ver como tabla").click()
+    table = card(page, hook).get_by_role("table")
+    expect(table.get_by_role("row").filter(has_text="sin contar")).to_have_count(23)
 
 
 @pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2, dark=True), dict(width=760, dark=True)])

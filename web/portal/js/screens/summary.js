@@ -64,14 +64,16 @@ async function dayOf(api, clock, id, signal) {
   const desde = new Date(clock.now() - DAY).toISOString();
   const found = [];
   let cursor = "";
+  let seenFrom = desde;
   for (let page = 0; page < PAGES; ++page) {
     const answer = await api.get(`/webhooks/${id}/entregas`, { desde, limite: 100, cursor }, signal);
     if (!answer.ok) return answer;
     found.push(...answer.data.entregas.filter((one) => !one.prueba));
+    seenFrom = answer.data.entregas.at(-1)?.creada ?? seenFrom;
     cursor = answer.data.siguiente;
     if (!cursor) return { ok: true, found, seenFrom: null };
   }
-  return { ok: true, found, seenFrom: found.at(-1)?.creada ?? desde };
+  return { ok: true, found, seenFrom };
 }
 
 function overview(portal, all) {
