@@ -72,6 +72,16 @@ def test_hours_of_which_only_tests_were_read_are_not_said_to_have_nothing(browse
     expect(table.get_by_role("row").filter(has_text="sin contar")).to_have_count(23)
 
 
+def test_what_waits_is_counted_for_seven_days_and_says_so(browser, entity, stack, expect):
+    hook = entity.register()
+    entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"activo": False})
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    stack.wait_delivery(delivery, "retenida")
+    stack.sql(f"UPDATE entregas SET creada_en = creada_en - INTERVAL 8 DAY WHERE id = {delivery}")
+    page = open_portal(browser, entity.token)
+    expect(card(page, hook).locator(".figures div").nth(2)).to_have_text("Esperan, de 7 díasnada")
+
+
 @pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2, dark=True), dict(width=760, dark=True)])
 def test_it_is_read_in_every_way(browser, life, entity, how, expect):
     page = open_portal(browser, entity.token, **how)

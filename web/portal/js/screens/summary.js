@@ -103,7 +103,7 @@ function card(portal, { webhook, day, week, deliveries, state }, now) {
     el("dl", { class: "figures" },
       figure("Entregadas en 24 h", atLeast(day, day.entregadas)),
       figure("Fallidas en 7 días", week.fallidas ? el("a", { href: failures, id: `${id}-fallidas`, class: "target" }, atLeast(week, week.fallidas)) : atLeast(week, 0), week.fallidas ? "bad" : ""),
-      figure("Esperan", waiting(week)),
+      figure("Esperan, de 7 días", waiting(week)),
       figure("Respuesta mediana", day.p50Ms === null ? "–" : day.p50Ms === 0 ? "menos de 1 ms" : `${day.p50Ms.toLocaleString("es-ES")} ms`)),
     dayChart(byHour(deliveries.found, now, deliveries.seenFrom), `${id}-tabla`, !deliveries.seenFrom),
     el("div", { class: "actions" }, week.fallidas > 0 && el("a", { class: "button primary", id: `${id}-ver-fallidas`, href: failures }, `Ver ${count(week.fallidas, "fallida")}`),
