@@ -55,6 +55,27 @@ def test_by_keyboard_alone_to_two_at_once(browser, entity, receiver, expect):
     assert receiver.requests(good.path)[0].headers["x-webhook-event"] == EVENTS[-1]
 
 
+def test_the_first_is_not_shown_as_the_second(browser, entity, expect):
+    """The second has no delivery yet when the page asks for it."""
+    hook = entity.register()
+    page = screen(browser, entity)
+    page.clock.install()
+    answer(page, "POST", "webhooks/test", 200, {"message": "x", "webhooks": [{"id": hook.id, "url": hook.url}]})
+    one = delivery(estado="entregada", entregada="2026-11-20T10:00:00.000Z", intentos=1, ultimoEstado=200)
+    answer(page, "GET", f"webhooks/{hook.id}/entregas?*", 200, {"entregas": [one], "siguiente": None})
+    for id, status in ((7, 200), (8, 204)):
+        answer(page, "GET", f"webhooks/{hook.id}/entregas/{id}", 200, one | {"id": id, "ultimoEstado": status, "historial": []})
+    send(page)
+    expect(page.locator(".arrival")).to_contain_text("Llegó: respondió 200")
+    with page.expect_response("**/entregas?*"):
+        send(page)
+    settle(page)
+    expect(page.locator(".arrival")).to_contain_text("En la cola")
+    answer(page, "GET", f"webhooks/{hook.id}/entregas?*", 200, {"entregas": [one | {"id": 8}, one], "siguiente": None})
+    page.clock.fast_forward(10_000)
+    expect(page.locator(".arrival")).to_contain_text("Llegó: respondió 204")
+
+
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
 def test_it_is_read_in_every_way(browser, entity, how):
     entity.register()

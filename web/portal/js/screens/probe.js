@@ -49,6 +49,7 @@ function tester(portal, place, hooks) {
   const box = el("div");
   const results = el("div");
   let watching = new AbortController();
+  const earlier = new Set(); // ids of the deliveries of this screen's earlier tests
   place.signal.addEventListener("abort", () => watching.abort());
   const button = workButton({ label: "Enviar la prueba", busy: "Enviando…", kind: "primary", submit: true, work: async () => {
     clearRefusal({ evento: event }, box);
@@ -57,7 +58,7 @@ function tester(portal, place, hooks) {
     if (place.signal.aborted) return;
     watching.abort();
     watching = new AbortController();
-    if (answer.ok) return watch(portal, results, { hooks: answer.data.webhooks, event: select.value, since }, watching.signal);
+    if (answer.ok) return watch(portal, results, { hooks: answer.data.webhooks, event: select.value, since, earlier }, watching.signal);
     replace(results);
     showRefusal(answer, { evento: event }, box, { retry: button.run });
     if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a enviarse. Repetirlo solo envía otra prueba."));
@@ -94,7 +95,8 @@ async function refresh(portal, one, test, signal) {
   if (before) {
     one.delivery = one.detail = answer.data;
   } else {
-    one.delivery = answer.data.entregas.find((delivery) => delivery.prueba) ?? null;
+    one.delivery = answer.data.entregas.find((delivery) => delivery.prueba && !test.earlier.has(delivery.id)) ?? null;
+    if (one.delivery) test.earlier.add(one.delivery.id);
     if (one.delivery?.intentos > 0) return refresh(portal, one, test, signal);
   }
   if (one.delivery && one.delivery.estado !== before?.estado) announce(`${hostOf(one.hook.url)}: ${sentence(one).join("")}`);
