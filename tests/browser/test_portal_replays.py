@@ -172,6 +172,19 @@ def test_another_one_runs_already_and_is_stopped(browser, entity, receiver, fail
     receiver.release(failed.path)
 
 
+def test_fewer_were_sent_again_than_counted_without_any_limit(browser, entity, stack, failed, expect):
+    """One of the three arrives by other means between the count and its turn."""
+    stack.stop("dispatcher")
+    try:
+        asked = entity.api("POST", f"{BASE}/{failed.id}/reenvios", json_body={"desde": "2020-01-01T00:00:00Z"}).json()["reenvio"]["id"]
+        stack.sql(f"UPDATE entregas SET estado = 'entregada', entregada_en = UTC_TIMESTAMP(3), ultimo_error = '', ultimo_estado = 200 WHERE webhook_id = {failed.id} ORDER BY id LIMIT 1")
+    finally:
+        stack.start("dispatcher")
+    page = at(browser, entity, f"#/webhooks/{failed.id}/reenvios/{asked}", f"Reenvío {asked}")
+    expect(shown(page).get_by_text("2 de 3 entregas")).to_be_visible()
+    expect(shown(page).get_by_text("1 entrega no se ha reenviado: ya no encajaba, o no lo ha permitido el límite diario.")).to_be_visible()
+
+
 def progress(page, hook, **members):
     answer(page, "GET", f"webhooks/{hook.id}/reenvios/5", 200, {"id": 5, "estado": "en_curso", "candidatas": 312, "reenviadas": 40, "entregadas": 38, "fallidas": 0} | members)
 
@@ -186,7 +199,7 @@ def follow(browser, entity, expect, **members):
 
 @pytest.mark.parametrize("members, told", [
     ({}, "40 de 312 entregas"), ({"estado": "pendiente", "reenviadas": 0, "entregadas": 0}, "En la cola"),
-    ({"estado": "terminado", "reenviadas": 300, "entregadas": 300}, "no ha permitido reenviar 12 entregas"),
+    ({"estado": "terminado", "reenviadas": 300, "entregadas": 300}, "12 entregas no se han reenviado: ya no encajaban, o no lo ha permitido el límite diario."),
     ({"estado": "terminado", "reenviadas": 312, "entregadas": 310, "fallidas": 2}, "2 entregas han vuelto a fallar"),
     ({"estado": "terminado", "reenviadas": 312, "entregadas": 310}, "algunas esperan aún respuesta"),
     ({"estado": "cancelado"}, "lo demás queda como estaba")])

@@ -80,11 +80,11 @@ function progress(replay) {
 
 function whatNext(hook, replay) {
   const rest = replay.candidatas - replay.reenviadas;
-  const limited = replay.estado === "terminado" && rest > 0;
+  const fewer = replay.estado === "terminado" && rest > 0;
   return [
     replay.estado === "cancelado" && notice("warning", el("p", { class: "notice-title" }, "Detenido"), el("p", {}, `${count(replay.reenviadas, "entrega")} ya en camino ${replay.reenviadas === 1 ? "sigue" : "siguen"} su curso; lo demás queda como estaba.`)),
-    limited && notice("warning", el("p", {}, `El límite diario no ha permitido reenviar ${count(rest, "entrega")}: pídalo otra vez más tarde.`)),
-    replay.estado === "terminado" && !limited && (replay.fallidas ? notice("bad", el("p", {}, `${count(replay.fallidas, "entrega")} ${replay.fallidas === 1 ? "ha vuelto" : "han vuelto"} a fallar.`))
+    fewer && notice("warning", el("p", {}, `${count(rest, "entrega")} ${rest === 1 ? "no se ha reenviado: ya no encajaba" : "no se han reenviado: ya no encajaban"}, o no lo ha permitido el límite diario. En ese caso, pídalo otra vez más tarde.`)),
+    replay.estado === "terminado" && !fewer && (replay.fallidas ? notice("bad", el("p", {}, `${count(replay.fallidas, "entrega")} ${replay.fallidas === 1 ? "ha vuelto" : "han vuelto"} a fallar.`))
       : settled(replay) ? notice("good", el("p", {}, replay.reenviadas ? "Se han recibido todas." : "No había nada que reenviar.")) : notice("info", el("p", {}, "Se han reenviado todas; algunas esperan aún respuesta. Las que fallen se reintentan."))),
     el("div", { class: "actions" }, replay.fallidas > 0 && el("a", { class: "button", href: link("/entregas", { webhook: hook.id, estado: "fallida" }) }, "Ver las fallidas"), el("a", { class: "button", href: hookLink(hook.id) }, "Volver al webhook")),
   ];
