@@ -172,6 +172,16 @@ def test_another_one_runs_already_and_is_stopped(browser, entity, receiver, fail
     receiver.release(failed.path)
 
 
+def test_after_the_question_the_focus_is_at_its_button_again(browser, entity, expect):
+    """While the question is open, the page asks again and draws the button anew."""
+    page, hook = follow(browser, entity, expect)
+    page.get_by_role("button", name="Detener").click()
+    for _ in range(2):
+        page.wait_for_event("response", lambda one: one.url.endswith("/reenvios/5"))
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Detener")).to_be_focused()
+
+
 def test_fewer_were_sent_again_than_counted_without_any_limit(browser, entity, stack, failed, expect):
     """One of the three arrives by other means between the count and its turn."""
     stack.stop("dispatcher")

@@ -31,7 +31,8 @@ export function ask({ title, body, confirm = "Aceptar", cancel = "Cancelar", dan
         el("div", { class: "actions" }, button, cancel && el("button", { class: "button", type: "button", onclick: () => dialog.close() }, cancel))));
     dialog.addEventListener("close", () => {
       dialog.remove();
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      const again = opener?.isConnected ? opener : document.getElementById(opener?.id); // drawn anew in the meantime
+      if (again instanceof HTMLElement) again.focus();
       resolve(yes);
     });
     signal?.addEventListener("abort", () => dialog.close());
