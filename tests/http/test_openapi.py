@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.receiver import Behaviour
 from support.actors import BASE, DATA
 from support.tools import tool
 
@@ -103,6 +104,22 @@ def test_the_headers_of_a_notification_are_those_that_are_sent(entity, receiver)
     described = {(DOCUMENT["components"]["parameters"][one["$ref"].rpartition("/")[2]] if "$ref" in one else one)["name"].lower()
                  for one in post["parameters"]}
     assert described == sent | {"x-webhook-reenvio"}
+
+
+def test_it_allows_every_status_that_a_receiver_may_answer(entity, receiver, stack):
+    """Some firewalls answer 999."""
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=999))
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    stack.wait_delivery(delivery, "fallida")
+    path = f"{BASE}/{hook.id}"
+    shown = [("WebhookListado", "ultimoEstado", entity.listed(hook)), ("WebhookDetalle", "ultimoEstado", entity.api("GET", path).json()),
+             ("Entrega", "ultimoEstado", entity.api("GET", path + "/entregas").json()["entregas"][0])]
+    whole = entity.api("GET", f"{path}/entregas/{delivery}").json()
+    shown += [("EntregaDetalle", "ultimoEstado", whole), ("Intento", "estadoHttp", whole["historial"][0])]
+    for schema, name, found in shown:
+        described = DOCUMENT["components"]["schemas"][schema]["properties"][name]
+        assert described["minimum"] <= found[name] <= described["maximum"] and found[name] == 999, schema
 
 
 def messages(node):
