@@ -113,6 +113,16 @@ def test_times_are_of_the_peninsula_wherever_the_browser_is(browser, entity, web
     assert_no_barriers(page)
 
 
+def test_a_time_typed_in_part_is_not_taken_for_none(browser, entity, webhook, expect):
+    page = open_portal(browser, entity.token, "#/entregas")
+    until = page.get_by_label("y antes de")
+    until.fill("2026-11-20T11:00")
+    until.press("Backspace")
+    page.get_by_role("button", name="Filtrar").click()
+    expect(until).to_have_accessible_description(re.compile("Complete el día y la hora"))
+    expect(until).to_be_focused()
+
+
 @pytest.mark.parametrize("how", [dict(), dict(width=320, text=2)])
 def test_utc_stands_beside_every_time_of_a_list(browser, entity, stack, webhook, expect, how):
     """A title attribute alone would not do: touch and keyboard do not reach it."""

@@ -111,6 +111,22 @@ def test_what_was_filtered_is_what_is_asked_for(browser, entity, failed, expect)
     expect(page.get_by_role("heading", name="Se reenviará 1 entrega")).to_have_count(0)
 
 
+def test_a_time_typed_in_part_is_not_taken_for_none(browser, entity, failed, expect):
+    page = screen(browser, entity, failed)
+    page.get_by_text("Más opciones").click()
+    until = page.get_by_label("Hasta")
+    until.focus()
+    page.keyboard.type("11")
+    page.get_by_text("Más opciones").click()
+    count(page)
+    expect(until).to_be_focused()
+    expect(until).to_have_accessible_description(re.compile("Complete el día y la hora"))
+    expect(page.get_by_role("heading", name="Se reenviará")).to_have_count(0)
+    page.keyboard.press("Backspace")
+    count(page)
+    expect(page.get_by_role("heading", name="Se reenviarán 3 entregas")).to_be_focused()
+
+
 def test_nothing_to_send_again_and_what_is_missing(browser, entity, expect):
     page = screen(browser, entity, entity.register())
     count(page)

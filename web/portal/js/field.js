@@ -35,6 +35,9 @@ export function field({ label, hint = "", control, attributes = {} }) {
   };
 }
 
+/** An error if a date and time was typed only in part, for which the browser gives the same value as for none. */
+export const incomplete = ({ control }) => (control.validity.badInput ? "Complete el día y la hora, o déjelo vacío." : "");
+
 /** Shows each error at its field and moves the focus to the first. True: there is none. @param {[ReturnType<typeof field>, string][]} judged */
 export function judge(judged) {
   for (const [one, text] of judged) one.setError(text);

@@ -1,6 +1,6 @@
 // Entregas: what was sent to one webhook, newest first, a page at a time. The page is in the address: Back, a reload and a bookmark lead to the same place.
 import { el, foreign, replace, urlOf } from "../dom.js";
-import { field, judge } from "../field.js";
+import { field, incomplete, judge } from "../field.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { causeOf } from "../remedies.js";
@@ -46,7 +46,7 @@ function filterForm(portal, { query }, webhooks, chosen) {
     const from = fromMadrid(desde.value());
     const to = fromMadrid(hasta.value());
     const wrong = from && to && from > to ? "No puede ser posterior al otro." : "";
-    if (judge([[desde, wrong]])) portal.go(link("/entregas", { webhook: webhook.value(), estado: estado.value(), evento: evento.value(), desde: from, hasta: to }));
+    if (judge([[desde, incomplete(desde) || wrong], [hasta, incomplete(hasta)]])) portal.go(link("/entregas", { webhook: webhook.value(), estado: estado.value(), evento: evento.value(), desde: from, hasta: to }));
   };
   const narrowed = ["estado", "evento", "desde", "hasta"].some((name) => query[name]);
   return el("details", { class: "card", id: "filtros", open: narrowed || matchMedia("(min-width: 44rem)").matches }, el("summary", {}, "Filtros"),

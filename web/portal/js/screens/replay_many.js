@@ -2,7 +2,7 @@
 import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.js";
 import { el, foreign, replace } from "../dom.js";
 import { eventsField } from "../events.js";
-import { field, judge } from "../field.js";
+import { field, incomplete, judge } from "../field.js";
 import { hookLink, onlyReads, withHook } from "../hooks.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { bothTimes, fromMadrid, toMadrid } from "../time.js";
@@ -50,8 +50,8 @@ function chooser(portal, place, hook, all) {
   async function simulate() {
     clearRefusal(fields, box);
     replace(counted);
-    if (!events.value().length) more.setAttribute("open", "");
-    if (!judge([[since, since.value() ? "" : "Indique desde qué día y hora."], [states, states.value().length ? "" : "Marque al menos una."], [events, events.value().length ? "" : "Marque al menos uno."]])) return;
+    if (!events.value().length || incomplete(until)) more.setAttribute("open", "");
+    if (!judge([[since, since.value() ? "" : "Indique desde qué día y hora."], [until, incomplete(until)], [states, states.value().length ? "" : "Marque al menos una."], [events, events.value().length ? "" : "Marque al menos uno."]])) return;
     const body = asked();
     const answer = await send(portal, place, hook, { ...body, simular: true });
     if (place.signal.aborted) return;
