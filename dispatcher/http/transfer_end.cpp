@@ -113,7 +113,8 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
   const bool ended_silent =
       code == CURLE_OPERATION_TIMEDOUT || (is_of_the_system(code) && is_no_route(error));
   if (!ended_silent || progress_.header_bytes > 0) {
-    attempt.heard = ended_silent ? progress_.last_byte : attempt.ended;
+    const bool asked = progress_.connected || progress_.opened >= 0;  // false: no socket for the address
+    if (asked) attempt.heard = ended_silent ? progress_.last_byte : attempt.ended;
     return;
   }
   attempt.silence = delivery::Silence::network;

@@ -165,4 +165,17 @@ BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_p
   BOOST_CHECK(ended[0].outcome == dispatcher::Check::Outcome::not_asked);
 }
 
+// Otherwise one receiver that has only an IPv6 address would end every outage of a host without IPv6.
+BOOST_AUTO_TEST_CASE(an_attempt_without_a_socket_is_no_sign_of_life) {
+  settings.source_addresses = {{platform::IpNetwork::parse("127.0.0.0/8").value(), false}};
+  settings.allowed_networks = {{platform::IpNetwork::parse("::1/128").value(), "::1"}};
+  dispatcher::Sender sender(settings, attempts);
+  Request request;
+  request.host = "[::1]:9443";
+  request.url = "https://" + request.host + "/";
+  const auto attempt = send(sender, std::move(request), 0ms);
+  BOOST_CHECK(attempt.transport == TransportResult::connection_failed);
+  BOOST_CHECK(!attempt.heard && attempt.silence == delivery::Silence::none);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
