@@ -1,6 +1,7 @@
 #include "dispatcher/maintenance/maintenance.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "lib/store/audit/audit.hpp"
@@ -95,12 +96,13 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
 
 bool Maintenance::recover_leases(store::Session& session) {
   const auto recovered = store::recover_expired_leases(session, recovery_batch);
-  metrics_.leases_recovered.add(recovered);
-  if (recovered > 0) {
+  metrics_.leases_recovered.add(recovered.count);
+  if (recovered.count > 0) {
     log_.warning("expired leases recovered: these deliveries are attempted again",
-                 {{"deliveries", recovered}});
+                 {{"deliveries", recovered.count}});
   }
-  return recovered < recovery_batch;
+  if (!recovered.refusal.empty()) throw std::runtime_error(recovered.refusal);
+  return recovered.count < recovery_batch;
 }
 
 store::ClockLook Maintenance::look_at_clock(store::Session& session) {

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_not_started_or_whose_lease_expired_waits_as_be
   BOOST_CHECK(find_delivery(session, id)->next_attempt == before);
   BOOST_TEST(early(1) == Ids{id});
   session.update("UPDATE entregas SET arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
   BOOST_CHECK(find_delivery(session, id)->next_attempt == before);
   BOOST_TEST(early(1) == Ids{id});
 }

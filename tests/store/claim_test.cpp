@@ -78,9 +78,9 @@ BOOST_AUTO_TEST_CASE(maintenance_waits_for_nobody) {
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.query("SELECT id FROM entregas WHERE id = ? FOR UPDATE", leased.id);
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 0U);
   other.execute("ROLLBACK");
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
   disable_webhook(session, webhook.id, disabled_by_operator);
   other.execute("START TRANSACTION");
   other.query("SELECT id FROM entregas WHERE id = ? FOR UPDATE", leased.id);

@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(what_was_in_flight_when_the_clock_went_back_is_due_when_its
   release_leases(session, {not_started});
   mend(session);
   set_clock(Milliseconds(61000));
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
   BOOST_CHECK_EQUAL(count("entregas", "estado = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3)"), 2);
 }
 

@@ -24,6 +24,14 @@ struct Fixture {
   std::vector<LeasedDelivery> claim_some(unsigned limit, const Lease& lease) {
     return claim(session, {{webhook.id, limit}}, lease).leased.deliveries;
   }
+  /// Adds a trigger that refuses to make a delivery pendiente.
+  void refuse_to_release(DeliveryId id) {
+    session.execute(
+        "CREATE TRIGGER del_sitio BEFORE UPDATE ON entregas FOR EACH ROW SET @x = IF(NEW.estado = "
+        "'pendiente' AND NEW.id = " +
+        to_string(id) + ", (SELECT 1 UNION SELECT 2), 0)");
+  }
+  std::string state(const LeasedDelivery& delivery) { return find_delivery(session, delivery.id)->state; }
   /// The deliveries, the number of attempts, the last execution and the webhook's state, as one text.
   std::string seen() {
     return session
@@ -98,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
   const auto late = claim_some(1, passed).at(0);
   BOOST_CHECK(claim_some(1, present).empty());
   BOOST_CHECK_EQUAL(record_results(session, {delivered(late)}, {Milliseconds(0)}).stale.size(), 0U);
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 0U);
   BOOST_CHECK_EQUAL(find_delivery(session, late.id)->state, "entregada");
 }
 
@@ -106,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_was_created_leased_is_recovered_like_what_was_claimed)
   insert_notification(session, 1);
   const auto created = fan_out(session, DeliveryState::leased, passed);
   BOOST_REQUIRE_EQUAL(created.size(), 1U);
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
   const auto again = claim_some(1, present);
   BOOST_REQUIRE_EQUAL(again.size(), 1U);
   BOOST_CHECK(again[0].id == created[0].id && again[0].attempts == 0 && again[0].failures == 0);
@@ -120,9 +128,21 @@ BOOST_AUTO_TEST_CASE(a_lease_is_measured_by_the_clock_of_the_database) {
   // By the session's clock the delivery was not yet due; by the program's clock it was.
   BOOST_CHECK(leased.empty());
   BOOST_CHECK_EQUAL(claim_some(1, present).size(), 1U);
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 0U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 0U);
   session.execute("SET SESSION timestamp = UNIX_TIMESTAMP() + 61");
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_expired_lease_that_the_database_refuses_to_end_keeps_no_other) {
+  queue(4);
+  const auto expired = claim_some(4, passed);
+  BOOST_REQUIRE_EQUAL(expired.size(), 4U);
+  refuse_to_release(expired[1].id);
+  const auto recovered = recover_expired_leases(session, 10);
+  BOOST_CHECK_EQUAL(recovered.count, 3U);
+  BOOST_CHECK(recovered.refusal.starts_with("delivery " + to_string(expired[1].id) + ": "));
+  for (const auto& one : expired)
+    BOOST_CHECK_EQUAL(state(one), one.id == expired[1].id ? "en_curso" : "pendiente");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

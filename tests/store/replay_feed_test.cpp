@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(one_whose_lease_expires_is_attempted_again_and_ends_once) {
   fed();
   const auto lost = claim_one();
   session.update("UPDATE entregas SET arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
   BOOST_CHECK_EQUAL(shown(id), "entregada");
   const auto again = claim_one({202, 60s});
   BOOST_CHECK(again.id == id && again.replay);

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_stale_owner_changes_nothing) {
   queue_one();
   const auto stale = claim_one();
   session.update("UPDATE entregas SET arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
-  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10), 1U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
   const auto owner = claim_one({2, Milliseconds(60000)});
   BOOST_CHECK_EQUAL(owner.failures, 0U);  // an unknown outcome does not advance the schedule
   const auto result = record_results(session, {failed_attempt(stale, Milliseconds(1))}, {Milliseconds(0)});
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(several_that_were_claimed_anew_together_do_not_look_like_ou
   for (int i = 0; i < 3; ++i) queue_one();
   const auto ours = claim(session, {{webhook.id, 2}}, {11, Milliseconds(-1000)}).leased.deliveries;
   BOOST_REQUIRE_EQUAL(ours.size(), 2U);
-  BOOST_REQUIRE_EQUAL(recover_expired_leases(session, 10), 2U);
+  BOOST_REQUIRE_EQUAL(recover_expired_leases(session, 10).count, 2U);
   const auto theirs = claim(session, {{webhook.id, 3}}, {12, Milliseconds(60'000)}).leased.deliveries;
   BOOST_REQUIRE_EQUAL(theirs.size(), 3U);
   std::vector<DeliveryResult> results{delivered(ours[0]), delivered(ours[1])};

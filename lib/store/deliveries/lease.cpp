@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "lib/store/session/isolate.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 
 namespace store {
@@ -40,6 +41,8 @@ constexpr std::string_view any_expired = R"sql(
 constexpr std::string_view lock_expired = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3)
   ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+constexpr std::string_view if_expired_and_free =
+    "AND arriendo_hasta < UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
 
 /// The deliveries that still have their lease, according to `rows` of id and token.
 std::vector<LeasedDelivery> under_lease(const std::vector<LeasedDelivery>& deliveries, const Rows& rows) {
@@ -89,15 +92,27 @@ std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<L
   });
 }
 
-std::uint64_t recover_expired_leases(Session& session, unsigned limit) {
+RecoveredLeases recover_expired_leases(Session& session, unsigned limit) {
   // This runs once a second and nearly always finds no expired lease, so it checks by one statement before it
   // opens a transaction.
-  if (session.query(any_expired).empty()) return 0;
-  return transaction(session, [&]() -> std::uint64_t {
-    std::vector<DeliveryId> expired;
-    for (const auto& row : session.query(lock_expired, limit)) expired.push_back(row.integer("id"));
-    return update_ids(session, make_due, expired, if_expired);
+  if (session.query(any_expired).empty()) return {};
+  const auto ids_in = [](const Rows& rows) {
+    std::vector<DeliveryId> ids;
+    for (const auto& row : rows) ids.push_back(row.integer("id"));
+    return ids;
+  };
+  const auto expired = transaction(session, [&] { return ids_in(session.query(lock_expired, limit)); });
+  RecoveredLeases result;
+  const auto recover = [&](const std::vector<DeliveryId>& part) {
+    result.count += transaction(session, [&] {
+      const auto free = ids_in(query_ids(session, leases_of, part, if_expired_and_free));
+      return update_ids(session, make_due, free, if_expired);
+    });
+  };
+  isolate(expired, recover, [&](DeliveryId id, const DatabaseError& error) {
+    result.refusal = "delivery " + to_string(id) + ": " + error.what();
   });
+  return result;
 }
 
 }  // namespace store

@@ -26,8 +26,11 @@ using delivery::LeasedDelivery;
 /// not release, because their rows are locked.
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
 
+struct RecoveredLeases {
+  std::uint64_t count = 0;
+  std::string refusal;  // the last delivery that the database refuses to change, and why; empty: none
+};
 /// Makes at most `limit` deliveries with an expired lease pendiente again, at the same step of the schedule.
-/// Returns their number.
-std::uint64_t recover_expired_leases(Session& session, unsigned limit);
+RecoveredLeases recover_expired_leases(Session& session, unsigned limit);
 
 }  // namespace store
