@@ -1,6 +1,7 @@
 #include "dispatcher/results/result_buffer.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "lib/delivery/classify.hpp"
@@ -85,11 +86,22 @@ bool ResultBuffer::record(store::Session& session) {
   return release(session, now) || got_on;
 }
 
-/// Releases leases of deliveries that were not started. True: some were released.
+/// Releases leases of deliveries that were not started; gives up those that the database refuses to release.
+/// True: some are done.
 bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now) {
   if (unreleased_.empty() || now < next_release_) return false;
   next_release_ = now + refused_for;
-  const auto held = store::release_leases(session, unreleased_);
+  std::vector<delivery::LeasedDelivery> held;
+  store::isolate(
+      unreleased_,
+      [&](const auto& part) {
+        heartbeat_.beat();
+        std::ranges::copy(store::release_leases(session, part), std::back_inserter(held));
+      },
+      [&](const auto& delivery, const store::DatabaseError& error) {
+        log_.error("a lease cannot be released; its delivery is attempted again after the lease",
+                   {{"delivery", delivery.id}, {"error", error.what()}});
+      });
   next_release_ = held.empty() ? platform::MonotonicTime{} : now + between_releases;
   std::set<std::pair<delivery::DeliveryId, std::uint64_t>> left;
   for (const auto& delivery : held) left.emplace(delivery.id, delivery.lease);

@@ -35,7 +35,7 @@ class ResultBuffer {
   void hold(const delivery::HeldDelivery& held);
 
   /// Records a batch of results and releases leases; what fails stays. True: some are done, and there may be
-  /// more. Throws store::Unavailable, store::Conflict, and any error of a release.
+  /// more. Throws store::Unavailable, store::Conflict, and any error of a release but store::Refused.
   bool record(store::Session& session);
 
   /// True: the database refuses all results (ResultWriter::refusing).

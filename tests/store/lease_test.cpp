@@ -1,6 +1,7 @@
 // A lease says who holds a delivery and for how long. Who has lost it can write nothing.
 #include <boost/test/unit_test.hpp>
 
+#include "dispatcher/results/result_buffer.hpp"
 #include "tests/store/database.hpp"
 
 using namespace store;
@@ -143,6 +144,25 @@ BOOST_AUTO_TEST_CASE(an_expired_lease_that_the_database_refuses_to_end_keeps_no_
   BOOST_CHECK(recovered.refusal.starts_with("delivery " + to_string(expired[1].id) + ": "));
   for (const auto& one : expired)
     BOOST_CHECK_EQUAL(state(one), one.id == expired[1].id ? "en_curso" : "pendiente");
+}
+
+BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_hand_back_keeps_no_other) {
+  queue(4);
+  const auto leased = claim_some(4, present);
+  BOOST_REQUIRE_EQUAL(leased.size(), 4U);
+  refuse_to_release(leased[1].id);
+  const dispatcher::Metrics metrics;
+  platform::Heartbeat heartbeat;
+  dispatcher::ResultBuffer buffer({}, platform::Log(platform::LogLevel::error), metrics, heartbeat);
+  for (const auto& one : leased) {
+    delivery::Attempt attempt;
+    attempt.delivery = one;
+    buffer.add(attempt);
+  }
+  BOOST_CHECK_NO_THROW(buffer.record(session));
+  for (const auto& one : leased)
+    BOOST_CHECK_EQUAL(state(one), one.id == leased[1].id ? "en_curso" : "pendiente");
+  BOOST_CHECK_EQUAL(buffer.take_done().size(), 4U);  // its lease ends by itself
 }
 
 BOOST_AUTO_TEST_SUITE_END()
