@@ -32,6 +32,24 @@ struct Fixture {
         "'pendiente' AND NEW.id = " +
         to_string(id) + ", (SELECT 1 UNION SELECT 2), 0)");
   }
+  /// Lets another session lock the place of the webhook's pendiente deliveries in an index.
+  Session lock_gap() {
+    auto other = database.connect();
+    other.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    other.execute("START TRANSACTION");
+    other.query(
+        "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente' AND "
+        "webhook_id = ? FOR "
+        "UPDATE",
+        webhook.id);
+    return other;
+  }
+  std::vector<LeasedDelivery> claim_of_two_webhooks(const Lease& lease) {
+    const auto second = add_webhook(session, 2);
+    insert_notification(session, 2);
+    queue(2);
+    return claim(session, {{webhook.id, 2}, {second.id, 1}}, lease).leased.deliveries;
+  }
   std::string state(const LeasedDelivery& delivery) { return find_delivery(session, delivery.id)->state; }
   /// The deliveries, the number of attempts, the last execution and the webhook's state, as one text.
   std::string seen() {
@@ -163,6 +181,36 @@ BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_hand_back_keeps_no_
   for (const auto& one : leased)
     BOOST_CHECK_EQUAL(state(one), one.id == leased[1].id ? "en_curso" : "pendiente");
   BOOST_CHECK_EQUAL(buffer.take_done().size(), 4U);  // its lease ends by itself
+}
+
+BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_leases_of_its_webhook) {
+  if (!session.is_mariadb()) return;
+  const auto expired = claim_of_two_webhooks(passed);
+  BOOST_REQUIRE_EQUAL(expired.size(), 3U);
+  auto other = lock_gap();
+  const auto start = platform::monotonic_now();
+  BOOST_CHECK_NO_THROW(recover_expired_leases(session, 10));
+  BOOST_CHECK(platform::monotonic_now() - start < Milliseconds(900));
+  for (const auto& one : expired)
+    BOOST_CHECK_EQUAL(state(one), one.webhook == webhook.id ? "en_curso" : "pendiente");
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_being_handed_back) {
+  if (!session.is_mariadb()) return;
+  const auto leased = claim_of_two_webhooks(present);
+  BOOST_REQUIRE_EQUAL(leased.size(), 3U);
+  auto other = lock_gap();
+  std::vector<LeasedDelivery> held;
+  const auto start = platform::monotonic_now();
+  BOOST_CHECK_NO_THROW(held = release_leases(session, leased));
+  BOOST_CHECK(platform::monotonic_now() - start < Milliseconds(900));
+  for (const auto& one : leased)
+    BOOST_CHECK_EQUAL(state(one), one.webhook == webhook.id ? "en_curso" : "pendiente");
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(held.size(), 2U);
+  BOOST_CHECK(release_leases(session, held).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

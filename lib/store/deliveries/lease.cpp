@@ -14,7 +14,9 @@ namespace {
 /// Keeps the due time, so that the delivery comes before those that fell due later. A scheduled attempt was
 /// due when it was claimed: if its due time is still to come, the clock has gone back, and the present time
 /// replaces the due time. Updates by primary key alone: a join might read all rows, and wait for locked ones.
+/// On MariaDB it does not wait (result_rows.cpp): another session may hold the place in an index.
 constexpr std::string_view make_due = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
     adelantada = adelantada AND tipo <> 'adelantado',
@@ -32,6 +34,7 @@ constexpr std::string_view next_probes = R"sql(
   SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
 constexpr std::string_view if_later_and_free = "AND adelantar_en > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
 constexpr std::string_view make_probe_due = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE webhook_ejecuciones FORCE INDEX (PRIMARY) SET adelantar_en = UTC_TIMESTAMP(3)
   WHERE webhook_id IN)sql";
 
@@ -78,10 +81,8 @@ void release_probes(Session& session, const std::vector<LeasedDelivery>& deliver
   update_ids(session, make_probe_due, free, "");
 }
 
-}  // namespace
-
-std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries) {
-  if (deliveries.empty()) return {};
+/// As release_leases, in one transaction.
+std::vector<LeasedDelivery> release_part(Session& session, const std::vector<LeasedDelivery>& deliveries) {
   return transaction(session, [&] {
     const auto ids = ids_of(deliveries);
     const auto ours = under_lease(deliveries, query_ids(session, leases_of, ids, if_leased_and_free));
@@ -90,6 +91,24 @@ std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<L
     // Released deliveries have no lease, so this returns the locked ones.
     return under_lease(deliveries, query_ids(session, leases_of, ids, if_leased));
   });
+}
+
+/// True: the update met a lock that SKIP LOCKED does not show, and did not wait for it.
+bool is_locked_place(Session& session, const DatabaseError& error) {
+  return is_lock_timeout(error) && session.is_mariadb();
+}
+
+}  // namespace
+
+std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries) {
+  if (deliveries.empty()) return {};
+  std::vector<LeasedDelivery> left;
+  isolate(
+      deliveries,
+      [&](const auto& part) { std::ranges::copy(release_part(session, part), std::back_inserter(left)); },
+      [&](const auto& delivery, const DatabaseError&) { left.push_back(delivery); },
+      [&](const DatabaseError& error) { return is_locked_place(session, error); });
+  return left;
 }
 
 RecoveredLeases recover_expired_leases(Session& session, unsigned limit) {
@@ -109,9 +128,12 @@ RecoveredLeases recover_expired_leases(Session& session, unsigned limit) {
       return update_ids(session, make_due, free, if_expired);
     });
   };
-  isolate(expired, recover, [&](DeliveryId id, const DatabaseError& error) {
-    result.refusal = "delivery " + to_string(id) + ": " + error.what();
-  });
+  isolate(
+      expired, recover,
+      [&](DeliveryId id, const DatabaseError& error) {
+        if (is_refused(error)) result.refusal = "delivery " + to_string(id) + ": " + error.what();
+      },
+      [&](const DatabaseError& error) { return is_refused(error) || is_locked_place(session, error); });
   return result;
 }
 
