@@ -280,7 +280,11 @@ bool Loop::take_recorded() {
     slots_.recorded(webhook);
     scanner_.entities().clear_busy(entity);
     scanner_.early().ended(webhook, kind, delivered, now);
-    if (wait) scanner_.webhooks().waits(webhook, now + *wait);
+    if (!wait) continue;
+    if (wait->count() == 0)
+      scanner_.webhooks().returned(webhook, now);
+    else
+      scanner_.webhooks().waits(webhook, now + *wait);
   }
   return !done.empty();
 }

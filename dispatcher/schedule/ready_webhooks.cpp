@@ -43,6 +43,13 @@ void ReadyWebhooks::waits(delivery::WebhookId webhook, platform::MonotonicTime d
   list(webhook, entry);
 }
 
+void ReadyWebhooks::returned(delivery::WebhookId webhook, platform::MonotonicTime now) {
+  auto& entry = webhooks_[webhook];
+  // Rows that are left would be read again with each return.
+  if (!entry.left.active()) entry.after = {};
+  waits(webhook, now);
+}
+
 std::vector<delivery::WebhookId> ReadyWebhooks::take_due(platform::MonotonicTime now) {
   std::vector<delivery::WebhookId> result;
   while (!by_time_.empty() && by_time_.begin()->first <= now) {

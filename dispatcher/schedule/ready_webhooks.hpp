@@ -25,6 +25,9 @@ class ReadyWebhooks {
   void found(const store::WaitingWebhook& webhook, platform::MonotonicTime now);
   /// A delivery of the webhook, not necessarily its first, is due at `due`.
   void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
+  /// A delivery of the webhook is pending again without a failure that counts. It keeps its due time, which
+  /// may lie before after(): so the next claim reads from the first delivery again.
+  void returned(delivery::WebhookId webhook, platform::MonotonicTime now);
 
   /// Returns the webhooks that have become due. Each is returned once, and stays due until finished(),
   /// postpone() or suspend(). Forgets webhooks for which nothing has waited for a minute.

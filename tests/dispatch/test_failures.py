@@ -1,4 +1,5 @@
 """Receivers that fail, and the reaction: retries, Retry-After, 410, giving up."""
+import json
 import time
 from email.utils import formatdate
 
@@ -6,7 +7,7 @@ import pytest
 
 from fakes import verify
 from fakes.receiver import Behaviour
-from support.actors import BASE
+from support.actors import BASE, DATA
 from support.stack import free_port
 from support.wait import holds_for, wait_until
 
@@ -280,3 +281,20 @@ def test_what_the_entity_reads_of_an_error_is_not_the_receivers_text(entity, rec
     started(entity, hook)
     wait_until(lambda: entity.listed(hook)["ultimoError"], what="an error in the listing")
     assert "unmistakable" not in entity.api("GET", BASE).text
+
+
+def test_what_waited_behind_a_failure_comes_before_what_is_newer(entity, receiver, stack):
+    """Claimed deliveries that a failure kept from being started are handed back."""
+    hook = entity.register()
+    stack.wait_delivery(started(entity, hook), "entregada")  # quick, so that several deliveries share its connection
+    stack.admin("queue", "pause", "--webhook", hook.id)
+    count = 200
+    row = f"({entity.id}, 'evaluacion.abierta', '{json.dumps(DATA['evaluacion.abierta'])}')"
+    stack.sql("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES " + ", ".join([row] * count))
+    wait_until(lambda: stack.count_deliveries(hook.id, "pendiente") == count, 20, "all to wait")
+    receiver.behave(hook.path, *[Behaviour()] * 57, Behaviour(fault="half_headers"), Behaviour())
+    stack.admin("queue", "resume", "--webhook", hook.id)
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == count + 1, 30, "all to arrive")
+    numbers = [int(request.id.rpartition("_")[2]) for request in receiver.requests(hook.path)]
+    first_attempts = list(dict.fromkeys(numbers))
+    assert len(numbers) == count + 2 and first_attempts == sorted(first_attempts)

@@ -126,6 +126,24 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   BOOST_TEST((ready.after(1).due == UtcTime{}));
 }
 
+// A delivery that was claimed but not started keeps its due time, and its place before those that follow.
+BOOST_AUTO_TEST_CASE(what_has_returned_is_read_before_what_follows_it) {
+  ReadyWebhooks ready;
+  ready.found({1, UtcTime(Milliseconds(10)), past}, now);
+  BOOST_TEST(ready.take_due(now).size() == 1U);
+  ready.advance(1, {UtcTime(Milliseconds(50)), 4});
+  ready.returned(1, now);
+  BOOST_TEST((ready.after(1) == store::DuePosition{}));
+  BOOST_TEST(ready.take_due(now).empty());  // it is told already
+  ready.finished(1, now);
+  ready.returned(1, now);
+  BOOST_TEST((ready.take_due(now) == Ids{1}));
+  ready.note_left(1, true);
+  ready.advance(1, {UtcTime(Milliseconds(50)), 4});
+  ready.returned(1, now);
+  BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(50))));  // behind rows left to a newer version
+}
+
 BOOST_AUTO_TEST_CASE(who_has_had_nothing_for_a_minute_is_forgotten) {
   ReadyWebhooks ready;
   for (int id = 1; id <= 1000; ++id) ready.waits(id, now);
