@@ -18,7 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr unsigned webhooks_per_claim = 64;
 constexpr unsigned deliveries_per_claim = 512;
-constexpr auto refused_wait = 5s;        // for a webhook with deliveries that the database refuses to lease
 constexpr auto longest_rest = 60s;       // before a resting webhook is looked at again
 constexpr auto not_receiving_wait = 1s;  // before a webhook that may not receive is looked at again
 
@@ -111,8 +110,7 @@ void Claimer::claim(LeasedBatch& into) {
       [&](const store::ClaimRequest& request, const store::DatabaseError& error) {
         slots_.stop_waiting(request.webhook);
         ready.postpone(request.webhook, monotonic_now() + refused_wait);
-        log_.error("the database refuses to lease deliveries of a webhook; the others go on",
-                   {{"duty", "claim"}, {"webhook", request.webhook}, {"error", error.what()}});
+        log_refused_lease(log_, "claim", request.webhook, error);
       });
 }
 

@@ -7,6 +7,7 @@
 
 #include "dispatcher/queue/paused_rest.hpp"
 #include "dispatcher/schedule/waits.hpp"
+#include "lib/store/session/isolate.hpp"
 
 namespace dispatcher {
 
@@ -103,15 +104,22 @@ void EarlyClaimer::claim_recovering(LeasedBatch& into) {
     requests.push_back({webhook.id, granted, early.after(webhook.id)});
     requested.emplace(webhook.id, webhook);
   }
-  auto claimed = store::claim_early(session_, requests, leases_.next());
-  std::map<delivery::WebhookId, unsigned> leased;
-  for (const auto& delivery : claimed.leased.deliveries) ++leased[delivery.webhook];
   std::vector<store::EarlyChange> done;
-  for (const auto& reach : claimed.reached) {
-    if (early.reached(reach, leased[reach.webhook], monotonic_now()))
-      done.push_back({requested.at(reach.webhook), std::nullopt});
-  }
-  into.add(std::move(claimed.leased), log_);
+  store::isolate(
+      requests,
+      [&](const std::vector<store::EarlyRequest>& part) {
+        auto claimed = store::claim_early(session_, part, leases_.next());
+        std::map<delivery::WebhookId, unsigned> leased;
+        for (const auto& delivery : claimed.leased.deliveries) ++leased[delivery.webhook];
+        for (const auto& reach : claimed.reached) {
+          if (early.reached(reach, leased[reach.webhook], monotonic_now()))
+            done.push_back({requested.at(reach.webhook), std::nullopt});
+        }
+        into.add(std::move(claimed.leased), log_);
+      },
+      [&](const store::EarlyRequest& request, const store::DatabaseError& error) {
+        refused(request.webhook, error);
+      });
   store::change_early(session_, done);
 }
 
@@ -127,10 +135,22 @@ void EarlyClaimer::claim_probes(LeasedBatch& into) {
     early.postpone(webhook.id, monotonic_now() + no_slot_wait);
     return true;
   });
-  auto claimed = store::claim_probes(session_, webhooks, probe_interval_, leases_.next());
-  for (const auto& webhook : webhooks) early.forget(webhook.id);
-  for (const auto& delivery : claimed.deliveries) early.probing(delivery.webhook);
-  into.add(std::move(claimed), log_);
+  store::isolate(
+      webhooks,
+      [&](const std::vector<store::EarlyWebhook>& part) {
+        auto claimed = store::claim_probes(session_, part, probe_interval_, leases_.next());
+        for (const auto& webhook : part) early.forget(webhook.id);
+        for (const auto& delivery : claimed.deliveries) early.probing(delivery.webhook);
+        into.add(std::move(claimed), log_);
+      },
+      [&](const store::EarlyWebhook& webhook, const store::DatabaseError& error) {
+        refused(webhook.id, error);
+      });
+}
+
+void EarlyClaimer::refused(delivery::WebhookId webhook, const store::DatabaseError& error) {
+  scanner_.early().postpone(webhook, monotonic_now() + refused_wait);
+  log_refused_lease(log_, "early claim", webhook, error);
 }
 
 }  // namespace dispatcher

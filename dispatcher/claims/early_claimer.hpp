@@ -24,12 +24,13 @@ class EarlyClaimer {
         leases_(settings.lease) {}
 
   /// Claims as far as there are free slots. Appends to `into` even if it throws: what has been leased must be
-  /// sent.
+  /// sent. If the database refuses to lease deliveries of a webhook, only that webhook waits.
   void claim(LeasedBatch& into);
 
  private:
   void claim_recovering(LeasedBatch& into);
   void claim_probes(LeasedBatch& into);
+  void refused(delivery::WebhookId webhook, const store::DatabaseError& error);
 
   store::Session& session_;
   QueueScanner& scanner_;

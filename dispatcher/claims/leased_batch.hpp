@@ -36,6 +36,10 @@ struct LeasedBatch {
 /// Returns where requests to a webhook go, for FairSlots.
 Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
 
+/// Logs that `duty` could not lease deliveries of a webhook.
+void log_refused_lease(const platform::Log& log, std::string_view duty, delivery::WebhookId webhook,
+                       const store::DatabaseError& error);
+
 /// Makes leases with random tokens, for `duration`.
 class LeaseSource {
  public:

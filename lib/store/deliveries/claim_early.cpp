@@ -179,12 +179,15 @@ Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
   changes.reserve(webhooks.size());
   for (const auto& webhook : webhooks)
     changes.push_back({webhook, found.contains(webhook.id) ? std::optional(interval) : std::nullopt});
-  std::vector<LeaseCandidate> candidates;
-  for (const auto id : change_early(session, changes)) {
-    const auto probe = found.find(id);
-    if (probe != found.end() && probe->second.candidate) candidates.push_back(*probe->second.candidate);
-  }
-  return lease_candidates(session, candidates, AttemptKind::probe, lease).leased;
+  // In one transaction: without its probe a webhook must not wait for another interval.
+  return transaction(session, [&] {
+    std::vector<LeaseCandidate> candidates;
+    for (const auto id : change_early(session, changes)) {
+      const auto probe = found.find(id);
+      if (probe != found.end() && probe->second.candidate) candidates.push_back(*probe->second.candidate);
+    }
+    return lease_candidates(session, candidates, AttemptKind::probe, lease).leased;
+  });
 }
 
 }  // namespace store

@@ -52,14 +52,14 @@ struct EarlyClaim {
   std::vector<Reach> reached;  // in the order of the requests
 };
 /// Leases the deliveries that the requests ask for, up to the limit of each request and to bytes_per_claim.
-/// Waits for no lock.
+/// Waits for no lock. Throws Refused when the database refuses the content of a row; then nothing is leased.
 EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease);
 
 /// Leases one delivery of each webhook as a probe: the one with the earliest last attempt among the oldest
 /// that wait for a retry and have no running Retry-After. A webhook with deliveries that wait for a retry
 /// gets its next probe after `interval`, even if no delivery can be leased now; a webhook without such
 /// deliveries gets no more probes. Another dispatcher that calls this at the same time gets none of the same
-/// webhooks.
+/// webhooks. Throws Refused as claim_early; then nothing is changed.
 Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
                     platform::Milliseconds interval, const Lease& lease);
 
