@@ -167,7 +167,9 @@ Outcomes FanOutWriter::write_part_past_locks(const std::vector<JudgedNotificatio
   append(part, written, into);
   auto& [fan_out, outcomes] = written.plan;
   for (const auto& delivery : fan_out.deliveries) outcomes[delivery.notification] = Outcome::unmarked;
-  metrics_.processed.add(fan_out.processed.size());
+  // Without deliveries a notification is not listed: it is fanned out and counted once its row is free.
+  metrics_.processed.add(static_cast<std::uint64_t>(
+      std::ranges::count(outcomes, Outcome::unmarked, &Outcomes::value_type::second)));
   into.worked = true;
   return std::move(outcomes);
 }

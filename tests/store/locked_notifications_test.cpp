@@ -2,6 +2,7 @@
 // processed when their rows are free.
 #include <boost/test/unit_test.hpp>
 
+#include "dispatcher/fan_out/fan_out_writer.hpp"
 #include "lib/store/notifications/notifications.hpp"
 #include "tests/store/delivery_support.hpp"
 
@@ -86,6 +87,24 @@ BOOST_AUTO_TEST_CASE(the_operator_cancels_it_when_it_is_free) {
   BOOST_CHECK(cancel_notification(session, id).change == NotificationChange::done);
   BOOST_CHECK_EQUAL(own_state(), "cancelada");
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());
+}
+
+// It stays pending until its row is free, and is tried again until then.
+BOOST_AUTO_TEST_CASE(one_without_a_subscribed_webhook_is_not_counted_as_processed_while_it_is_locked) {
+  const auto unsubscribed = insert_notification(session, 2);  // its entity has no webhook
+  session.update("INSERT INTO entidades (id, nombre) VALUES (2, 'Dos')");
+  lock();
+  dispatcher::QueueScanner scanner({}, 0);
+  dispatcher::FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 10, .longest = {}});
+  const dispatcher::Metrics metrics;
+  dispatcher::FanOutWriter writer(session, scanner, slots, lease.duration, platform::Log(), metrics);
+  std::vector<dispatcher::JudgedNotification> judged;
+  for (auto& notification : read_pending(session, {id, unsubscribed}))
+    judged.push_back(dispatcher::judge(std::move(notification)));
+  dispatcher::LeasedBatch batch(slots);
+  writer.write_past_locks(judged, batch);
+  BOOST_CHECK_EQUAL(batch.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(metrics.processed.value(), 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
