@@ -215,6 +215,24 @@ BOOST_AUTO_TEST_CASE(what_was_in_flight_when_the_clock_went_back_is_due_when_its
   BOOST_CHECK_EQUAL(count("entregas", "estado = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3)"), 2);
 }
 
+BOOST_AUTO_TEST_CASE(deliveries_that_the_database_refuses_to_change_keep_no_other_late) {
+  add_webhook(session, 1);
+  set_clock(day);
+  for (const auto state : {DeliveryState::leased, DeliveryState::pending}) {
+    for (int i = 0; i < 2; ++i) insert_notification(session, 1);
+    fan_out(session, state);
+  }
+  session.execute(
+      "CREATE TRIGGER refuse BEFORE UPDATE ON entregas FOR EACH ROW BEGIN IF NEW.id IN (1, 3)"
+      " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
+  set_clock(Milliseconds(0));
+  const auto mended = mend(session);
+  BOOST_CHECK_EQUAL(mended.leases, 1U);
+  BOOST_CHECK_EQUAL(mended.rescheduled, 1U);
+  BOOST_CHECK_EQUAL(count("entregas", "arriendo_hasta < UTC_TIMESTAMP(3) + INTERVAL 2 MINUTE"), 1);
+  BOOST_CHECK_EQUAL(count("entregas", "espera = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3)"), 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_large_backlog_is_mended_in_batches_and_a_break_is_made_up_for) {
   for (int entity = 1; entity <= 3; ++entity) add_webhook(session, entity);
   session.execute(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
 
@@ -107,16 +108,38 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
   return jumped;
 }
 
-/// Shortens a batch of the rows that `lock` finds beyond `bounds`.
+/// Calls `shorten`, a transaction, with each half of `rows`, and so on, because the database refuses to
+/// change one of them. That one keeps its time.
+template <class T, class Shorten>
+std::uint64_t shorten_isolated(const std::vector<T>& rows, Shorten&& shorten) {
+  std::uint64_t changed = 0;
+  isolate(
+      rows, [&](const std::vector<T>& part) { changed += shorten(part); }, [](const auto&, const auto&) {});
+  return changed;
+}
+
+/// Shortens a batch of the rows that `lock` finds beyond `bounds`, and adds them to `count`. True: there may
+/// be more.
 template <class... Bounds>
-std::uint64_t shorten_batch(Session& session, std::string_view lock, std::string_view shorten,
-                            Bounds... bounds) {
-  return transaction(session, [&] {
-    std::vector<std::int64_t> ids;
-    for (const auto& row : session.query(lock, microseconds(bounds)..., batch_rows))
-      ids.push_back(row.integer("id"));
-    return session.update(shorten, json_ids(ids), microseconds(bounds)...);
-  });
+bool shorten_batch(Session& session, std::string_view lock, std::string_view shorten, std::uint64_t& count,
+                   Bounds... bounds) {
+  std::vector<std::int64_t> ids;
+  const auto shorten_some = [&](const std::vector<std::int64_t>& some) {
+    return session.update(shorten, json_ids(some), microseconds(bounds)...);
+  };
+  std::uint64_t changed = 0;
+  try {
+    changed = transaction(session, [&] {
+      ids.clear();
+      for (const auto& row : session.query(lock, microseconds(bounds)..., batch_rows))
+        ids.push_back(row.integer("id"));
+      return shorten_some(ids);
+    });
+  } catch (const Refused&) {
+    changed = shorten_isolated(ids, shorten_some);
+  }
+  count += changed;
+  return changed > 0 && ids.size() == batch_rows;
 }
 
 /// Moves to the next webhook with pending deliveries; done when there is none.
@@ -144,11 +167,16 @@ std::uint64_t shorten_waits(Session& session, const platform::DeliverySettings& 
 
 void mend_deliveries(Session& session, const platform::DeliverySettings& settings, ClockMending& mending) {
   Rows waiting;
-  mending.rescheduled += transaction(session, [&] {
-    waiting = session.query(lock_some_waiting, mending.webhook, mending.due, mending.due, mending.delivery,
-                            batch_rows);
-    return shorten_waits(session, settings, waiting);
-  });
+  try {
+    mending.rescheduled += transaction(session, [&] {
+      waiting = session.query(lock_some_waiting, mending.webhook, mending.due, mending.due, mending.delivery,
+                              batch_rows);
+      return shorten_waits(session, settings, waiting);
+    });
+  } catch (const Refused&) {
+    mending.rescheduled +=
+        shorten_isolated(waiting, [&](const Rows& some) { return shorten_waits(session, settings, some); });
+  }
   if (waiting.size() < batch_rows) return next_webhook(session, mending);
   mending.delivery = waiting.back().integer("id");
   mending.due = waiting.back().time("vence");
@@ -190,16 +218,14 @@ Milliseconds longest_wait(const platform::DeliverySettings& settings, unsigned f
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending) {
   switch (mending.stage) {
     case Stage::leases: {
-      const auto changed = shorten_batch(session, lock_long_leases, shorten_leases_to, settings.lease);
-      mending.leases += changed;
-      if (changed < batch_rows) mending.stage = Stage::rests;
+      if (!shorten_batch(session, lock_long_leases, shorten_leases_to, mending.leases, settings.lease))
+        mending.stage = Stage::rests;
       return;
     }
     case Stage::rests: {
-      const auto changed = shorten_batch(session, lock_long_rests, shorten_rests_to,
-                                         settings.retry_schedule.front(), settings.probe_interval);
-      mending.rests += changed;
-      if (changed < batch_rows) mending.stage = Stage::deliveries;
+      if (!shorten_batch(session, lock_long_rests, shorten_rests_to, mending.rests,
+                         settings.retry_schedule.front(), settings.probe_interval))
+        mending.stage = Stage::deliveries;
       return;
     }
     case Stage::deliveries:
