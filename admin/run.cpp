@@ -9,7 +9,7 @@
 #include "admin/errors.hpp"
 #include "admin/input/command_line.hpp"
 #include "admin/input/suggestion.hpp"
-#include "admin/output/usage.hpp"
+#include "admin/input/usage.hpp"
 #include "admin/recorded.hpp"
 #include "lib/platform/file.hpp"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "dispatcher/queue/paused_rest.hpp"
+#include "dispatcher/scan/paused_rest.hpp"
 #include "dispatcher/schedule/waits.hpp"
 #include "lib/store/session/isolate.hpp"
 

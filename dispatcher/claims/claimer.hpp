@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "dispatcher/claims/leased_batch.hpp"
-#include "dispatcher/queue/newer_rows.hpp"
-#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/scan/newer_rows.hpp"
+#include "dispatcher/scan/queue_scanner.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/deliveries/claim.hpp"

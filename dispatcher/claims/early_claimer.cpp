@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "dispatcher/queue/paused_rest.hpp"
+#include "dispatcher/scan/paused_rest.hpp"
 #include "dispatcher/schedule/waits.hpp"
 #include "lib/store/session/isolate.hpp"
 

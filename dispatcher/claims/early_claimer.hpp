@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dispatcher/claims/leased_batch.hpp"
-#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/scan/queue_scanner.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"

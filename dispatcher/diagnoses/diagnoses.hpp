@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "dispatcher/http/attempt.hpp"
-#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/scan/queue_scanner.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
 #include "lib/delivery/diagnosis.hpp"
 #include "lib/platform/config/config.hpp"

@@ -9,9 +9,9 @@
 #include "dispatcher/fan_out/fan_out_report.hpp"
 #include "dispatcher/fan_out/fan_out_writer.hpp"
 #include "dispatcher/fan_out/locked_notifications.hpp"
-#include "dispatcher/queue/newer_rows.hpp"
-#include "dispatcher/queue/pacer.hpp"
-#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/scan/newer_rows.hpp"
+#include "dispatcher/scan/pacer.hpp"
+#include "dispatcher/scan/queue_scanner.hpp"
 #include "lib/platform/config/config.hpp"
 
 namespace dispatcher {

@@ -6,7 +6,7 @@
 
 #include "dispatcher/fan_out/fan_out_outcome.hpp"
 #include "dispatcher/fan_out/fan_out_plan.hpp"
-#include "dispatcher/queue/newer_rows.hpp"
+#include "dispatcher/scan/newer_rows.hpp"
 #include "lib/store/notifications/fan_out.hpp"
 #include "lib/store/session/session.hpp"
 

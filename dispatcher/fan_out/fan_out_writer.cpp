@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "dispatcher/queue/paused_rest.hpp"
+#include "dispatcher/scan/paused_rest.hpp"
 #include "lib/store/session/isolate.hpp"
 
 namespace dispatcher {

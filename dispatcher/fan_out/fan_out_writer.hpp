@@ -8,7 +8,7 @@
 #include "dispatcher/fan_out/fan_out_batch.hpp"
 #include "dispatcher/fan_out/quarantine.hpp"
 #include "dispatcher/observation/metrics.hpp"
-#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/scan/queue_scanner.hpp"
 
 namespace dispatcher {
 

@@ -1,5 +1,5 @@
 // What the queue scanner finds while others add to the queue.
-#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/scan/queue_scanner.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -10,7 +10,7 @@
 #include "admin/errors.hpp"
 #include "admin/input/command_line.hpp"
 #include "admin/input/suggestion.hpp"
-#include "admin/output/usage.hpp"
+#include "admin/input/usage.hpp"
 
 BOOST_AUTO_TEST_SUITE(admin_run)
 

@@ -1,4 +1,4 @@
-#include "dispatcher/queue/look_interval.hpp"
+#include "dispatcher/scan/look_interval.hpp"
 
 #include <boost/test/unit_test.hpp>
 

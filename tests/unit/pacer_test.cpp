@@ -1,4 +1,4 @@
-#include "dispatcher/queue/pacer.hpp"
+#include "dispatcher/scan/pacer.hpp"
 
 #include <boost/test/unit_test.hpp>
 

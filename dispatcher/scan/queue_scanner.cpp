@@ -1,4 +1,4 @@
-#include "dispatcher/queue/queue_scanner.hpp"
+#include "dispatcher/scan/queue_scanner.hpp"
 
 #include <algorithm>
 #include <utility>

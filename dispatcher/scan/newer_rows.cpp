@@ -1,4 +1,4 @@
-#include "dispatcher/queue/newer_rows.hpp"
+#include "dispatcher/scan/newer_rows.hpp"
 
 namespace dispatcher {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "dispatcher/queue/look_interval.hpp"
-#include "dispatcher/queue/pacer.hpp"
+#include "dispatcher/scan/look_interval.hpp"
+#include "dispatcher/scan/pacer.hpp"
 #include "dispatcher/schedule/early_webhooks.hpp"
 #include "dispatcher/schedule/paused_parts.hpp"
 #include "dispatcher/schedule/ready_entities.hpp"

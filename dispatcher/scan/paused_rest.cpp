@@ -1,4 +1,4 @@
-#include "dispatcher/queue/paused_rest.hpp"
+#include "dispatcher/scan/paused_rest.hpp"
 
 #include <algorithm>
 

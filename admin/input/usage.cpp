@@ -1,4 +1,4 @@
-#include "admin/output/usage.hpp"
+#include "admin/input/usage.hpp"
 
 #include <algorithm>
 #include <utility>
