@@ -21,7 +21,7 @@ def run(options):
 
         @contextlib.contextmanager
         def rows():
-            """Writes the same rows of the same webhooks in every phase, while the others' rows are measured."""
+            """Writes notifications for the same webhooks in every phase, while the others' are measured."""
             flow = Flow(stage.service, RATE, entities, options.seconds)
             running = in_background(flow.run)
             yield
@@ -39,7 +39,7 @@ def run(options):
 
         figures = stage.in_turns(healthy, crowd, rows)
     locked = sum(written[1::3])  # of each round's three phases, the one in the middle
-    return figures + [all_of("their rows delivered once they are unlocked", sum(delivered), locked)], stage.facts
+    return figures + [all_of("rows delivered after the lock ends", sum(delivered), locked)], stage.facts
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ require_release() {
   is_tested_release "${1:-}" || usage_error "--release takes one of: $(printf '%s\n' "${!DEBIAN[@]}" | sort | tr '\n' ' ')"
 }
 
-# make_debian FOLDER RELEASE PACKAGE,…: made elsewhere and renamed, so that an existing one is complete; in its own
+# make_debian FOLDER RELEASE PACKAGE,…: makes the system beside FOLDER and renames it, so that a FOLDER is complete; in a
 # mount namespace, so that nothing stays mounted. (set -e has no effect in here, because callers test the exit status.)
 make_debian() {
   local folder=$1 release=$2 packages=$3

@@ -43,7 +43,7 @@ constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
-/// Read without a lock, as in a claim, because `notification cancel` reads the deliveries again after its
+/// Needs no lock, as in a claim, because `notification cancel` cancels the deliveries again after its
 /// commit.
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
@@ -56,7 +56,7 @@ constexpr std::string_view delivery_and_webhook =
 constexpr std::string_view of_id = " WHERE e.id = ?";
 constexpr std::string_view replay_delivery =
     joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
-/// A subquery, because an UPDATE of a join accepts no LIMIT.
+/// A subquery, because MySQL's UPDATE of a join accepts no LIMIT.
 constexpr std::string_view some_failed = R"sql(
   UPDATE entregas e
   JOIN webhooks w ON w.id = e.webhook_id

@@ -29,7 +29,8 @@ struct Leased {
 
 struct LeasedCandidates {
   Leased leased;
-  std::set<WebhookId> skipped;   // webhooks that may not receive, or with their or their entity's row locked
+  std::set<WebhookId>
+      skipped;  // webhooks that may not receive, that are locked, or that have a locked entity
   std::set<DeliveryId> put_off;  // left pending, because bytes_per_claim was reached
   /// Numbers of deliveries left pending, because this version cannot read their notification.
   std::map<WebhookId, unsigned> unreadable;

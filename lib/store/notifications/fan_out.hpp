@@ -34,7 +34,7 @@ struct PendingNotification {
 
 struct TakeRequest {
   EntityId entity;
-  NotificationId after;  // reads only higher ids, past notifications that are done
+  NotificationId after;  // reads only higher ids: earlier ones were passed over
   unsigned limit;        // 1 or more
 };
 /// Finds the oldest pending notifications of each entity, by entity in the given order and by id. This and
@@ -105,8 +105,8 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_o
 /// already or is not pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
-/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Then takes those
-/// off the list that are no longer pendiente, and returns those that still are.
+/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Then takes off
+/// the list what is no longer pendiente, and returns those that still are.
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
                                                       const std::vector<NotificationId>& ids);
 

@@ -162,7 +162,7 @@ Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::si
   if (left == 0) return hand_over(session, webhook, id, {{}, replay.integer("avance"), true});
   DeliveryId after = replay.integer("avance");
   if (after == 0) after = find_start(session, webhook, range.since);
-  // A replay without an exact count may have more matches than its entity's quota allows.
+  // `tope` > `candidatas`: not all were counted, so more may match than the quota allows.
   const std::size_t beyond = replay.unsigned_integer("tope") > replay.unsigned_integer("candidatas") ? 1 : 0;
   auto page = read_page(session, webhook, range, after, left <= room ? left + beyond : room);
   const bool cut = page.chosen.size() > left;
@@ -204,7 +204,7 @@ Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::option
   if (!replay) return {};
   const ReplayId id = replay->integer("id");
   at = id;
-  // The entity of the request is checked, because the API's database user could have written any entity
+  // The replay's entity is checked, because the API's database user can write any entity there
   // (docs/security.md).
   if (replay->integer("entidad_id") != state.integer("entidad_id"))
     return {.finished = session.update(cancel_replays, json_ids(id))};

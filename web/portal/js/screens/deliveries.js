@@ -45,7 +45,7 @@ function filterForm(portal, { query }, webhooks, chosen) {
     event.preventDefault();
     const from = fromMadrid(desde.value());
     const to = fromMadrid(hasta.value());
-    const wrong = from && to && from > to ? "No puede ser posterior al otro." : "";
+    const wrong = from && to && from > to ? "Es posterior a la otra fecha." : "";
     if (judge([[desde, incomplete(desde) || wrong], [hasta, incomplete(hasta)]])) portal.go(link("/entregas", { webhook: webhook.value(), estado: estado.value(), evento: evento.value(), desde: from, hasta: to }));
   };
   const narrowed = ["estado", "evento", "desde", "hasta"].some((name) => query[name]);
@@ -113,7 +113,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
     if (next) return notice("info", el("p", {}, "Hasta aquí no hay ninguna con esos filtros, pero quedan entregas por mirar."));
     if (cursor) return notice("info", el("p", {}, "No quedan más entregas."));
     const narrowed = Object.values(filter).some(Boolean);
-    return notice("info", el("p", {}, narrowed ? "No hay ninguna entrega con esos filtros." : "A este webhook no se le ha enviado nada todavía."));
+    return notice("info", el("p", {}, narrowed ? "No hay ninguna entrega con esos filtros." : "No hay entregas de este webhook."));
   }
 
   function pages() {
@@ -121,7 +121,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
     const newer = before.get(location.hash) ?? here({});
     return el("nav", { class: "pages", "aria-label": "Páginas" },
       cursor && el("a", { class: "button", id: "mas-recientes", href: newer }, "← Más recientes"),
-      cursor && newer !== here({}) && el("a", { class: "button quiet", id: "primeras", href: here({}) }, "Las primeras"),
+      cursor && newer !== here({}) && el("a", { class: "button quiet", id: "primeras", href: here({}) }, "Al principio"),
       next && el("a", { class: "button", id: "mas-antiguas", href: here({ cursor: next }) }, shown.length ? "Más antiguas →" : "Seguir buscando →"));
   }
 
