@@ -94,6 +94,14 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
   return platform::monotonic_now() - start;
 }
 
+/// Logs a row that the database refused while the others went on. `refusal` may be empty.
+void Maintenance::report_refusal(std::string_view duty, const std::string& refusal) {
+  const auto now = platform::monotonic_now();
+  if (refusal.empty() || now < next_refusal_[duty]) return;
+  next_refusal_[duty] = now + report_interval;
+  log_.error("the database refuses a row; the others go on", {{"duty", duty}, {"error", refusal}});
+}
+
 bool Maintenance::recover_leases(store::Session& session) {
   const auto recovered = store::recover_expired_leases(session, recovery_batch);
   metrics_.leases_recovered.add(recovered.count);
@@ -145,8 +153,9 @@ bool Maintenance::reconcile(store::Session& session) {
     return reconciliation_.done;
   });
   if (!done) return false;
-  const auto [cancelled, held, released] = reconciliation_.changed;
-  reconciliation_ = {};
+  const auto walk = std::exchange(reconciliation_, {});
+  report_refusal("reconcile", walk.refusal);
+  const auto& [cancelled, held, released] = walk.changed;
   if (cancelled + held + released > 0)
     log_.info("deliveries cancelled, held or released because their webhooks changed",
               {{"cancelled", cancelled}, {"held", held}, {"released", released}});
@@ -211,7 +220,9 @@ bool Maintenance::give_up_held(store::Session& session) {
     return held_.done;
   });
   if (!done) return false;
-  const auto failed = std::exchange(held_, {}).failed;
+  const auto walk = std::exchange(held_, {});
+  report_refusal("give up what is held", walk.refusal);
+  const auto failed = walk.failed;
   metrics_.count_given_up(failed);
   if (failed > 0)
     log_.warning("deliveries were held for longer than retention.held: they are fallida",

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -44,6 +45,7 @@ class Maintenance {
     Span cost{};
   };
   Span run_task(store::Session& session, Task& task);
+  void report_refusal(std::string_view duty, const std::string& refusal);
 
   bool recover_leases(store::Session& session);
   bool watch_clock(store::Session& session);
@@ -80,7 +82,8 @@ class Maintenance {
   store::PurgeWalk sweeper_{true};
   unsigned window_ = 512;  // rows of a purge's batch; adapts to the time that a batch takes
   std::uint64_t purged_ = 0;
-  platform::MonotonicTime next_report_{};  // when to log purged_
+  platform::MonotonicTime next_report_{};                             // when to log purged_
+  std::map<std::string_view, platform::MonotonicTime> next_refusal_;  // when to log a duty's next refused row
 };
 
 }  // namespace dispatcher

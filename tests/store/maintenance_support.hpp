@@ -59,6 +59,15 @@ struct MaintenanceFixture {
         failures, std::int64_t{wait.count()} * 1000, webhook, count);
   }
 
+  /// Makes the database refuse every change of the first delivery of each webhook.
+  void refuse_first_deliveries() {
+    std::string ids = "0";
+    for (const auto& row : session.query("SELECT MIN(id) AS id FROM entregas GROUP BY webhook_id"))
+      ids += ", " + std::to_string(row.integer("id"));
+    session.execute("CREATE TRIGGER refuse BEFORE UPDATE ON entregas FOR EACH ROW BEGIN IF NEW.id IN (" +
+                    ids + ") THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
+  }
+
   /// Sets this session's clock ahead of the server's; other sessions keep theirs.
   void set_clock(Milliseconds ahead) {
     session.execute("SET @@timestamp = DEFAULT");

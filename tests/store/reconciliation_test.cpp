@@ -72,6 +72,54 @@ BOOST_AUTO_TEST_CASE(a_large_backlog_is_held_in_batches) {
   BOOST_CHECK_EQUAL(reconcile(session).held, 700U);
 }
 
+BOOST_AUTO_TEST_CASE(
+    deliveries_that_the_database_refuses_to_change_keep_no_other_from_following_their_webhooks) {
+  const auto deleted = add_webhook(session, 1), inactive = add_webhook(session, 2),
+             enabled = add_webhook(session, 3);
+  for (const EntityId entity : {1, 2, 3}) {
+    for (int i = 0; i < 3; ++i) insert_notification(session, entity);
+  }
+  for (int i = 0; i < 3; ++i) fan_out(session);
+  session.update("UPDATE entregas SET estado = 'retenida' WHERE webhook_id = ?", enabled.id);
+  delete_webhook(session, {1}, deleted.id);
+  disable_webhook(session, inactive.id, disabled_by_operator);
+  refuse_first_deliveries();
+  ReconcileWalk walk;
+  BOOST_CHECK_NO_THROW(while (!walk.done) reconcile_some(session, walk));
+  BOOST_CHECK_EQUAL(walk.changed.cancelled, 2U);
+  BOOST_CHECK_EQUAL(walk.changed.held, 2U);
+  BOOST_CHECK_EQUAL(walk.changed.released, 2U);
+  const auto first = session.query("SELECT MIN(id) AS id FROM entregas WHERE webhook_id = ?", enabled.id);
+  BOOST_TEST(walk.refusal.starts_with("delivery " + std::to_string(first.at(0).integer("id")) + ": "));
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_delivery_keeps_no_other_of_a_large_backlog_from_being_released) {
+  const auto webhook = add_webhook(session, 1);
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
+      "'{}' FROM " +
+      numbers(1200));
+  for (int i = 0; i < 3; ++i) fan_out(session);
+  session.update("UPDATE entregas SET estado = 'retenida' WHERE webhook_id = ?", webhook.id);
+  refuse_first_deliveries();
+  BOOST_CHECK_EQUAL(reconcile(session).released, 1199U);
+}
+
+BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_give_up_keeps_no_other_held) {
+  for (const EntityId entity : {1, 2}) {
+    add_webhook(session, entity);
+    for (int i = 0; i < 2; ++i) insert_notification(session, entity);
+  }
+  for (int i = 0; i < 2; ++i) fan_out(session);
+  session.execute(
+      "UPDATE entregas SET estado = 'retenida', proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 91 DAY");
+  refuse_first_deliveries();
+  HeldWalk walk;
+  BOOST_CHECK_NO_THROW(while (!walk.done) give_up_held(session, 90 * day, walk));
+  BOOST_CHECK_EQUAL(walk.failed, 2U);
+  BOOST_TEST(!walk.refusal.empty());
+}
+
 BOOST_AUTO_TEST_CASE(with_nothing_to_do_a_reconciliation_reads_no_webhooks) {
   session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(2000));
   session.execute(

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 
 namespace store {
@@ -34,15 +35,17 @@ void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& wa
   const auto webhook = rows.front().integer("webhook_id");
   const auto before = walk.after;
   walk.after = webhook;  // set first: a failure must not stop the walk
-  const auto failed = transaction(session, [&]() -> std::uint64_t {
-    std::vector<DeliveryId> ids;
+  std::vector<DeliveryId> ids;
+  const auto failed = transaction(session, [&] {
+    ids.clear();
     for (const auto& row :
          session.query(lock_held_for_long, webhook, std::int64_t{longest.count()} * 1000, batch_rows))
       ids.push_back(row.integer("id"));
-    return ids.empty() ? 0 : session.update(fail, json_ids(ids));
+    return change_accepted(ids, "delivery", walk.refusal,
+                           [&](const auto& some) { return session.update(fail, json_ids(some)); });
   });
   walk.failed += failed;
-  if (failed == batch_rows) walk.after = before;  // there may be more
+  if (failed > 0 && ids.size() == batch_rows) walk.after = before;  // there may be more
 }
 
 }  // namespace store

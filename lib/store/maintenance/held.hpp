@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
@@ -15,11 +16,12 @@ struct HeldWalk {
   WebhookId after = 0;  // the last finished webhook
   bool done = false;
   std::uint64_t failed = 0;  // deliveries ended so far
+  std::string refusal;       // the last delivery that the database refused to end, and why
 };
 
 /// Takes one step of the walk: ends a batch of one webhook's held deliveries that fell due longer than
 /// `longest` (retention.held) ago. They become fallida (entregada after a 2xx), and can be replayed. Skips
-/// locked deliveries.
+/// locked deliveries, and those that the database refuses to end.
 void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& walk);
 
 }  // namespace store

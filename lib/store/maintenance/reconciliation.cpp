@@ -7,6 +7,7 @@
 
 #include "lib/store/cancelled.hpp"
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 
 namespace store {
@@ -77,14 +78,23 @@ std::optional<OutOfPlace> find_out_of_place(Session& session, ReconcileWalk& wal
   return std::nullopt;
 }
 
+struct Batch {
+  std::uint64_t changed = 0;
+  bool full = false;  // there may be more
+};
+
 /// Changes up to batch_rows deliveries of a webhook in `state`, oldest first, by the assignments `change`.
-std::uint64_t change_batch(Session& session, WebhookId webhook, std::string_view state,
-                           std::string_view change) {
-  return transaction(session, [&]() -> std::uint64_t {
+Batch change_batch(Session& session, WebhookId webhook, std::string_view state, std::string_view change,
+                   std::string& refusal) {
+  const auto statement = std::string(change_by_id).append(change);
+  return transaction(session, [&]() -> Batch {
     std::vector<DeliveryId> ids;
     for (const auto& row : session.query(lock_oldest_in_state, state, webhook, batch_rows))
       ids.push_back(row.integer("id"));
-    return ids.empty() ? 0 : session.update(std::string(change_by_id).append(change), json_ids(ids));
+    const auto changed = change_accepted(ids, "delivery", refusal, [&](const auto& some) {
+      return session.update(statement, json_ids(some));
+    });
+    return {changed, ids.size() == batch_rows};
   });
 }
 
@@ -95,9 +105,9 @@ void put_in_place(Session& session, ReconcileWalk& walk, const OutOfPlace& found
                               : walk.changed.held;
   const auto before =
       std::exchange(walk.after, found.webhook);  // set first: a failure must not stop the walk
-  const auto changed = change_batch(session, found.webhook, state_of(walk), change);
-  count += changed;
-  if (changed == batch_rows) walk.after = before;  // there may be more
+  const auto batch = change_batch(session, found.webhook, state_of(walk), change, walk.refusal);
+  count += batch.changed;
+  if (batch.full && batch.changed > 0) walk.after = before;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
@@ -19,7 +20,8 @@ struct ReconcileWalk {
   bool done = false;
   struct Changed {
     std::uint64_t cancelled = 0, held = 0, released = 0;
-  } changed;  // deliveries changed so far
+  } changed;            // deliveries changed so far
+  std::string refusal;  // the last delivery that the database refused to change, and why
 };
 
 /// Takes one step of the walk: reads some webhooks and changes at most one batch of deliveries.
@@ -27,7 +29,7 @@ struct ReconcileWalk {
 ///  * pendiente, the webhook is inactive or its entity disabled -> retenida.
 ///  * retenida, the webhook may receive -> pendiente, due now. This includes deliveries held while the
 ///    webhook was being enabled, and those with an unreadable secret, once the webhook's rest has passed.
-/// Skips locked deliveries.
+/// Skips locked deliveries, and those that the database refuses to change.
 void reconcile_some(Session& session, ReconcileWalk& walk);
 
 }  // namespace store

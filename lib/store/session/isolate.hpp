@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/store/session/errors.hpp"
@@ -34,6 +37,32 @@ void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame, ConcernsOn
 template <class T, class Work, class Blame>
 void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame) {
   isolate(batch, work, blame, is_refused);
+}
+
+/// Refused rows of a batch after which the rest of the batch is left: to look for each one would keep the
+/// session from the rows of others.
+inline constexpr unsigned most_refused = 8;
+
+/// Changes rows in the open transaction, past those that the database refuses: a refusal undoes only its
+/// statement. `change` changes some of `ids` by one statement, and returns how many. `refusal` becomes the
+/// last refused row, and why. Returns how many rows were changed.
+template <class Id, class Change>
+std::uint64_t change_accepted(const std::vector<Id>& ids, std::string_view kind, std::string& refusal,
+                              Change&& change) {
+  if (ids.empty()) return 0;
+  std::uint64_t changed = 0;
+  unsigned refused = 0;
+  const auto blame = [&](const Id& id, const DatabaseError& error) {
+    ++refused;
+    refusal = std::string(kind) + ' ' + to_string(id) + ": " + error.what();
+  };
+  try {
+    isolate(
+        ids, [&](const std::vector<Id>& some) { changed += change(some); }, blame,
+        [&](const DatabaseError& error) { return is_refused(error) && refused < most_refused; });
+  } catch (const Refused&) {  // the rest of the batch is left
+  }
+  return changed;
 }
 
 }  // namespace store
