@@ -169,6 +169,7 @@ bool Maintenance::apply_changes(store::Session& session) {
   });
   if (!done) return false;
   const auto walk = std::exchange(changes_, {});
+  report_refusal("apply changes of webhooks", walk.refusal);
   if (walk.applied > 0)
     log_.info("webhooks were changed by their entities: their failures are forgotten",
               {{"webhooks", walk.applied}, {"deliveries_due", walk.hastened}});

@@ -339,6 +339,28 @@ BOOST_AUTO_TEST_CASE(who_holds_the_row_of_a_webhook_keeps_only_its_change_waitin
   BOOST_CHECK_EQUAL(apply().applied, 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_row_that_the_database_refuses_keeps_no_other_change_waiting) {
+  for (int i = 0; i < 2; ++i) queue_one();
+  for (int i = 0; i < 2; ++i) fail_one();
+  const auto second = add_webhook(session, 2), third = add_webhook(session, 3);
+  session.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", second.id);
+  change({.url = other_url});
+  change_webhook(session, {2}, second.id, {.url = other_url}, any);
+  change_webhook(session, {3}, third.id, {.url = other_url}, any);
+  const auto refuse = [&](const char* table, const std::string& condition) {
+    session.execute(std::string("CREATE TRIGGER refuse_") + table + " BEFORE UPDATE ON " + table +
+                    " FOR EACH ROW BEGIN IF " + condition +
+                    " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
+  };
+  refuse("entregas", "NEW.id = 1");
+  refuse("webhook_ejecuciones", "NEW.webhook_id = " + to_string(second.id));
+  ChangeWalk walk;
+  BOOST_CHECK_NO_THROW(while (!walk.done) apply_changes(session, walk));
+  BOOST_CHECK(walk.applied == 2 && walk.hastened == 1);
+  BOOST_CHECK_EQUAL(walk.refusal.substr(0, walk.refusal.find(':')), "webhook " + to_string(second.id));
+  BOOST_CHECK_EQUAL(number("SELECT COUNT(*) AS n FROM cambios_webhook"), 1);
+}
+
 BOOST_AUTO_TEST_CASE(nobody_is_deactivated_for_failures_of_before_a_change) {
   queue_one();
   fail_one();

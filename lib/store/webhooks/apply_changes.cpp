@@ -1,9 +1,11 @@
 // Applies changes of webhooks in the dispatcher (changes.hpp).
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/store/due_anew.hpp"
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
@@ -60,12 +62,13 @@ std::vector<DeliveryId> find_waiting(Session& session, WebhookId webhook, Delive
   return waiting;
 }
 
-std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting) {
+std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting, std::string& refusal) {
   if (waiting.empty()) return 0;
   std::vector<DeliveryId> locked;  // the other deliveries are being claimed, and so are sent anyway
   for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
     locked.push_back(row.integer("id"));
-  return locked.empty() ? 0 : session.update(hasten, json_ids(locked));
+  return change_accepted(locked, "delivery", refusal,
+                         [&](const auto& some) { return session.update(hasten, json_ids(some)); });
 }
 
 struct Applied {
@@ -75,13 +78,13 @@ struct Applied {
 };
 
 /// Applies the next batch of a change.
-Applied apply(Session& session, const Row& change) {
+Applied apply(Session& session, const Row& change, std::string& refusal) {
   const auto webhook = change.integer("webhook_id");
   const auto progress = change.integer("avance");
   if (progress == 0 && !end_streak(session, webhook)) return {.held = true};
   std::vector<DeliveryId> waiting;
   if (change.boolean("adelantar")) waiting = find_waiting(session, webhook, progress);
-  const Applied applied{hasten_some(session, waiting), waiting.size() < batch_rows};
+  const Applied applied{hasten_some(session, waiting, refusal), waiting.size() < batch_rows};
   if (applied.finished)
     session.update(change_is_applied, webhook);
   else
@@ -93,12 +96,18 @@ Applied apply(Session& session, const Row& change) {
 
 void apply_changes(Session& session, ChangeWalk& walk) {
   const auto from = walk.after;
-  const auto applied = transaction(session, [&]() -> std::optional<Applied> {
-    const auto rows = session.query(lock_next_change, from);
-    if (rows.empty()) return std::nullopt;
-    walk.after = rows.front().integer("webhook_id");  // set first: a failure must not stop the walk
-    return apply(session, rows.front());
-  });
+  std::optional<Applied> applied;
+  try {
+    applied = transaction(session, [&]() -> std::optional<Applied> {
+      const auto rows = session.query(lock_next_change, from);
+      if (rows.empty()) return std::nullopt;
+      walk.after = rows.front().integer("webhook_id");  // set first: a failure must not stop the walk
+      return apply(session, rows.front(), walk.refusal);
+    });
+  } catch (const Refused& error) {
+    walk.refusal = "webhook " + to_string(walk.after) + ": " + error.what();
+    return;
+  }
   if (!applied) {
     walk.done = true;
     return;

@@ -75,11 +75,13 @@ struct ChangeWalk {
   std::uint64_t applied = 0;     // webhooks
   std::uint64_t unfinished = 0;  // webhooks with further deliveries to make due
   std::uint64_t held = 0;        // webhooks with a locked row
+  std::string refusal;           // the last row that the database refused to change, and why
   bool done = false;
 };
 /// Takes one step of the walk. Ends the rest and the failure streak of the next changed webhook; after a
 /// change of URL, makes due a batch of its deliveries that wait for a retry, and starts their schedule again.
-/// Waits for no lock. After a kill at any point, the next call continues.
+/// A delivery that the database refuses to change keeps its schedule; a change that it refuses is tried again
+/// by the next walk. Waits for no lock. After a kill at any point, the next call continues.
 void apply_changes(Session& session, ChangeWalk& walk);
 
 }  // namespace store
