@@ -193,6 +193,7 @@ bool Maintenance::feed_replays(store::Session& session) {
   });
   if (!done) return false;
   const auto walk = std::exchange(replays_, {});
+  report_refusal("feed replays", walk.refusal);
   for (const auto& [id, error] : walk.unreadable)
     log_.error("a replay that cannot be carried out is cancelled", {{"replay", id}, {"error", error}});
   if (walk.webhooks == 0) next_replays_ = platform::monotonic_now() + replay_interval;

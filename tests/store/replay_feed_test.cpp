@@ -271,6 +271,44 @@ BOOST_AUTO_TEST_CASE(one_that_cannot_be_read_is_cancelled_and_costs_no_other_its
   BOOST_CHECK_EQUAL(feed().webhooks, 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_keeps_no_other_of_a_range_from_being_sent_again) {
+  add_deliveries(7, "fallida", 0);
+  session.execute(
+      "CREATE TRIGGER refuse BEFORE UPDATE ON entregas FOR EACH ROW BEGIN IF NEW.id IN (1, 4) AND"
+      " NEW.reenviada THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
+  const auto asked = ask(failed);
+  const auto walk = feed();
+  BOOST_CHECK(walk.replayed == 3 && walk.unreadable.empty());
+  BOOST_CHECK_EQUAL(walk.refusal.substr(0, walk.refusal.find(':')), "delivery 4");
+  for (const auto& leased : claim_some(10)) succeed(leased);
+  BOOST_CHECK_EQUAL(fed(), 2U);
+  for (const auto& leased : claim_some(10)) succeed(leased);
+  fed();
+  const auto shown = progress(asked);
+  BOOST_CHECK(shown.replay.state == "terminado" && shown.replayed == 5);
+  const auto single = ask_replay(session, author, webhook.id, 4, no_limit);
+  BOOST_CHECK_EQUAL(feed().unreadable.size(), 1U);
+  BOOST_CHECK_EQUAL(progress(single).replay.state, "cancelado");
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_that_the_database_refuses_to_cancel_costs_no_other_its_turn) {
+  const auto second = add_webhook(session, 1), third = add_webhook(session, 1);
+  const auto stuck = ask(failed);
+  ask(newest("fallida"));
+  const auto broken = ask_replay(session, author, second.id, failed, no_limit);
+  session.update("UPDATE reenvios SET desde = NULL WHERE id = ?", broken.replay.id);
+  ask_replay(session, author, third.id, failed, no_limit);
+  delete_webhook(session, {1}, webhook.id);
+  session.execute("CREATE TRIGGER refuse BEFORE UPDATE ON reenvios FOR EACH ROW BEGIN IF NEW.id IN (" +
+                  to_string(stuck.replay.id) + ", " + to_string(broken.replay.id) +
+                  ") THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
+  ReplayWalk walk;
+  BOOST_CHECK_NO_THROW(while (!walk.done) feed_replays(session, most_untried, walk));
+  BOOST_CHECK(walk.webhooks == 3 && walk.finished == 2);
+  BOOST_CHECK(walk.unreadable.empty());  // nothing was cancelled of these
+  BOOST_TEST(!walk.refusal.empty());
+}
+
 BOOST_AUTO_TEST_CASE(those_of_long_ago_are_forgotten) {
   add_deliveries(3, "fallida", 0);
   ask(failed);

@@ -9,6 +9,7 @@
 #include "lib/store/replays/open_deliveries.hpp"
 #include "lib/store/replays/range_walk.hpp"
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
@@ -100,8 +101,10 @@ struct Fed {
 };
 
 /// Makes the page's deliveries due, up to the first that is locked or in flight, with which the next call
-/// continues. `beyond`: matches after the page that are not replayed.
-Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage page, std::size_t beyond = 0) {
+/// continues. `beyond`: matches after the page that are not replayed. With `refusal`, a delivery that the
+/// database refuses to change is left out, and named there.
+Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage page, std::size_t beyond = 0,
+              std::string* refusal = nullptr) {
   std::map<DeliveryId, std::int64_t> attempts;
   if (!page.chosen.empty()) {
     for (const auto& row : query_ids(session, deliveries_by_id, page.chosen, that_ended))
@@ -115,11 +118,16 @@ Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage p
     page.chosen.erase(locked, page.chosen.end());
   }
   json::Array replayed;
-  for (const auto id : page.chosen) replayed.emplace_back(json::Array{id, attempts.at(id)});
-  if (!replayed.empty()) {
-    session.update(make_due, json_ids(page.chosen));
-    session.update(note_replayed, replay, webhook, json::dump(replayed));
-  }
+  const auto replay_some = [&](const std::vector<DeliveryId>& some) {
+    session.update(make_due, json_ids(some));
+    for (const auto id : some) replayed.emplace_back(json::Array{id, attempts.at(id)});
+  };
+  const auto leave_out = [&](DeliveryId id, const DatabaseError& error) {
+    if (refusal == nullptr) throw;
+    *refusal = "delivery " + to_string(id) + ": " + error.what();
+  };
+  if (!page.chosen.empty()) isolate(page.chosen, replay_some, leave_out);
+  if (!replayed.empty()) session.update(note_replayed, replay, webhook, json::dump(replayed));
   session.update(note_progress, page.looked_up_to, replayed.size(), page.last ? beyond : 0, page.last,
                  replay);
   return {replayed.size(), page.last ? 1U : 0U};
@@ -153,7 +161,8 @@ Fed replay_single(Session& session, WebhookId webhook, const Row& replay) {
   return hand_over(session, webhook, id, {{delivery}, delivery, true});
 }
 
-Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::size_t room) {
+Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::size_t room,
+                 std::string& refusal) {
   const auto id = replay.integer("id");
   count_ended(session, id);
   const auto range = bounded({replay.time("desde"), replay.time("hasta"), replay.optional_text("eventos"),
@@ -168,7 +177,7 @@ Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::si
   const bool cut = page.chosen.size() > left;
   if (cut) page.chosen.resize(left);
   if (page.chosen.size() == left && (cut || beyond == 0)) page.last = true;
-  return hand_over(session, webhook, id, std::move(page), cut ? 1 : 0);
+  return hand_over(session, webhook, id, std::move(page), cut ? 1 : 0, &refusal);
 }
 
 std::optional<Row> lock_first(Session& session, WebhookId webhook) {
@@ -180,24 +189,35 @@ std::optional<Row> lock_first(Session& session, WebhookId webhook) {
   return std::move(locked.front());
 }
 
-/// Cancels the webhook's replays, except locked ones.
-Fed cancel_all(Session& session, WebhookId webhook) {
-  std::vector<std::int64_t> ids;
+/// Cancels the webhook's replays, except locked ones and those that the database refuses to change.
+Fed cancel_all(Session& session, WebhookId webhook, std::string& refusal) {
+  std::vector<ReplayId> ids;
   for (const auto& row : session.query(lock_all_of_webhook, webhook, batch_rows))
     ids.push_back(row.integer("id"));
-  return {.finished = ids.empty() ? 0 : session.update(cancel_replays, json_ids(ids))};
+  return {.finished = change_accepted(ids, "replay", refusal, [&](const auto& some) {
+            return session.update(cancel_replays, json_ids(some));
+          })};
 }
 
-std::uint64_t cancel_unless_refused(Session& session, ReplayId replay) try {
-  return transaction(session, [&] { return session.update(cancel_replays, json_ids(replay)); });
-} catch (const Refused&) {
-  return 0;
+/// Cancels a replay because of `why`. If the database refuses that too, the next walk tries again.
+void give_up(Session& session, ReplayId replay, std::string_view why, ReplayWalk& walk) {
+  const std::vector<ReplayId> one{replay};
+  std::string refusal;
+  walk.finished += transaction(session, [&] {
+    return change_accepted(one, "replay", refusal,
+                           [&](const auto& some) { return session.update(cancel_replays, json_ids(some)); });
+  });
+  if (refusal.empty())
+    walk.unreadable.push_back({replay, std::string(why)});
+  else
+    walk.refusal = std::move(refusal);
 }
 
 /// Makes deliveries of the webhook's first replay due, and sets `at` to that replay.
-Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::optional<ReplayId>& at) {
+Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::optional<ReplayId>& at,
+         std::string& refusal) {
   const auto states = session.query(state_of_webhook, failing_after, webhook);
-  if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook);
+  if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook, refusal);
   const auto& state = states.front();
   if (!state.boolean("recibe")) return {};
   const auto replay = lock_first(session, webhook);  // none: locked, or to be replayed later
@@ -215,7 +235,8 @@ Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::option
   const std::size_t most = failing ? 1 : most_untried;
   if (open.untried >= most || open.waiting >= most_retrying) return {};
   if (single) return replay_single(session, webhook, *replay);
-  return replay_range(session, webhook, *replay, std::min(most - open.untried, most_retrying - open.waiting));
+  return replay_range(session, webhook, *replay, std::min(most - open.untried, most_retrying - open.waiting),
+                      refusal);
 }
 
 }  // namespace
@@ -230,24 +251,21 @@ void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk) {
   walk.after = webhook;  // set first: a failure must not stop the walk
   ++walk.webhooks;
   std::optional<ReplayId> at;
-  const auto give_up = [&](const std::exception& error) {
-    if (!at) throw;
-    walk.unreadable.push_back({*at, error.what()});
-    walk.finished += cancel_unless_refused(session, *at);
-  };
   try {
     const auto fed = transaction(session, [&] {
       at.reset();
-      return feed(session, webhook, most_untried, at);
+      return feed(session, webhook, most_untried, at, walk.refusal);
     });
     walk.replayed += fed.replayed;
     walk.finished += fed.finished;
   } catch (const Refused& error) {
-    give_up(error);
+    if (!at) throw;
+    give_up(session, *at, error.what(), walk);
   } catch (const DatabaseError&) {
     throw;
   } catch (const std::exception& error) {  // a row with unexpected content
-    give_up(error);
+    if (!at) throw;
+    give_up(session, *at, error.what(), walk);
   }
 }
 

@@ -12,8 +12,7 @@
 
 namespace store {
 
-/// A replay that is cancelled if possible, because the database refuses its rows or the program cannot read
-/// them.
+/// A replay that is cancelled, because the database refuses its rows or the program cannot read them.
 struct UnreadableReplay {
   ReplayId id;
   std::string error;
@@ -26,6 +25,7 @@ struct ReplayWalk {
   std::uint64_t replayed = 0;  // deliveries
   std::uint64_t finished = 0;  // replays
   std::vector<UnreadableReplay> unreadable;
+  std::string refusal;  // the last row that the database refused to change while the others went on, and why
   bool done = false;
 };
 
@@ -33,7 +33,9 @@ struct ReplayWalk {
 /// delivery come before a range. At most `most_untried` replayed deliveries of a webhook are due and untried
 /// at a time, and at most one while the webhook fails. Makes none due while the webhook rests or is inactive,
 /// or while 100 replayed deliveries wait for a retry; and none of a range while the webhook fails and any of
-/// its deliveries waits for a retry. Waits for no lock. After a kill at any point, the next call continues.
+/// its deliveries waits for a retry. Leaves out a delivery of a range
+/// that the database refuses to change. Waits for no lock. After a kill at any point, the next call
+/// continues.
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
 /// Deletes one replay that ended longer than `kept` ago, or a batch of its rows of reenvios_entregas. Returns

@@ -41,7 +41,7 @@ void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame) {
 
 /// Refused rows of a batch after which the rest of the batch is left: to look for each one would keep the
 /// session from the rows of others.
-inline constexpr unsigned most_refused = 8;
+inline constexpr unsigned most_refused = 32;
 
 /// Changes rows in the open transaction, past those that the database refuses: a refusal undoes only its
 /// statement. `change` changes some of `ids` by one statement, and returns how many. `refusal` becomes the
