@@ -177,7 +177,11 @@ bool Maintenance::apply_changes(store::Session& session) {
 }
 
 bool Maintenance::erase_secrets(store::Session& session) {
-  return take_turn([&] { return store::erase_ended_secrets(session) < store::batch_rows; });
+  std::string refusal;
+  const bool done =
+      take_turn([&] { return store::erase_ended_secrets(session, refusal) < store::batch_rows; });
+  report_refusal("erase ended secrets", refusal);
+  return done;
 }
 
 bool Maintenance::forget_audit(store::Session& session) {

@@ -169,7 +169,8 @@ void change(Session& session, EntityId entity, WebhookId id) {
   for (const auto* secret : {"uno", "dos", "dos"})
     change_secret(session, author, id, {secret, std::chrono::seconds(60)}, keys(), 60);
   end_grace(session, author, id);
-  erase_ended_secrets(session);
+  std::string refusal;
+  erase_ended_secrets(session, refusal);
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
   // `id` stays: EXPLAIN would show no plan for the statements of a deleted webhook.

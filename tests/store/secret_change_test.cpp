@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 namespace {
 
 struct SecretFixture : DeliveryFixture {
+  std::string refusal;
+
   SecretFixture() { webhook = add_webhook(session, 3, "uno"); }
 
   SecretChange set(const std::string& secret, std::chrono::seconds grace = 24h) {
@@ -95,9 +97,9 @@ BOOST_AUTO_TEST_CASE(both_sign_while_the_grace_runs) {
   let_grace_end();
   BOOST_CHECK(in_force() == Texts{"dos"});  // before "uno" is erased
   BOOST_CHECK_EQUAL(kept(), 2);
-  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 1U);
   BOOST_CHECK_EQUAL(kept(), 1);
-  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 0U);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 0U);
   BOOST_CHECK(in_force() == Texts{"dos"});
   set("tres", 1h);
   BOOST_CHECK((in_force() == Texts{"tres", "dos"}));
@@ -107,7 +109,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
   set("dos", 1h);
   BOOST_CHECK_EQUAL(in_a(), "uno");  // the previous secret, which still signs
   let_grace_end();
-  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 1U);
   BOOST_CHECK_EQUAL(in_a(), "dos");
   BOOST_CHECK(find_detail(session, 3, webhook.id)->has_secret);
   set("tres", 0s);
@@ -122,7 +124,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
   BOOST_CHECK((in_force() == Texts{"siete", "seis"}));
   BOOST_CHECK_EQUAL(in_a(), "siete");
   let_grace_end();
-  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 1U);
   BOOST_CHECK_EQUAL(in_a(), "siete");
   BOOST_CHECK_EQUAL(kept(), 1);
   BOOST_CHECK(in_force() == Texts{"siete"});
@@ -136,9 +138,24 @@ BOOST_AUTO_TEST_CASE(no_secret_of_a_deleted_webhook_is_kept) {
       "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL,"
       " secreto_sellado = NULL WHERE id = ?",
       webhook.id);
-  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 1U);
   BOOST_CHECK_EQUAL(kept(), 0);
-  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 0U);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_webhook_that_the_database_refuses_to_change_keeps_no_other_secret) {
+  const auto second = add_webhook(session, 2, "uno");
+  change_secret(session, {2, 9}, second.id, {"dos", 24h}, keys());
+  set("dos");
+  session.execute(
+      "UPDATE webhooks SET secreto_anterior_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE "
+      "secreto_b_clave IS NOT NULL");
+  session.execute("CREATE TRIGGER refuse BEFORE UPDATE ON webhooks FOR EACH ROW BEGIN IF NEW.id = " +
+                  to_string(second.id) +
+                  " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 1U);
+  BOOST_CHECK_EQUAL(kept(), 1);
+  BOOST_CHECK_EQUAL(refusal.substr(0, refusal.find(':')), "webhook " + to_string(second.id));
 }
 
 BOOST_AUTO_TEST_CASE(the_same_secret_again_is_the_same) {
@@ -151,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_same_secret_again_is_the_same) {
   BOOST_CHECK(!set("dos", 0s).previous_until);  // the grace ends
   BOOST_CHECK_EQUAL(audited(), before + 1);
   BOOST_CHECK(in_force() == Texts{"dos"});
-  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 1U);
   BOOST_CHECK_EQUAL(kept(), 1);
   BOOST_CHECK(!set("dos", 0s).previous_until);
   BOOST_CHECK_EQUAL(audited(), before + 1);
@@ -182,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_grace_can_be_ended) {
   BOOST_CHECK(!end_grace(session, {2}, webhook.id));
   BOOST_CHECK(end_grace(session, {3, 9}, webhook.id));
   BOOST_CHECK(in_force() == Texts{"dos"});  // before "uno" is erased
-  BOOST_CHECK_EQUAL(erase_ended_secrets(session), 1U);
+  BOOST_CHECK_EQUAL(erase_ended_secrets(session, refusal), 1U);
   BOOST_CHECK_EQUAL(kept(), 1);
   BOOST_CHECK(!end_grace(session, {3, 9}, webhook.id));
 }

@@ -6,6 +6,7 @@
 #include "lib/json/json.hpp"
 #include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/isolate.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 
 namespace store {
@@ -124,15 +125,17 @@ bool end_grace(Session& session, const Author& author, WebhookId id) {
   });
 }
 
-std::uint64_t erase_ended_secrets(Session& session) {
+std::uint64_t erase_ended_secrets(Session& session, std::string& refusal) {
   std::vector<std::int64_t> ended;
   for (const auto& row : session.query(ended_graces, batch_rows)) ended.push_back(row.integer("id"));
   if (ended.empty()) return 0;
-  return transaction(session, [&]() -> std::uint64_t {
+  return transaction(session, [&] {
     std::vector<WebhookId> locked;
     for (const auto& row : query_ids(session, webhooks_by_id, ended, that_have_ended))
       locked.push_back(row.integer("id"));
-    return update_ids(session, keep_current_in_a, locked, "");
+    return change_accepted(locked, "webhook", refusal, [&](const auto& some) {
+      return update_ids(session, keep_current_in_a, some, "");
+    });
   });
 }
 

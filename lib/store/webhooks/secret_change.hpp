@@ -41,8 +41,9 @@ SecretChange change_secret(Session& session, const Author& author, WebhookId id,
 bool end_grace(Session& session, const Author& author, WebhookId id);
 
 /// Erases a batch of secrets after their grace, and moves the current ones to `a`. Returns the number of
-/// webhooks. Waits for no lock.
-std::uint64_t erase_ended_secrets(Session& session);
+/// webhooks. Leaves a webhook that the database refuses to change, and names it in `refusal`. Waits for no
+/// lock.
+std::uint64_t erase_ended_secrets(Session& session, std::string& refusal);
 
 /// A secret of a webhook, as its row holds it. The fingerprint shows whether a secret is the same, and cannot
 /// be computed without a key.
