@@ -68,6 +68,18 @@ struct MaintenanceFixture {
                     ids + ") THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
   }
 
+  /// Whether `forget` works while another session has locked the rows of `locked`, without waiting for them.
+  template <class Forget>
+  bool forgets_beside(const std::string& locked, Forget&& forget) {
+    auto other = database.connect();
+    other.execute("START TRANSACTION");
+    other.query(locked + " FOR UPDATE");
+    const auto start = platform::monotonic_now();
+    forget();
+    other.execute("ROLLBACK");
+    return platform::monotonic_now() - start < Milliseconds(900);
+  }
+
   /// Sets this session's clock ahead of the server's; other sessions keep theirs.
   void set_clock(Milliseconds ahead) {
     session.execute("SET @@timestamp = DEFAULT");

@@ -488,7 +488,7 @@ BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
     BOOST_TEST(read_report(session, page).size() == 50U);
     BOOST_TEST(forget_old_audit(session, 13 * day) > 0U);
   });
-  BOOST_TEST(statements.size() == 5U);
+  BOOST_TEST(statements.size() == 6U);
   auto tables = check_plans(session, statements);
   // reenvios may be read whole: replays that ended long ago are deleted.
   tables.merge(check_plans(

@@ -2,6 +2,9 @@
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
+#include "lib/store/audit/audit.hpp"
+#include "lib/store/replays/replay_feed.hpp"
+#include "lib/store/webhooks/idempotency.hpp"
 #include "tests/store/maintenance_support.hpp"
 #include "tests/store/threads.hpp"
 
@@ -222,6 +225,31 @@ BOOST_AUTO_TEST_CASE(a_purge_that_was_refused_goes_on_once_it_is_not) {
   session.execute("DROP TRIGGER refuses");
   for (int turn = 0; turn < 9; ++turn) purge_window(session, retention, walk, 10);
   BOOST_CHECK_EQUAL(count("entregas"), 0);
+}
+
+BOOST_AUTO_TEST_CASE(old_rows_of_which_another_session_holds_one_go_without_waiting) {
+  session.execute(
+      "INSERT INTO auditoria (entidad_id, accion, webhook_id, detalle, ocurrida_en)"
+      " SELECT 1, 'alta', 1, '{}', UTC_TIMESTAMP(3) - INTERVAL 20 + seq DAY FROM " +
+      numbers(3));
+  session.execute(
+      "INSERT INTO claves_idempotencia (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, "
+      "respuesta, creada_en)"
+      " SELECT 1, seq, 1, 'k1', 'h', '{}', UTC_TIMESTAMP(3) - INTERVAL 20 + seq DAY FROM " +
+      numbers(3));
+  session.execute(
+      "INSERT INTO reenvios (entidad_id, webhook_id, candidatas, tope, estado, terminado_en)"
+      " SELECT 1, 1, 0, 0, 'terminado', UTC_TIMESTAMP(3) - INTERVAL 20 + seq DAY FROM " +
+      numbers(3));
+  BOOST_TEST(forgets_beside("SELECT id FROM auditoria WHERE id = 3",
+                            [&] { BOOST_CHECK_EQUAL(forget_old_audit(session, 9 * day), 2U); }));
+  BOOST_TEST(forgets_beside(
+      "SELECT clave FROM claves_idempotencia FORCE INDEX (PRIMARY) WHERE entidad_id = 1 AND clave = '3'",
+      [&] { BOOST_CHECK_EQUAL(forget_old_requests(session), 2U); }));
+  BOOST_TEST(forgets_beside("SELECT id FROM reenvios WHERE id = 3", [&] {
+    for (int i = 0; i < 9; ++i) forget_old_replay(session, 9 * day);
+    BOOST_CHECK_EQUAL(count("reenvios"), 1);
+  }));
 }
 
 BOOST_AUTO_TEST_CASE(a_straggler_is_left_by_the_follower_and_taken_by_the_sweep) {

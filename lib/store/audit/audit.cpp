@@ -1,6 +1,7 @@
 #include "lib/store/audit/audit.hpp"
 
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
 
 namespace store {
 
@@ -37,9 +38,13 @@ constexpr std::string_view changing_entities = R"sql(
   FROM (SELECT DISTINCT entidad_id FROM auditoria FORCE INDEX (auditoria_por_hora)
         WHERE ocurrida_en > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AND accion = 'cambio' LIMIT 100) e)sql";
 
-constexpr std::string_view forget_some = R"sql(
-  DELETE FROM auditoria WHERE ocurrida_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
-  ORDER BY ocurrida_en LIMIT ?)sql";
+constexpr std::string_view lock_old = R"sql(
+  SELECT id FROM auditoria FORCE INDEX (auditoria_por_hora)
+  WHERE ocurrida_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+  ORDER BY ocurrida_en LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+constexpr std::string_view forget_locked = R"sql(
+  DELETE a FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN auditoria a FORCE INDEX (PRIMARY) ON a.id = j.id)sql";
 
 std::string_view name(AuditedAction action) { return audited_actions.at(static_cast<std::size_t>(action)); }
 
@@ -98,7 +103,12 @@ std::int64_t count_changing_entities(Session& session) {
 }
 
 std::uint64_t forget_old_audit(Session& session, platform::Milliseconds kept) {
-  return session.update(forget_some, std::int64_t{kept.count()} * 1000, batch_rows);
+  return transaction(session, [&]() -> std::uint64_t {
+    std::vector<std::int64_t> ids;
+    for (const auto& row : session.query(lock_old, std::int64_t{kept.count()} * 1000, batch_rows))
+      ids.push_back(row.integer("id"));
+    return ids.empty() ? 0 : session.update(forget_locked, json_ids(ids));
+  });
 }
 
 }  // namespace store

@@ -91,7 +91,8 @@ constexpr std::string_view note_progress = R"sql(
 
 constexpr std::string_view ended_long_ago = R"sql(
   SELECT id FROM reenvios FORCE INDEX (reenvios_terminados)
-  WHERE terminado_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND ORDER BY terminado_en LIMIT 1)sql";
+  WHERE terminado_en < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
+  ORDER BY terminado_en LIMIT 1 FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view forget_deliveries = "DELETE FROM reenvios_entregas WHERE reenvio_id = ? LIMIT ?";
 constexpr std::string_view forget = "DELETE FROM reenvios WHERE id = ?";
 
@@ -270,11 +271,13 @@ void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk) {
 }
 
 bool forget_old_replay(Session& session, platform::Milliseconds kept) {
-  const auto rows = session.query(ended_long_ago, std::int64_t{kept.count()} * 1000);
-  if (rows.empty()) return false;
-  const auto id = rows.front().integer("id");
-  if (session.update(forget_deliveries, id, batch_rows) < batch_rows) session.update(forget, id);
-  return true;
+  return transaction(session, [&] {
+    const auto rows = session.query(ended_long_ago, std::int64_t{kept.count()} * 1000);
+    if (rows.empty()) return false;
+    const auto id = rows.front().integer("id");
+    if (session.update(forget_deliveries, id, batch_rows) < batch_rows) session.update(forget, id);
+    return true;
+  });
 }
 
 }  // namespace store

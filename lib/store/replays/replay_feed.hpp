@@ -39,7 +39,7 @@ struct ReplayWalk {
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
 /// Deletes one replay that ended longer than `kept` ago, or a batch of its rows of reenvios_entregas. Returns
-/// false when there is no such replay.
+/// false when there is no such replay. Skips locked replays.
 bool forget_old_replay(Session& session, platform::Milliseconds kept);
 
 }  // namespace store
