@@ -243,6 +243,7 @@ bool Maintenance::purge(store::Session& session, store::PurgeWalk& walk) {
   const bool done = take_turn([&] {
     const auto start = platform::monotonic_now();
     purged_ += store::purge_window(session, retention_, walk, window_);
+    report_refusal("purge", walk.refusal);
     const auto took = platform::monotonic_now() - start;
     if (took > slow_batch) window_ = std::max(least_window, window_ / 2);
     if (took < quick_batch) window_ = std::min(largest_window, window_ * 2);

@@ -215,16 +215,31 @@ BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there)
 
 BOOST_AUTO_TEST_CASE(a_purge_that_was_refused_goes_on_once_it_is_not) {
   const auto webhook = add_webhook(session, 1);
-  add_finished(webhook.id, 3, 40 * day);
+  add_finished(webhook.id, 40, 40 * day);
   delete_webhook(session, {webhook.entity}, webhook.id);
   PurgeWalk walk{true};
   session.execute("CREATE TRIGGER refuses BEFORE DELETE ON entregas FOR EACH ROW SIGNAL SQLSTATE '45000'");
   for (int turn = 0; turn < 5; ++turn)
-    BOOST_CHECK_THROW(for (int window = 0; window < 9; ++window) purge_window(session, retention, walk, 10),
+    BOOST_CHECK_THROW(for (int window = 0; window < 9; ++window) purge_window(session, retention, walk, 50),
                       DatabaseError);
   session.execute("DROP TRIGGER refuses");
-  for (int turn = 0; turn < 9; ++turn) purge_window(session, retention, walk, 10);
+  for (int turn = 0; turn < 9; ++turn) purge_window(session, retention, walk, 50);
   BOOST_CHECK_EQUAL(count("entregas"), 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_the_database_refuses_to_remove_keeps_no_other) {
+  const auto webhook = add_webhook(session, 1);
+  add_finished(webhook.id, 40, 40 * day);
+  session.execute(
+      "CREATE TRIGGER refuse BEFORE DELETE ON entregas FOR EACH ROW BEGIN IF OLD.notificacion_id = 7"
+      " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
+  PurgeWalk walk{true};
+  BOOST_CHECK_EQUAL(purge_window(session, retention, walk, 512), 78U);
+  BOOST_CHECK_EQUAL(walk.refusal.substr(0, walk.refusal.find(':')), "the deliveries of notification 7");
+  BOOST_CHECK_EQUAL(count("intentos_entrega"), 1);
+  BOOST_CHECK_EQUAL(count("entregas", "notificacion_id = 7"), 1);
+  while (!walk.done()) purge_window(session, retention, walk, 512);
+  BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 1);
 }
 
 BOOST_AUTO_TEST_CASE(old_rows_of_which_another_session_holds_one_go_without_waiting) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/types.hpp"
@@ -130,6 +131,7 @@ constexpr std::string_view forget_removed_tests = R"sql(
 
 /// A table, for the walks.
 struct Table {
+  std::string_view name;        // of a row, for the log
   std::string_view rows_after;  // reads a limited number after an id, by id; webhooks: see rows_after()
   std::string_view removed_by;  // the column with the ids for `remove`
   Milliseconds usual;           // retention of rows with `clase` 0
@@ -285,21 +287,28 @@ std::uint64_t remove_quarantined(Session& session, const RetentionSettings& rete
 }
 
 Table deliveries(const RetentionSettings& retention) {
-  return {deliveries_after, "notificacion_id", retention.delivered,
-          retention.failed, retention.tests,   remove_deliveries};
+  return {"the deliveries of notification",
+          deliveries_after,
+          "notificacion_id",
+          retention.delivered,
+          retention.failed,
+          retention.tests,
+          remove_deliveries};
 }
 
 Table notifications(const RetentionSettings& retention) {
-  return {notifications_after, "id", retention.delivered, retention.rejected, retention.tests,
-          remove_notifications};
+  return {"notification",  notifications_after, "id", retention.delivered, retention.rejected,
+          retention.tests, remove_notifications};
 }
 
 Table webhooks(const RetentionSettings& retention) {
-  return {deleted_webhooks_after, "id", retention.delivered, retention.delivered, {}, remove_webhooks};
+  return {"webhook", deleted_webhooks_after, "id", retention.delivered, retention.delivered,
+          {},        remove_webhooks};
 }
 
 Table quarantined(const RetentionSettings& retention) {
-  return {quarantined_after, "id", retention.rejected, retention.rejected, {}, remove_quarantined};
+  return {"quarantined notification", quarantined_after, "id", retention.rejected, retention.rejected, {},
+          remove_quarantined};
 }
 
 /// Tests that are in flight, held or locked stay until another sweep.
@@ -311,7 +320,8 @@ std::uint64_t remove_tests(Session& session, const RetentionSettings& retention,
 }
 
 Table tests(const RetentionSettings& retention) {
-  return {tests_after, "id", retention.tests, retention.tests, retention.tests, remove_tests};
+  return {"test notification", tests_after,     "id",        retention.tests,
+          retention.tests,     retention.tests, remove_tests};
 }
 
 Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
@@ -336,11 +346,24 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
   const auto table = table_of(walk, retention);
   const auto rows = rows_after(session, table, walk, window);
   // The walk moves on first, because the deletion may fail; the next sweep finds the rows that remain.
+  walk.refusal.clear();
   if (advance(rows, table, walk, window)) ++walk.table;
   if (!walk.sweep && walk.table == webhooks_table) walk.table = walk.after.size();
   const auto expired = expired_ids(table, rows);
   if (expired.empty()) return 0;
-  return transaction(session, [&] { return table.remove(session, retention, expired); });
+  std::uint64_t removed = 0;
+  unsigned refused = 0;
+  isolate(
+      expired,
+      [&](const Ids& some) {
+        removed += transaction(session, [&] { return table.remove(session, retention, some); });
+      },
+      [&](std::int64_t id, const DatabaseError& error) {
+        ++refused;
+        walk.refusal = std::string(table.name) + ' ' + std::to_string(id) + ": " + error.what();
+      },
+      [&](const DatabaseError& error) { return is_refused(error) && refused < most_refused; });
+  return removed;
 }
 
 }  // namespace store

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "lib/platform/config/config.hpp"
 #include "lib/store/session/session.hpp"
@@ -26,6 +27,7 @@ struct PurgeWalk {
   std::size_t table = 0;
   std::array<std::int64_t, 5> after{};  // for each table, the last finished id
   UtcTime deleted_after{};  // for webhooks, which are read in the order of deletion: the last time
+  std::string refusal{};    // the last row of the window that the database refused to remove, and why
   bool done() const { return table == after.size(); }
   /// Restarts the sweep; the follower continues where it was.
   void restart() { *this = sweep ? PurgeWalk{true} : PurgeWalk{false, 0, after}; }
@@ -34,8 +36,9 @@ struct PurgeWalk {
 /// Reads the next `window` rows and deletes those past their retention: notifications with all their
 /// deliveries and attempts, once every delivery has expired; finished notifications without deliveries; and,
 /// only in the sweep, deleted webhooks without deliveries and quarantine entries. Returns the number of
-/// deleted deliveries, notifications and webhooks. Skips locked rows. Restarts a walk that is done. When
-/// the database refuses a deletion, the walk is already past those rows, and the next sweep finds them.
+/// deleted deliveries, notifications and webhooks. Skips locked rows, and rows that the database
+/// refuses to delete. Restarts a walk that is done. After an exception (also when many rows are refused)
+/// the walk is already past those rows, and the next sweep finds them.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 

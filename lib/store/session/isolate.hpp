@@ -11,6 +11,10 @@
 
 namespace store {
 
+/// Refused rows of a batch after which the rest of the batch is left: to look for each one would keep the
+/// session from the rows of others.
+inline constexpr unsigned most_refused = 32;
+
 /// Whether the database refuses a row's content, and would do so again.
 inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const Refused*>(&error) != nullptr; }
 /// Whether another session kept one of the rows, or a gap between them, locked for too long.
@@ -38,10 +42,6 @@ template <class T, class Work, class Blame>
 void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame) {
   isolate(batch, work, blame, is_refused);
 }
-
-/// Refused rows of a batch after which the rest of the batch is left: to look for each one would keep the
-/// session from the rows of others.
-inline constexpr unsigned most_refused = 32;
 
 /// Changes rows in the open transaction, past those that the database refuses: a refusal undoes only its
 /// statement. `change` changes some of `ids` by one statement, and returns how many. `refusal` becomes the
