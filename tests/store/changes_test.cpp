@@ -361,6 +361,23 @@ BOOST_AUTO_TEST_CASE(a_row_that_the_database_refuses_keeps_no_other_change_waiti
   BOOST_CHECK_EQUAL(number("SELECT COUNT(*) AS n FROM cambios_webhook"), 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_change_of_its_webhook_waiting) {
+  if (!session.is_mariadb()) return;
+  queue_one();
+  fail_one();
+  const auto second = add_webhook(session, 2);
+  change({.url = other_url});
+  change_webhook(session, {2}, second.id, {.url = other_url}, any);
+  auto other = lock_gap(database, webhook.id, "pendiente", due_now);
+  const auto start = platform::monotonic_now();
+  ChangeWalk walk;
+  BOOST_CHECK_NO_THROW(while (!walk.done) apply_changes(session, walk));
+  BOOST_CHECK(platform::monotonic_now() - start < Milliseconds(900));
+  BOOST_CHECK(walk.held == 1 && walk.applied == 1);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(apply().hastened, 1U);
+}
+
 BOOST_AUTO_TEST_CASE(nobody_is_deactivated_for_failures_of_before_a_change) {
   queue_one();
   fail_one();

@@ -233,6 +233,24 @@ BOOST_AUTO_TEST_CASE(deliveries_that_the_database_refuses_to_change_keep_no_othe
   BOOST_CHECK_EQUAL(count("entregas", "espera = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3)"), 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_late) {
+  if (!session.is_mariadb()) return;
+  const auto first = add_webhook(session, 1), second = add_webhook(session, 2);
+  set_clock(day);
+  for (const EntityId entity : {1, 2}) insert_notification(session, entity);
+  fan_out(session);
+  set_clock(Milliseconds(0));
+  insert_notification(session, 2);  // its delivery lies between the two in the index
+  fan_out(session);
+  auto other = lock_gap(database, first.id, "pendiente", due_now);
+  const auto start = platform::monotonic_now();
+  ClockMending mended;
+  BOOST_CHECK_NO_THROW(mended = mend(session));
+  BOOST_CHECK(platform::monotonic_now() - start < Milliseconds(900));
+  BOOST_CHECK_EQUAL(mended.rescheduled, 1U);
+  other.execute("ROLLBACK");
+}
+
 BOOST_AUTO_TEST_CASE(a_large_backlog_is_mended_in_batches_and_a_break_is_made_up_for) {
   for (int entity = 1; entity <= 3; ++entity) add_webhook(session, entity);
   session.execute(

@@ -69,6 +69,18 @@ Database::~Database() {
   }
 }
 
+Session lock_gap(const Database& database, WebhookId webhook, std::string_view state,
+                 const std::string& condition) {
+  auto other = database.connect();
+  other.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  other.execute("START TRANSACTION");
+  other.query(
+      "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = ? AND webhook_id = ? AND " +
+          condition + " FOR UPDATE",
+      state, webhook);
+  return other;
+}
+
 const webhook::KeyRing& keys() {
   static const auto ring = webhook::KeyRing::parse("k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");
   return ring;

@@ -40,6 +40,12 @@ struct Database {
   Session session;
 };
 
+/// Lets another session lock the place of the webhook's deliveries in `state` in an index.
+Session lock_gap(const Database& database, WebhookId webhook, std::string_view state,
+                 const std::string& condition = "TRUE");
+/// For lock_gap: the place of deliveries that are due now, and no delivery.
+inline const std::string due_now = "proximo_intento = UTC_TIMESTAMP(3)";
+
 const webhook::KeyRing& keys();
 
 /// Adds the entity, with a webhook subscribed to every event.

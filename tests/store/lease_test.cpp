@@ -33,18 +33,6 @@ struct Fixture {
         "'pendiente' AND NEW.id = " +
         to_string(id) + ", (SELECT 1 UNION SELECT 2), 0)");
   }
-  /// Lets another session lock the place of the webhook's pendiente deliveries in an index.
-  Session lock_gap() {
-    auto other = database.connect();
-    other.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    other.execute("START TRANSACTION");
-    other.query(
-        "SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente' AND "
-        "webhook_id = ? FOR "
-        "UPDATE",
-        webhook.id);
-    return other;
-  }
   std::vector<LeasedDelivery> claim_of_two_webhooks(const Lease& lease) {
     const auto second = add_webhook(session, 2);
     insert_notification(session, 2);
@@ -188,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_leases_of_its_webhook) {
   if (!session.is_mariadb()) return;
   const auto expired = claim_of_two_webhooks(passed);
   BOOST_REQUIRE_EQUAL(expired.size(), 3U);
-  auto other = lock_gap();
+  auto other = lock_gap(database, webhook.id, "pendiente");
   session.execute("SET SESSION innodb_lock_wait_timeout = 60");
   const auto start = platform::monotonic_now();
   BOOST_CHECK_NO_THROW(recover_expired_leases(session, 10));
@@ -203,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_
   if (!session.is_mariadb()) return;
   const auto leased = claim_of_two_webhooks(present);
   BOOST_REQUIRE_EQUAL(leased.size(), 3U);
-  auto other = lock_gap();
+  auto other = lock_gap(database, webhook.id, "pendiente");
   session.execute("SET SESSION innodb_lock_wait_timeout = 60");
   std::vector<LeasedDelivery> held;
   const auto start = platform::monotonic_now();

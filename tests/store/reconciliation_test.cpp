@@ -120,6 +120,25 @@ BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_give_up_keeps_no_ot
   BOOST_TEST(!walk.refusal.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_being_held) {
+  if (!session.is_mariadb()) return;
+  const auto first = add_webhook(session, 1), second = add_webhook(session, 2);
+  insert_notification(session, 2);
+  fan_out(session);
+  session.execute("UPDATE entregas SET estado = 'retenida'");  // lies between the two in the index
+  for (const EntityId entity : {1, 2}) insert_notification(session, entity);
+  fan_out(session);
+  for (const auto id : {first.id, second.id}) disable_webhook(session, id, disabled_by_operator);
+  auto other = lock_gap(database, first.id, "retenida");
+  const auto start = platform::monotonic_now();
+  ReconcileWalk walk;
+  BOOST_CHECK_NO_THROW(while (!walk.done) reconcile_some(session, walk));
+  BOOST_CHECK(platform::monotonic_now() - start < Milliseconds(900));
+  BOOST_CHECK_EQUAL(walk.changed.held, 1U);
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(reconcile(session).held, 1U);
+}
+
 BOOST_AUTO_TEST_CASE(with_nothing_to_do_a_reconciliation_reads_no_webhooks) {
   session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(2000));
   session.execute(

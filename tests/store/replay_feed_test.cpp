@@ -309,6 +309,22 @@ BOOST_AUTO_TEST_CASE(a_replay_that_the_database_refuses_to_cancel_costs_no_other
   BOOST_TEST(!walk.refusal.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_replay_of_its_webhook_waiting) {
+  if (!session.is_mariadb()) return;
+  const auto second = add_webhook(session, 1);
+  add_deliveries(1, "fallida", 0);
+  ask(failed);
+  ask_replay(session, author, second.id, failed, no_limit);
+  auto other = lock_gap(database, webhook.id, "pendiente", due_now);
+  const auto start = platform::monotonic_now();
+  ReplayWalk walk;
+  BOOST_CHECK_NO_THROW(while (!walk.done) feed_replays(session, most_untried, walk));
+  BOOST_CHECK(platform::monotonic_now() - start < platform::Milliseconds(900));
+  BOOST_CHECK(walk.webhooks == 2 && walk.finished == 1 && walk.unreadable.empty());
+  other.execute("ROLLBACK");
+  BOOST_CHECK_EQUAL(fed(), 1U);
+}
+
 BOOST_AUTO_TEST_CASE(those_of_long_ago_are_forgotten) {
   add_deliveries(3, "fallida", 0);
   ask(failed);

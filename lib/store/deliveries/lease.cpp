@@ -93,11 +93,6 @@ std::vector<LeasedDelivery> release_part(Session& session, const std::vector<Lea
   });
 }
 
-/// True: the update met a lock that SKIP LOCKED does not show, and did not wait for it.
-bool is_locked_place(Session& session, const DatabaseError& error) {
-  return is_lock_timeout(error) && session.is_mariadb();
-}
-
 }  // namespace
 
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries) {

@@ -46,7 +46,10 @@ constexpr std::string_view jump_accepted = R"sql(
 constexpr std::string_view lock_long_leases = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+/// On MariaDB this and the next changes do not wait (result_rows.cpp): another session may hold the place in
+/// an index.
 constexpr std::string_view shorten_leases_to = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   SET e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)sql";
@@ -58,6 +61,7 @@ constexpr std::string_view lock_long_rests = R"sql(
     OR fallos_desde > UTC_TIMESTAMP(3) OR fallos_ultimo > UTC_TIMESTAMP(3)
   LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view shorten_rests_to = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
   SET x.descansa_hasta = LEAST(x.descansa_hasta, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND),
@@ -78,6 +82,7 @@ constexpr std::string_view lock_some_waiting = R"sql(
   WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento >= ? AND (proximo_intento > ? OR id > ?)
   ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view shorten_waits_at_random = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', bound BIGINT PATH '$[1]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   SET e.proximo_intento = UTC_TIMESTAMP(3) + INTERVAL FLOOR(RAND() * j.bound) MICROSECOND,
@@ -108,13 +113,18 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
   return jumped;
 }
 
-/// Calls `shorten`, a transaction, with each half of `rows`, and so on, because the database refuses to
-/// change one of them. That one keeps its time.
+bool concerns_one(Session& session, const DatabaseError& error) {
+  return is_refused(error) || is_locked_place(session, error);
+}
+
+/// Calls `shorten`, a transaction, with each half of `rows`, and so on, because one of them is refused or
+/// locked. That one keeps its time.
 template <class T, class Shorten>
-std::uint64_t shorten_isolated(const std::vector<T>& rows, Shorten&& shorten) {
+std::uint64_t shorten_isolated(Session& session, const std::vector<T>& rows, Shorten&& shorten) {
   std::uint64_t changed = 0;
   isolate(
-      rows, [&](const std::vector<T>& part) { changed += shorten(part); }, [](const auto&, const auto&) {});
+      rows, [&](const std::vector<T>& part) { changed += shorten(part); }, [](const auto&, const auto&) {},
+      [&](const DatabaseError& error) { return concerns_one(session, error); });
   return changed;
 }
 
@@ -135,8 +145,9 @@ bool shorten_batch(Session& session, std::string_view lock, std::string_view sho
         ids.push_back(row.integer("id"));
       return shorten_some(ids);
     });
-  } catch (const Refused&) {
-    changed = shorten_isolated(ids, shorten_some);
+  } catch (const DatabaseError& error) {
+    if (!concerns_one(session, error)) throw;
+    changed = shorten_isolated(session, ids, shorten_some);
   }
   count += changed;
   return changed > 0 && ids.size() == batch_rows;
@@ -173,9 +184,10 @@ void mend_deliveries(Session& session, const platform::DeliverySettings& setting
                               batch_rows);
       return shorten_waits(session, settings, waiting);
     });
-  } catch (const Refused&) {
-    mending.rescheduled +=
-        shorten_isolated(waiting, [&](const Rows& some) { return shorten_waits(session, settings, some); });
+  } catch (const DatabaseError& error) {
+    if (!concerns_one(session, error)) throw;
+    mending.rescheduled += shorten_isolated(
+        session, waiting, [&](const Rows& some) { return shorten_waits(session, settings, some); });
   }
   if (waiting.size() < batch_rows) return next_webhook(session, mending);
   mending.delivery = waiting.back().integer("id");

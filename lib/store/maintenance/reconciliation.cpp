@@ -48,7 +48,9 @@ constexpr std::string_view lock_oldest_in_state = R"sql(
   SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 
+/// On MariaDB it does not wait (result_rows.cpp): another session may hold the place in an index.
 constexpr std::string_view change_by_id = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
 constexpr std::string_view hold = "e.estado = 'retenida'";
@@ -105,7 +107,12 @@ void put_in_place(Session& session, ReconcileWalk& walk, const OutOfPlace& found
                               : walk.changed.held;
   const auto before =
       std::exchange(walk.after, found.webhook);  // set first: a failure must not stop the walk
-  const auto batch = change_batch(session, found.webhook, state_of(walk), change, walk.refusal);
+  Batch batch;
+  try {
+    batch = change_batch(session, found.webhook, state_of(walk), change, walk.refusal);
+  } catch (const LockTimeout& error) {
+    if (!is_locked_place(session, error)) throw;
+  }
   count += batch.changed;
   if (batch.full && batch.changed > 0) walk.after = before;
 }

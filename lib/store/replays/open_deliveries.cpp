@@ -24,6 +24,7 @@ constexpr std::string_view open_of_webhook = R"sql(
         FROM reenvios_entregas FORCE INDEX (reenvios_por_intentar) WHERE por_intentar = ? LIMIT ?) r
   LEFT JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = r.entrega_id)sql";
 constexpr std::string_view note_ended = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (replay BIGINT PATH '$[0]', id BIGINT PATH '$[1]',
     outcome VARCHAR(10) PATH '$[2]')) j
   STRAIGHT_JOIN reenvios_entregas r FORCE INDEX (PRIMARY) ON r.reenvio_id = j.replay AND r.entrega_id = j.id

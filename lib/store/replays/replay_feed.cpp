@@ -74,12 +74,15 @@ constexpr std::string_view deliveries_by_id =
     "SELECT id, intentos FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_ended =
     "AND (estado IN ('entregada', 'fallida') OR (estado = 'pendiente' AND paso > 0)) FOR UPDATE SKIP LOCKED";
+/// On MariaDB it does not wait (result_rows.cpp): another session may hold the place in an index.
 constexpr std::string_view update_by_id = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
 constexpr std::string_view pending = "e.estado = 'pendiente', ";
 constexpr std::string_view make_due = joined<update_by_id, keep_first_success, pending, due_as_replay>;
 constexpr std::string_view note_replayed = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes, por_intentar)
   SELECT ?, j.id, j.attempts, ?
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', attempts INT PATH '$[1]')) j)sql";
@@ -262,8 +265,8 @@ void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk) {
   } catch (const Refused& error) {
     if (!at) throw;
     give_up(session, *at, error.what(), walk);
-  } catch (const DatabaseError&) {
-    throw;
+  } catch (const DatabaseError& error) {
+    if (!is_locked_place(session, error)) throw;
   } catch (const std::exception& error) {  // a row with unexpected content
     if (!at) throw;
     give_up(session, *at, error.what(), walk);

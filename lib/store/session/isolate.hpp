@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/store/session/errors.hpp"
+#include "lib/store/session/session.hpp"
 
 namespace store {
 
@@ -20,6 +21,11 @@ inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const R
 /// Whether another session kept one of the rows, or a gap between them, locked for too long.
 inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
+}
+/// True: a statement with `SET STATEMENT innodb_lock_wait_timeout = 0` met a lock that SKIP LOCKED does not
+/// show, and did not wait for it.
+inline bool is_locked_place(Session& session, const DatabaseError& error) {
+  return is_lock_timeout(error) && session.is_mariadb();
 }
 
 /// Calls `work`, a transaction, with a batch. If `work` throws an error for which `concerns_one` is true,

@@ -24,6 +24,7 @@ constexpr std::string_view lock_execution = R"sql(
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
 /// If the last attempt failed, makes a probe due at once, because the next retry may be hours away.
 constexpr std::string_view forget_failures = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE webhook_ejecuciones
   SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
     adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL)
@@ -40,7 +41,9 @@ constexpr std::string_view some_waiting = R"sql(
   ORDER BY id LIMIT ?)sql";
 constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
+/// On MariaDB it does not wait (result_rows.cpp): another session may hold the place in an index.
 constexpr std::string_view update_by_id = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
 constexpr std::string_view hasten = joined<update_by_id, due_anew>;
@@ -106,6 +109,10 @@ void apply_changes(Session& session, ChangeWalk& walk) {
     });
   } catch (const Refused& error) {
     walk.refusal = "webhook " + to_string(walk.after) + ": " + error.what();
+    return;
+  } catch (const LockTimeout& error) {
+    if (!is_locked_place(session, error)) throw;
+    ++walk.held;
     return;
   }
   if (!applied) {
