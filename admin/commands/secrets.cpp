@@ -66,6 +66,11 @@ Result reencrypt(Context& context, const Arguments&) {
                               "secrets.key_file (`secrets status` names it)");
     result.status = platform::exit_failed;
   }
+  if (done.refused > 0) {
+    result.problems.push_back("the database refuses to change " + std::to_string(done.refused) +
+                              " rows, which are unchanged; the last is " + done.refusal);
+    result.status = platform::exit_failed;
+  }
   return result;
 }
 

@@ -88,6 +88,20 @@ BOOST_AUTO_TEST_CASE(more_than_a_batch_and_what_cannot_be_opened_is_left) {
   BOOST_CHECK_EQUAL(key_of(session, ids[224]), "k2");
 }
 
+BOOST_AUTO_TEST_CASE(a_webhook_that_the_database_refuses_to_change_keeps_no_other_from_the_new_key) {
+  Database database;
+  auto& session = database.session;
+  const auto refused = add_webhook(session, 1, "uno"), second = add_webhook(session, 2, "dos");
+  session.execute("CREATE TRIGGER refuse BEFORE UPDATE ON webhooks FOR EACH ROW BEGIN IF NEW.id = " +
+                  to_string(refused.id) +
+                  " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
+  ReencryptResult done;
+  BOOST_CHECK_NO_THROW(done = reencrypt(session, rotated()));
+  BOOST_CHECK(done.secrets == 1 && done.refused == 1 && done.unreadable == 0);
+  BOOST_CHECK_EQUAL(done.refusal.substr(0, done.refusal.find(':')), "webhook " + to_string(refused.id));
+  BOOST_CHECK_EQUAL(key_of(session, second.id), "k2");
+}
+
 BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
   Database database;
   auto& session = database.session;

@@ -88,14 +88,20 @@ bool reseal_test_event(Session& session, const Row& row, const webhook::KeyRing&
 
 using Reseal = bool (*)(Session&, const Row&, const webhook::KeyRing&, ReencryptResult&);
 
-void walk(Session& session, const webhook::KeyRing& keys, std::string_view outdated, Reseal reseal,
-          ReencryptResult& result) {
+/// `kind`: what the rows are, for the operator.
+void walk(Session& session, const webhook::KeyRing& keys, std::string_view kind, std::string_view outdated,
+          Reseal reseal, ReencryptResult& result) {
   std::int64_t after = 0;
   for (auto rows = session.query(outdated, after, keys.current_id()); !rows.empty();
        rows = session.query(outdated, after, keys.current_id())) {
     for (const auto& row : rows) {
       after = row.integer("id");
-      if (!reseal(session, row, keys, result)) ++result.unreadable;
+      try {
+        if (!reseal(session, row, keys, result)) ++result.unreadable;
+      } catch (const Refused& error) {  // the other rows go on
+        ++result.refused;
+        result.refusal = std::string(kind) + ' ' + std::to_string(after) + ": " + error.what();
+      }
     }
   }
 }
@@ -118,9 +124,9 @@ std::vector<SealedByKey> sealed_by_key(Session& session) {
 
 ReencryptResult reencrypt(Session& session, const webhook::KeyRing& keys) {
   ReencryptResult result;
-  walk(session, keys, outdated_secrets, reseal_secret<replace_secret>, result);
-  walk(session, keys, outdated_b_secrets, reseal_secret<replace_b_secret>, result);
-  walk(session, keys, outdated_test_events, reseal_test_event, result);
+  walk(session, keys, "webhook", outdated_secrets, reseal_secret<replace_secret>, result);
+  walk(session, keys, "webhook", outdated_b_secrets, reseal_secret<replace_b_secret>, result);
+  walk(session, keys, "notification", outdated_test_events, reseal_test_event, result);
   return result;
 }
 
