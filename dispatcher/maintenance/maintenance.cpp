@@ -1,7 +1,6 @@
 #include "dispatcher/maintenance/maintenance.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "lib/store/audit/audit.hpp"
@@ -47,7 +46,7 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
       metrics_(metrics),
       tasks_{{
           {"watch the database's clock", &Maintenance::watch_clock, 1s, 0},
-          {"recover leases", &Maintenance::recover_leases, 1s, 0},
+          {"recover leases", &Maintenance::recover_leases, 1s, 10},
           {"apply changes of webhooks", &Maintenance::apply_changes, 1s, 0},
           {"reconcile", &Maintenance::reconcile, 5s, 100},
           {"give up what is held", &Maintenance::give_up_held, 10min, 100, true},
@@ -109,7 +108,7 @@ bool Maintenance::recover_leases(store::Session& session) {
     log_.warning("expired leases recovered: these deliveries are attempted again",
                  {{"deliveries", recovered.count}});
   }
-  if (!recovered.refusal.empty()) throw std::runtime_error(recovered.refusal);
+  report_refusal("recover leases", recovered.refusal);
   return recovered.count < recovery_batch;
 }
 

@@ -1,6 +1,7 @@
 // A lease says who holds a delivery and for how long. Who has lost it can write nothing.
 #include <boost/test/unit_test.hpp>
 
+#include "dispatcher/maintenance/maintenance.hpp"
 #include "dispatcher/results/result_buffer.hpp"
 #include "tests/store/database.hpp"
 
@@ -151,6 +152,23 @@ BOOST_AUTO_TEST_CASE(an_expired_lease_that_the_database_refuses_to_end_keeps_no_
   BOOST_CHECK(recovered.refusal.starts_with("delivery " + to_string(expired[1].id) + ": "));
   for (const auto& one : expired)
     BOOST_CHECK_EQUAL(state(one), one.id == expired[1].id ? "en_curso" : "pendiente");
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_cannot_be_ended_does_not_make_the_next_look_later) {
+  queue(2);
+  const auto refused = claim_some(1, passed).at(0);
+  refuse_to_release(refused.id);
+  const dispatcher::Metrics metrics;
+  dispatcher::Maintenance maintenance({}, platform::Log(), metrics);
+  const auto work_for = [&](Milliseconds time) {
+    const auto end = platform::monotonic_now() + time;
+    while (platform::monotonic_now() < end) maintenance.run(session, platform::monotonic_now(), true);
+  };
+  work_for(500ms);  // it looks for the first time
+  const auto second = claim_some(1, passed).at(0);
+  work_for(2500ms);
+  BOOST_CHECK_EQUAL(state(second), "pendiente");
+  BOOST_CHECK_EQUAL(state(refused), "en_curso");
 }
 
 BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_hand_back_keeps_no_other) {
