@@ -13,9 +13,9 @@ using Kind = Metric::Kind;
 using delivery::DeliveryState;
 using delivery::TransportResult;
 
-constexpr std::array<std::string_view, 13> outcome_labels{
+constexpr std::array<std::string_view, 14> outcome_labels{
     "delivered", "http_3xx",   "http_4xx", "http_410", "http_429", "http_5xx", "bad_response",
-    "timeout",   "connection", "tls",      "name",     "address",  "local"};
+    "timeout",   "connection", "tls",      "name",     "address",  "local",    "outage"};
 
 std::vector<Labels> series(const std::string& name, const std::vector<std::string_view>& values) {
   std::vector<Labels> result;
@@ -126,7 +126,7 @@ OutcomeClass class_of_status(int status) {
 std::string_view label(OutcomeClass outcome) { return outcome_labels.at(static_cast<std::size_t>(outcome)); }
 
 OutcomeClass outcome_class(const delivery::Attempt& attempt) {
-  if (!attempt.counted) return OutcomeClass::local;
+  if (!attempt.counted) return OutcomeClass::outage;
   switch (attempt.transport) {
     case TransportResult::answered:
       return class_of_status(attempt.status);
@@ -204,7 +204,7 @@ std::vector<metrics::Counter> Metrics::counters_of(const metrics::Table& table, 
 void Metrics::count_attempt(const delivery::Attempt& attempt) const {
   const auto outcome = outcome_class(attempt);
   attempts_[static_cast<std::size_t>(outcome)].add();
-  if (outcome == OutcomeClass::local) return;  // says nothing about the receiver
+  if (outcome == OutcomeClass::local || outcome == OutcomeClass::outage) return;  // not the receiver's doing
   durations_.at(outcome == OutcomeClass::delivered ? 0 : 1).observe(attempt.duration);
 }
 

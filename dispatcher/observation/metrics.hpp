@@ -27,7 +27,8 @@ enum class OutcomeClass {
   tls,
   name,
   address,  // our policy refuses all addresses of the host, or the port
-  local,    // this host could not send the request, or had an outage
+  local,    // this host could not send the request
+  outage,   // the attempt met silence in an outage of our own
 };
 std::string_view label(OutcomeClass outcome);
 /// `attempt` is not TransportResult::not_started, which is no attempt. Pure.

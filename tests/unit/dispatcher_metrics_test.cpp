@@ -60,6 +60,17 @@ BOOST_AUTO_TEST_CASE(every_other_transport_result_has_its_class) {
   BOOST_TEST(outcome(TransportResult::local_failure) == "local");
 }
 
+BOOST_AUTO_TEST_CASE(silence_in_an_outage_of_our_own_is_no_lack_of_this_host) {
+  auto attempt = ended(TransportResult::connection_timeout);
+  attempt.counted = false;
+  BOOST_TEST(label(dispatcher::outcome_class(attempt)) == "outage");
+  const dispatcher::Metrics metrics;
+  metrics.count_attempt(attempt);
+  BOOST_TEST(has(metrics, "apientidades_attempts_total{outcome=\"outage\"} 1"));
+  BOOST_TEST(has(metrics, "apientidades_attempts_total{outcome=\"local\"} 0"));
+  BOOST_TEST(has(metrics, "apientidades_attempt_duration_seconds_count{result=\"failed\"} 0"));
+}
+
 BOOST_AUTO_TEST_CASE(attempts_and_how_long_they_took) {
   const dispatcher::Metrics metrics;
   metrics.count_attempt(ended(TransportResult::answered, 200));
