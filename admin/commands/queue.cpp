@@ -308,7 +308,7 @@ std::vector<Command> queue_commands() {
        .details =
            "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited "
            "(without deliveries\n"
-           "of a webhook that rests).\n"
+           "of a webhook that rests or is paused on its own).\n"
            "cortes: outages of this service itself (red: no host answers; dns: no name server does), as "
            "each dispatcher\nsees them. Delayed deliveries are sent when the outage is over, and count as no "
            "failure.\npausas: the entities, webhooks and hosts that `queue pause` has stopped.\n"

@@ -21,18 +21,6 @@ std::int64_t in_flight_at_host(const Facts& facts) {
   });
 }
 
-bool is_of(const store::Pause& pause, const Facts& facts) {
-  switch (pause.what) {
-    case store::Paused::entity:
-      return pause.object == to_string(facts.webhook.entity);
-    case store::Paused::webhook:
-      return pause.object == to_string(facts.webhook.id);
-    case store::Paused::host:
-      return pause.object == webhook::comparable_host(facts.webhook.url);
-  }
-  return false;
-}
-
 /// Adds the causes outside the webhook itself.
 void add_wide_causes(const Facts& facts, std::vector<Cause>& causes) {
   const auto& backlog = facts.backlog;
@@ -50,7 +38,7 @@ void add_wide_causes(const Facts& facts, std::vector<Cause>& causes) {
   if (facts.pauses.everything)
     causes.push_back({"cola_pausada", {}, "all sending is paused: `queue resume` ends that"});
   for (const auto& pause : facts.pauses.parts) {
-    if (is_of(pause, facts))
+    if (covers(pause, facts.webhook.entity, facts.webhook.id, facts.webhook.url))
       causes.push_back({"pausa", pause.until,
                         "paused (" + selector_of(pause) + ")" +
                             (pause.reason.empty() ? "" : ": " + pause.reason) + "; `queue resume " +

@@ -67,6 +67,8 @@ std::vector<Metric> gauges() {
       {Kind::gauge, "apientidades_unsettled", "Results of attempts not yet recorded in the database."},
       {Kind::gauge, "apientidades_database_up", "1 if the database answered in the last round, otherwise 0."},
       {Kind::gauge, "apientidades_paused", "1 if queue pause has stopped all sending, otherwise 0."},
+      {Kind::gauge, "apientidades_paused_parts",
+       "Entities, webhooks and hosts that queue pause has stopped, at the last look at the queue."},
       {Kind::gauge, "apientidades_outage",
        "1 during an outage of the service itself, by kind: no receiver answers (red), no name server answers "
        "(dns).",
@@ -81,7 +83,7 @@ std::vector<Metric> gauges() {
        series("state", {"pendiente", "en_curso", "retenida", "fallida"})},
       {Kind::gauge, "apientidades_queue_oldest_seconds",
        "Age of the oldest pending notification, and time for which the longest due delivery has been due, "
-       "without webhooks that rest after a 429; at the last look at the queue.",
+       "without webhooks that rest after a 429 or are paused on their own; at the last look at the queue.",
        series("of", {"notification", "delivery"})},
       {Kind::gauge, "apientidades_queue_look_seconds", "Duration of the last look at the queue."},
       {Kind::gauge, "apientidades_notification_numbers_left",
@@ -182,6 +184,7 @@ Metrics::Metrics()
             table.gauge("apientidades_queue_look_seconds"),
             table.gauge("apientidades_notification_numbers_left"),
             table.gauge("apientidades_clock_jump_seconds"),
+            table.gauge("apientidades_paused_parts"),
             table.gauge("apientidades_webhooks_near_deactivation", 0),
             table.gauge("apientidades_webhooks_near_deactivation", 1),
             table.gauge("apientidades_entities_changing_webhooks")},

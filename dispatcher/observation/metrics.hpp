@@ -66,6 +66,7 @@ class Metrics {
     metrics::Gauge look_duration;
     metrics::Gauge numbers_left;
     metrics::Gauge clock_jump;
+    metrics::Gauge paused_parts;
     metrics::Gauge past_half, past_nine_tenths;  // of delivery.disable_after
     metrics::Gauge changing_entities;
   } queue;

@@ -124,6 +124,7 @@ void Observation::show(const store::QueueStatus& queue) const {
   to.oldest_notification.set(static_cast<double>(queue.oldest_notification_s));
   to.oldest_delivery.set(static_cast<double>(queue.oldest_delivery_s));
   to.clock_jump.set(static_cast<double>(queue.clock_jump_s));
+  to.paused_parts.set(static_cast<double>(queue.paused_parts));
 }
 
 void Observation::show(const std::optional<store::NearDeactivation>& near) const {
@@ -134,9 +135,10 @@ void Observation::show(const std::optional<store::NearDeactivation>& near) const
 /// Sets the gauges to NaN, so that a graph shows a gap and an old value raises no alert.
 void Observation::forget() const {
   const auto& to = metrics_.queue;
-  for (const auto& gauge : {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight,
-                            to.held, to.failed, to.oldest_notification, to.oldest_delivery, to.numbers_left,
-                            to.clock_jump, to.past_half, to.past_nine_tenths, to.changing_entities})
+  for (const auto& gauge :
+       {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight, to.held, to.failed,
+        to.oldest_notification, to.oldest_delivery, to.numbers_left, to.clock_jump, to.paused_parts,
+        to.past_half, to.past_nine_tenths, to.changing_entities})
     gauge.set(unknown);
 }
 

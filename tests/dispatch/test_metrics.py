@@ -10,7 +10,7 @@ from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.metrics import observed_dispatcher
 from support.stack import free_port, setting
-from support.wait import wait_until
+from support.wait import holds_for, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +94,21 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
         stack.admin("queue", "resume")
     wait_until(lambda: scrape().value("apientidades_paused") == 0
                and scrape().value("apientidades_queue_oldest_seconds", of="notification") == 0, what="caught up")
+
+
+def test_what_is_paused_on_its_own_is_not_late(scrape, stack, entity, receiver):
+    hook = entity.register()
+    stack.admin("queue", "pause", "--webhook", hook.id)
+    try:
+        wait_until(lambda: scrape().value("apientidades_paused_parts") == 1, what="the pause to be counted")
+        delivery = stack.delivery_id(entity.notify(), hook.id)
+        stack.sql(f"UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 1 DAY WHERE id = {delivery}")
+        holds_for(2, lambda: scrape().value("apientidades_queue_oldest_seconds", of="delivery") < 3600, "nothing late")
+        assert stack.admin("queue", "status")["mas_antigua_s"] < 3600
+    finally:
+        stack.admin("queue", "resume", "--webhook", hook.id)
+    receiver.wait(hook.path)
+    wait_until(lambda: scrape().value("apientidades_paused_parts") == 0, what="no pause")
 
 
 def test_entities_that_change_their_webhooks(scrape, stack, entity, new_entity):

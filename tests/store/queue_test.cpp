@@ -1,7 +1,9 @@
 // What the depth of the queue counts, and how many rows are read for it.
 #include <boost/test/unit_test.hpp>
 
+#include "lib/store/backlog/pauses.hpp"
 #include "lib/store/session/error_stats.hpp"
+#include "lib/webhook/target_url.hpp"
 #include "tests/store/maintenance_support.hpp"
 
 using namespace store;
@@ -49,6 +51,36 @@ BOOST_AUTO_TEST_CASE(the_age_of_the_oldest_of_each_kind) {
   BOOST_TEST(queue_status(session).oldest_delivery_s >= 600);
   session.execute("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 600 SECOND");
   BOOST_TEST(queue_status(session).oldest_delivery_s == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_age_leaves_out_what_is_paused_on_its_own) {
+  const auto paused = add_webhook(session, 1);
+  add_webhook(session, 2);
+  insert_notification(session, 1);
+  insert_notification(session, 2);
+  fan_out(session);
+  session.update(
+      "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) - INTERVAL IF(webhook_id = ?, 600, 300) SECOND",
+      paused.id);
+  BOOST_TEST(queue_status(session).oldest_delivery_s >= 600);
+  const std::string host = webhook::comparable_host(find_webhook(session, paused.id)->url);
+  session.update("UPDATE webhooks SET url = 'https://other.example.com/' WHERE id <> ?", paused.id);
+  for (const auto& [what, object] : std::map<Paused, std::string>{
+           {Paused::entity, "1"}, {Paused::webhook, to_string(paused.id)}, {Paused::host, host}}) {
+    pause_part(session, what, object, {}, "");
+    for (const auto& status : {queue_status(session), queue_status(session, 100)}) {
+      BOOST_TEST_CONTEXT(name(what)) {
+        BOOST_TEST((status.oldest_delivery_s >= 300 && status.oldest_delivery_s < 600));
+        BOOST_TEST(status.oldest_s == status.oldest_delivery_s);
+        BOOST_TEST(status.paused_parts == 1);
+      }
+    }
+    resume_part(session, what, object);
+  }
+  pause_part(session, Paused::entity, "1", {}, "");
+  pause_part(session, Paused::entity, "2", {}, "");
+  BOOST_TEST(queue_status(session).oldest_delivery_s == 0);
+  BOOST_TEST(queue_status(session).paused_parts == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_limited_look_reads_no_more_of_a_deep_queue) {

@@ -1,5 +1,7 @@
 #include "lib/store/backlog/pauses.hpp"
 
+#include "lib/webhook/target_url.hpp"
+
 namespace store {
 
 namespace {
@@ -37,6 +39,18 @@ std::string_view name(Paused what) {
       return "host";
   }
   return {};
+}
+
+bool covers(const Pause& pause, EntityId entity, WebhookId webhook, std::string_view url) {
+  switch (pause.what) {
+    case Paused::entity:
+      return pause.object == to_string(entity);
+    case Paused::webhook:
+      return pause.object == to_string(webhook);
+    case Paused::host:
+      return pause.object == webhook::comparable_host(url);
+  }
+  return false;
 }
 
 Pauses read_pauses(Session& session) {

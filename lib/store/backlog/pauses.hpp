@@ -25,6 +25,9 @@ struct Pause {
     return what == other.what && object == other.object && until == other.until;
   }
 };
+/// Whether the pause stops what is sent to this webhook at `url`, until it ends.
+bool covers(const Pause& pause, EntityId entity, WebhookId webhook, std::string_view url);
+
 struct Pauses {
   bool everything;           // true: the operator has paused the whole queue
   std::vector<Pause> parts;  // pauses that have not ended

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/store/backlog/pauses.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/slots.hpp"
 
@@ -72,24 +73,42 @@ constexpr std::string_view ages = R"sql(
                    ORDER BY n.entidad_id, n.id LIMIT 1))
        FROM entidades t),
       UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
-    GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
-      (SELECT MIN((SELECT d.proximo_intento
-                   FROM entregas d FORCE INDEX (entregas_por_reclamar)
-                   WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
-                   ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))
-       FROM entidades t
-       STRAIGHT_JOIN)sql";
-constexpr std::string_view ages_by_slot = R"sql(plazas
-       STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
-         ON w.entidad_id = t.id AND w.plaza = plazas.plaza
-       LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
-       WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3)),
-      UTC_TIMESTAMP(3)), 0)) AS entrega_s,
+    GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN()sql";
+constexpr std::string_view first_of_webhook = R"sql(
+      (SELECT d.proximo_intento
+       FROM entregas d FORCE INDEX (entregas_por_reclamar)
+       WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
+       ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))sql";
+constexpr std::string_view from_entities = R"sql(
+      FROM entidades t
+      STRAIGHT_JOIN)sql";
+constexpr std::string_view webhooks_at_work = R"sql(plazas
+      STRAIGHT_JOIN webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
+        ON w.entidad_id = t.id AND w.plaza = plazas.plaza
+      LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
+      WHERE x.descansa_hasta IS NULL OR x.descansa_hasta <= UTC_TIMESTAMP(3))sql";
+constexpr std::string_view and_the_rest = R"sql(), UTC_TIMESTAMP(3)), 0)) AS entrega_s,
     (SELECT pausada FROM control_envio WHERE id = 1) AS pausada,
+    (SELECT COUNT(*) FROM pausas_envio WHERE hasta IS NULL OR hasta > UTC_TIMESTAMP(3)) AS partes_pausadas,
     (SELECT salto_ms DIV 1000 FROM reloj_visto WHERE id = 1) AS salto_s)sql";
+constexpr std::string_view end_of_min = ")";
 
-constexpr auto whole_queue = joined<counts<all_of, none>, ages, every_slot, ages_by_slot>;
-constexpr auto queue_up_to_limit = joined<counts<some_of, limited>, ages, every_slot, ages_by_slot>;
+constexpr auto whole_queue = joined<counts<all_of, none>, ages, first_of_webhook, end_of_min, from_entities,
+                                    every_slot, webhooks_at_work, and_the_rest>;
+constexpr auto queue_up_to_limit = joined<counts<some_of, limited>, ages, first_of_webhook, end_of_min,
+                                          from_entities, every_slot, webhooks_at_work, and_the_rest>;
+
+// The webhooks for which something is due, the longest due first. Used only while an entity, a webhook or a
+// host is paused: SQL does not know the host of a URL.
+
+constexpr std::string_view select_webhooks = R"sql(
+  SELECT id, entidad_id, url, TIMESTAMPDIFF(SECOND, vence, UTC_TIMESTAMP(3)) AS entrega_s
+  FROM (SELECT w.id, w.entidad_id, w.url, )sql";
+constexpr std::string_view as_due = " AS vence";
+constexpr std::string_view longest_due_first = R"sql() v
+  WHERE vence <= UTC_TIMESTAMP(3) ORDER BY vence)sql";
+constexpr auto webhooks_due = joined<select_webhooks, first_of_webhook, as_due, from_entities, every_slot,
+                                     webhooks_at_work, longest_due_first>;
 
 /// Without this, MySQL returns statistics that may be a day old.
 constexpr std::string_view no_old_statistics = "SET SESSION information_schema_stats_expiry = 0";
@@ -104,6 +123,18 @@ constexpr std::string_view set_pause = R"sql(
 constexpr std::string_view pause_state = R"sql(
   SELECT pausada FROM control_envio WHERE id = 1)sql";
 
+/// How long a delivery of a webhook that is not paused has been due.
+std::int64_t oldest_unpaused_s(Session& session) {
+  const auto pauses = read_pauses(session).parts;
+  for (const auto& row : session.query(webhooks_due)) {
+    const bool paused = std::ranges::any_of(pauses, [&](const Pause& pause) {
+      return covers(pause, row.integer("entidad_id"), row.integer("id"), row.text("url"));
+    });
+    if (!paused) return row.integer("entrega_s");
+  }
+  return 0;
+}
+
 }  // namespace
 
 QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
@@ -112,7 +143,9 @@ QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
                           : session.query(whole_queue);
   const auto& row = rows.at(0);
   const auto oldest_notification = row.integer("notificacion_s");
-  const auto oldest_delivery = row.integer("entrega_s");
+  const auto paused_parts = row.integer("partes_pausadas");
+  auto oldest_delivery = row.integer("entrega_s");
+  if (paused_parts > 0 && oldest_delivery > 0) oldest_delivery = oldest_unpaused_s(session);
   return {std::max<std::int64_t>(0, row.integer("notificaciones_pendientes") - row.integer("apartadas")),
           row.integer("entregas_pendientes"),
           row.integer("en_curso"),
@@ -123,7 +156,8 @@ QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
           oldest_notification,
           oldest_delivery,
           row.boolean("pausada"),
-          row.integer("salto_s")};
+          row.integer("salto_s"),
+          paused_parts};
 }
 
 std::optional<double> notification_numbers_left(Session& session) {

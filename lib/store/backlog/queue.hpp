@@ -18,11 +18,12 @@ struct QueueStatus {
   /// The greater of the next two.
   std::int64_t oldest_s;
   std::int64_t oldest_notification_s;  // age of the oldest pending notification; 0: none
-  std::int64_t oldest_delivery_s;  // longest time since a pending delivery of a webhook that does not rest
-                                   // fell due; 0: none
+  std::int64_t oldest_delivery_s;      // longest time since a pending delivery fell due, of a webhook that
+                                       // neither rests nor is paused on its own; 0: none
   bool paused;
   std::int64_t clock_jump_s = 0;  // how far the database's clock jumped forward, until the operator accepts
                                   // the clock; unless 0, nothing is purged
+  std::int64_t paused_parts = 0;  // pauses of an entity, a webhook or a host
 };
 
 /// Counts each state up to `limit`, which bounds the cost of a deep queue; unset: counts all.
