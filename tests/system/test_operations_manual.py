@@ -251,6 +251,11 @@ def test_the_commands_of_a_chapter_work_and_print_what_it_shows(place, chapter):
     next(stage, None)
 
 
+def test_a_list_that_is_searched_is_whole():
+    piped = re.findall(r"apientidades-admin (\w+ list\b[^|\n]*)\|", "\n".join(block.commands for block in BLOCKS))
+    assert piped and [command for command in piped if "--limit" not in command] == []
+
+
 def test_what_needs_systemd_is_at_least_a_shell_s():
     for block in BLOCKS:
         if block.kind == "sh system":
