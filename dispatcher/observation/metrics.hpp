@@ -55,6 +55,7 @@ class Metrics {
   metrics::Counter processed;
   metrics::Counter rejected;
   metrics::Counter deactivated;
+  metrics::Counter unreadable;  // unlike deliveries held, which count once
   metrics::Counter leases_recovered;
 
   /// The queue at the last look; NaN while unknown, except look_duration. The first six follow the order of

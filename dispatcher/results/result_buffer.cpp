@@ -54,6 +54,7 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
 }
 
 void ResultBuffer::hold(const delivery::HeldDelivery& held) {
+  metrics_.unreadable.add();
   log_.error(
       held.what == delivery::Unreadable::secret
           ? "the secret of a webhook cannot be decrypted: its deliveries are held (check "

@@ -96,6 +96,26 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
                and scrape().value("apientidades_queue_oldest_seconds", of="notification") == 0, what="caught up")
 
 
+def test_a_secret_that_stays_unreadable_is_counted_again_and_again(scrape, stack, entity, receiver):
+    hook = entity.register(secret="s3creto")
+    spoil = f"UPDATE webhooks SET secreto_sellado = REVERSE(secreto_sellado) WHERE id = {hook.id}"
+    stack.sql(spoil)
+    before = scrape()
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    stack.wait_delivery(delivery, "retenida")
+    grows(scrape, before, 1, "apientidades_deliveries_total", state="retenida")
+    grows(scrape, before, 1, "apientidades_unreadable_total")
+    look_again = f"UPDATE webhook_ejecuciones SET descansa_hasta = NULL WHERE webhook_id = {hook.id}"
+    stack.sql(look_again)  # it rests for a minute
+    grows(scrape, before, 2, "apientidades_unreadable_total")
+    assert scrape().value("apientidades_deliveries_total", state="retenida") - before.value(
+        "apientidades_deliveries_total", state="retenida") == 1
+    stack.wait_delivery(delivery, "retenida")
+    stack.sql(spoil)  # reversed twice
+    stack.sql(look_again)
+    receiver.wait(hook.path, timeout=20)
+
+
 def test_what_is_paused_on_its_own_is_not_late(scrape, stack, entity, receiver):
     hook = entity.register()
     stack.admin("queue", "pause", "--webhook", hook.id)
