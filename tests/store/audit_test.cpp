@@ -80,6 +80,17 @@ BOOST_AUTO_TEST_CASE(one_that_went_on_is_listed_since_its_last_time) {
   BOOST_CHECK_EQUAL(list_audit(session, filter).front().times, all().front().times);
 }
 
+BOOST_AUTO_TEST_CASE(entities_that_change_webhooks_count_for_an_hour_whatever_the_clock_did_before) {
+  note(session, {1, 1}, changed, 1, "{}");
+  note(session, {2, 2}, changed, 2, "{}");
+  BOOST_TEST(count_changing_entities(session) == 2);
+  session.execute("UPDATE auditoria SET ocurrida_en = ocurrida_en - INTERVAL 61 MINUTE WHERE entidad_id = 1");
+  BOOST_TEST(count_changing_entities(session) == 1);
+  // Written while the database's clock was ten days ahead.
+  session.execute("UPDATE auditoria SET ocurrida_en = ocurrida_en + INTERVAL 10 DAY");
+  BOOST_TEST(count_changing_entities(session) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(sessions_at_once_lose_no_count) {
   run_at_once(8, [&](int) {
     Session own = database.connect();
