@@ -110,12 +110,14 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
     return CURL_PREREQFUNC_ABORT;
   }
   if (progress.test_request != nullptr) progress.test_request->tls = tls_facts(progress.handle);
+  allow_handshake_messages(progress.handle);
   progress.connected = true;
   return CURL_PREREQFUNC_OK;
 }
 
 CURLcode prepare_tls(CURL* /*handle*/, void* context, void* data) {
   note_wanted_certificate(context, &static_cast<Progress*>(data)->certificate_wanted);
+  limit_handshake_messages(context);
   return CURLE_OK;
 }
 

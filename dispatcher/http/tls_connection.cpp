@@ -30,6 +30,16 @@ int time_index() {
   return index;
 }
 
+/// Index at which an SSL object counts what limit_handshake_messages() limits.
+int count_index() {
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return index;
+}
+
+/// Handshake messages and their records from one request to the next. A handshake has a dozen, more only with
+/// a long chain of certificates in short records; a thousand take some milliseconds.
+constexpr std::intptr_t most_handshake_parts = 1000;
+
 void store(SSL* tls, int index, std::intptr_t number) {
   SSL_set_ex_data(tls, index, reinterpret_cast<void*>(number));  // NOLINT(performance-no-int-to-ptr)
 }
@@ -109,6 +119,22 @@ platform::UtcTime time_of(const ASN1_TIME* time) {
   return platform::UtcTime(std::chrono::seconds(::timegm(&parts)));
 }
 
+/// True: OpenSSL tells of a handshake message, or of a record with a part of one.
+bool is_handshake_part(int kind, const void* bytes) {
+  const int first = *static_cast<const unsigned char*>(bytes);
+  return kind == SSL3_RT_HANDSHAKE ||
+         ((kind == SSL3_RT_HEADER || kind == SSL3_RT_INNER_CONTENT_TYPE) && first == SSL3_RT_HANDSHAKE);
+}
+
+void count_handshake_part(int written, int /*version*/, int kind, const void* bytes, std::size_t size,
+                          SSL* tls, void* /*argument*/) {
+  if (written != 0 || size == 0 || !is_handshake_part(kind, bytes)) return;
+  const auto count = stored(tls, count_index()) + 1;
+  store(tls, count_index(), count);
+  // OpenSSL then throws away what comes, and the connection has ended for libcurl.
+  if (count > most_handshake_parts) SSL_set_shutdown(tls, SSL_get_shutdown(tls) | SSL_RECEIVED_SHUTDOWN);
+}
+
 int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
   if (auto* wanted = static_cast<bool*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(tls)))) *wanted = true;
   return 0;
@@ -153,6 +179,10 @@ bool holds_data(CURL* handle) {
   return data;
 }
 
+void allow_handshake_messages(CURL* handle) {
+  if (SSL* tls = tls_of(handle)) store(tls, count_index(), 0);
+}
+
 std::optional<delivery::TlsFacts> tls_facts(CURL* handle) {
   SSL* tls = tls_of(handle);
   if (tls == nullptr) return std::nullopt;
@@ -170,6 +200,10 @@ void note_wanted_certificate(void* tls_context, bool* wanted) {
   auto* context = static_cast<SSL_CTX*>(tls_context);
   SSL_CTX_set_app_data(context, wanted);
   SSL_CTX_set_client_cert_cb(context, &offer_no_certificate);
+}
+
+void limit_handshake_messages(void* tls_context) {
+  SSL_CTX_set_msg_callback(static_cast<SSL_CTX*>(tls_context), &count_handshake_part);
 }
 
 }  // namespace dispatcher

@@ -9,8 +9,8 @@
 
 namespace dispatcher {
 
-// All functions but note_wanted_certificate() are for the pre-request callback (CURLOPT_PREREQFUNCTION),
-// where the handle has its connection.
+// The functions with a handle are for the pre-request callback (CURLOPT_PREREQFUNCTION), where the handle has
+// its connection; those with a context are for CURLOPT_SSL_CTX_FUNCTION.
 
 /// Notes a new connection, after its handshake, for the two functions that follow.
 void remember_connection(CURL* handle, int fd, platform::MonotonicTime now);
@@ -26,11 +26,19 @@ bool is_quiet(CURL* handle);
 /// Tells why a kept connection is not quiet. True: data has arrived. False: the connection has ended.
 bool holds_data(CURL* handle);
 
+/// Begins the count of limit_handshake_messages() anew. Called before each request.
+void allow_handshake_messages(CURL* handle);
+
 /// Facts of the receiver's verified certificate; nullopt: there is no TLS connection.
 std::optional<delivery::TlsFacts> tls_facts(CURL* handle);
 
-/// For CURLOPT_SSL_CTX_FUNCTION. Makes the handshake set `*wanted` if the receiver asks for a client
-/// certificate; `*wanted` outlives the handshake.
+/// Makes the handshake set `*wanted` if the receiver asks for a client certificate; `*wanted` outlives the
+/// handshake.
 void note_wanted_certificate(void* tls_context, bool* wanted);
+
+/// Ends a connection on which handshake messages come without end. OpenSSL reads session tickets (TLS
+/// 1.3) and HelloRequests (TLS 1.2) in a loop that it leaves only when no byte waits, so a receiver that
+/// sends them as fast as they are read would stop the thread for all receivers, whatever the time-outs.
+void limit_handshake_messages(void* tls_context);
 
 }  // namespace dispatcher

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import ssl
 import threading
+import time
 import warnings
 
 from fakes.black_hole import fill
@@ -73,6 +74,14 @@ def begin_a_record(connection):
     connection.recv(65536)
     connection.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")
     say_nothing(connection)
+
+
+def greet_without_end(connection):
+    """Sends HelloRequests, which a client ignores during a handshake, as fast as they are read; gives up after 10 s."""
+    connection.recv(65536)
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        connection.sendall(b"\x16\x03\x03\0\4\0\0\0\0" * 5000)
 
 
 def hang_up(connection):

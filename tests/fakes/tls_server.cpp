@@ -96,17 +96,33 @@ bool TlsConnection::send(std::string_view bytes) {
   return bytes.empty() || SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size())) > 0;
 }
 
-std::string TlsConnection::seal(std::string_view bytes) {
-  BIO* const socket = SSL_get_wbio(tls_);
+namespace {
+
+/// Returns the bytes that `send` would send.
+template <class F>
+std::string sealed(ssl_st* tls, F&& send) {
+  BIO* const socket = SSL_get_wbio(tls);
   BIO_up_ref(socket);
   BIO* const memory = BIO_new(BIO_s_mem());
-  SSL_set0_wbio(tls_, memory);
-  send(bytes);
+  SSL_set0_wbio(tls, memory);
+  send();
   const char* text = nullptr;
   const auto size = BIO_get_mem_data(memory, &text);
-  std::string record(text, static_cast<std::size_t>(size));
-  SSL_set0_wbio(tls_, socket);
-  return record;
+  std::string bytes(text, static_cast<std::size_t>(size));
+  SSL_set0_wbio(tls, socket);
+  return bytes;
+}
+
+}  // namespace
+
+std::string TlsConnection::seal(std::string_view bytes) {
+  return sealed(tls_, [&] { send(bytes); });
+}
+
+std::string TlsConnection::seal_tickets(int count) {
+  return sealed(tls_, [&] {
+    for (int i = 0; i < count; ++i) require(send_ticket(), "ticket");
+  });
 }
 
 bool TlsConnection::send_raw(std::string_view bytes) {

@@ -27,6 +27,8 @@ class TlsConnection {
   bool send_raw(std::string_view bytes);
   /// Sends a session ticket, as a server may at any time.
   bool send_ticket();
+  /// Returns the TLS records with that many session tickets.
+  std::string seal_tickets(int count);
 
  private:
   ssl_st* tls_;

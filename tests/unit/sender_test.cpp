@@ -105,6 +105,39 @@ BOOST_AUTO_TEST_CASE(a_session_ticket_that_comes_late_leaves_the_connection_usab
   BOOST_CHECK_EQUAL(server.connections(), curl_version_info(CURLVERSION_NOW)->version_num < 0x080000 ? 1 : 3);
 }
 
+// OpenSSL reads tickets in a loop while more of them wait, so without a limit they stop the network's thread.
+BOOST_AUTO_TEST_CASE(session_tickets_without_end_end_the_connection) {
+  const fakes::TlsServer server([&](auto& connection, std::string_view request) {
+    return request.empty() || (connection.send_raw(connection.seal_tickets(2000)) && connection.send(ok));
+  });
+  const auto sender = sender_to(server);
+  BOOST_CHECK(send_to(server, *sender).transport == TransportResult::closed);
+}
+
+BOOST_AUTO_TEST_CASE(session_tickets_without_end_on_an_idle_connection_end_it) {
+  std::atomic<bool> answered = false;
+  std::atomic<bool> sent = false;
+  const fakes::TlsServer server([&](auto& connection, std::string_view request) {
+    if (!request.empty()) return answered = true, connection.send(ok);
+    if (answered && !sent) sent = connection.send_raw(connection.seal_tickets(2000));
+    return true;
+  });
+  const auto sender = sender_to(server);
+  BOOST_CHECK_EQUAL(send_to(server, *sender).status, 200);
+  wait_until([&] { return sent.load(); });
+  BOOST_CHECK_EQUAL(send_to(server, *sender).status, 200);
+  BOOST_CHECK_EQUAL(server.connections(), 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_session_tickets_before_each_answer_are_allowed) {
+  const fakes::TlsServer server([&](auto& connection, std::string_view request) {
+    return request.empty() || (connection.send_raw(connection.seal_tickets(100)) && connection.send(ok));
+  });
+  const auto sender = sender_to(server);
+  for (int i = 0; i < 20; ++i) BOOST_CHECK_EQUAL(send_to(server, *sender).status, 200);
+  BOOST_CHECK_EQUAL(server.connections(), 1);
+}
+
 // A part of a TLS record is data, too: its content would be taken for the answer to the next request.
 BOOST_AUTO_TEST_CASE(half_a_record_that_waits_spoils_the_connection) {
   std::atomic<int> halves = 0;
