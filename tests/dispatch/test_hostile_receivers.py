@@ -163,6 +163,7 @@ BEFORE_HTTP = {
     "hangs up": NO_TLS,
     "TLS 1.0": NO_TLS,
     "TLS 1.1": NO_TLS,
+    "DHE alone": NO_TLS,
     "a certificate of ours is wanted under TLS 1.2": MUTUAL,
     "a certificate of ours is wanted under TLS 1.3": MUTUAL,
     "RSA of 1024 bits": WEAK,
@@ -187,6 +188,7 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
     early = issue(folder, authority, "early", "*.receptor.test", start="20480101000000Z")
     other = issue(folder, authority, "other", "otro.example.com")
     alike = issue(folder, authority, "alike", "*.sub.receptor.test")
+    rsa = issue(folder, authority, "rsa", "*.receptor.test", key=("rsa:2048",))
     short = issue(folder, authority, "short", "*.receptor.test", key=("rsa:1024",))
     sha1 = issue(folder, authority, "sha1", "*.receptor.test", digest="sha1")
     client = issue(folder, authority, "client", "*.receptor.test", usage="clientAuth")
@@ -202,6 +204,7 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
             "hangs up": serve(tcp.tcp_server(tcp.hang_up)),
             "TLS 1.0": serve(tcp.https_server(valid, tcp.only(ssl.TLSVersion.TLSv1))),
             "TLS 1.1": serve(tcp.https_server(valid, tcp.only(ssl.TLSVersion.TLSv1_1))),
+            "DHE alone": serve(tcp.https_server(rsa, tcp.only_dhe(folder))),
             "a certificate of ours is wanted under TLS 1.2":
                 serve(tcp.https_server(valid, tcp.ask_for_a_certificate(ca, ssl.TLSVersion.TLSv1_2))),
             "a certificate of ours is wanted under TLS 1.3":

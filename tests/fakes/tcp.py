@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import subprocess
 import threading
 import time
 import warnings
@@ -106,6 +107,19 @@ def only(version):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             context.minimum_version = context.maximum_version = version
+    return change
+
+
+def only_dhe(folder):
+    """TLS 1.2 with Diffie-Hellman over numbers of the server's choice, with an RSA certificate. Writes its numbers to `folder`."""
+    numbers = folder / "dh.pem"
+    subprocess.run(["openssl", "genpkey", "-genparam", "-algorithm", "DH", "-pkeyopt", "group:ffdhe2048", "-out", numbers],
+                   check=True, capture_output=True)
+
+    def change(context):
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers("kDHE")
+        context.load_dh_params(numbers)
     return change
 
 
