@@ -10,6 +10,7 @@
 #include "lib/delivery/classify.hpp"
 #include "lib/platform/service_manager.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
+#include "lib/store/schema/version.hpp"
 #include "lib/store/session/wait_for_database.hpp"
 #include "lib/webhook/key_file.hpp"
 
@@ -76,6 +77,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   const auto check = [this] {
     store::peek_queue(session_);
+    store::require_migrations(session_);
     store::warn_of_server(session_, log_);
   };
   const auto between = [&] {

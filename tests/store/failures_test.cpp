@@ -2,6 +2,7 @@
 // that is refused for its content throws Refused.
 #include <boost/test/unit_test.hpp>
 
+#include "lib/store/schema/version.hpp"
 #include "tests/store/database.hpp"
 
 using namespace store;
@@ -139,6 +140,13 @@ BOOST_AUTO_TEST_CASE(an_unknown_event_of_a_schema_that_is_known_is_nobody_else_s
   BOOST_CHECK(leave_to_newer(session, pending).empty());
   BOOST_REQUIRE_EQUAL(pending.size(), 1U);
   BOOST_CHECK(!pending[0].event);
+}
+
+BOOST_AUTO_TEST_CASE(a_schema_that_lacks_a_known_migration_is_refused_and_a_newer_one_is_not) {
+  add_event();
+  BOOST_CHECK_NO_THROW(require_migrations(session));
+  session.update("DELETE FROM migraciones WHERE numero = 28");
+  BOOST_CHECK_THROW(require_migrations(session), DatabaseError);
 }
 
 BOOST_AUTO_TEST_CASE(a_webhook_with_an_event_of_a_newer_version_receives_the_others) {

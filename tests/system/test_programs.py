@@ -177,6 +177,19 @@ def test_a_database_without_the_schema_says_what_to_do(supervise, name, user, st
         stack.sql("DROP DATABASE vacia")
 
 
+def test_the_dispatcher_waits_for_a_migration_that_is_missing(supervise, stack):
+    """A new version that systemd starts while an upgrade cannot migrate would send what it cannot record."""
+    last = stack.sql("SELECT numero, nombre, huella FROM migraciones ORDER BY numero DESC LIMIT 1")[0]
+    stack.sql(f"DELETE FROM migraciones WHERE numero = {last[0]}")
+    try:
+        with supervise("apientidades-dispatcher", setting(metrics_queue_interval="1s")) as told:
+            told("STATUS=waiting for the database", "db migrate")
+            stack.sql("INSERT INTO migraciones (numero, nombre, huella) VALUES ({}, '{}', '{}')".format(*last))
+            told("STATUS=", "in flight", without="waiting")
+    finally:
+        stack.sql("INSERT IGNORE INTO migraciones (numero, nombre, huella) VALUES ({}, '{}', '{}')".format(*last))
+
+
 @pytest.mark.parametrize("name", DAEMONS)
 def test_the_watchdog_is_fed_with_and_without_a_database(supervise, name):
     for settings in ({}, setting(database_socket="/nonexistent/db.sock")):

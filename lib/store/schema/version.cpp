@@ -1,5 +1,9 @@
 #include "lib/store/schema/version.hpp"
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace store {
 
 namespace {
@@ -7,6 +11,16 @@ namespace {
 constexpr int no_right_to_table = 1142;
 
 constexpr std::string_view newer_migration = "SELECT 1 FROM migraciones WHERE numero > ? LIMIT 1";
+constexpr std::string_view known_migrations = R"sql(
+  SELECT COUNT(*) AS aplicadas FROM migraciones WHERE numero BETWEEN 1 AND ?)sql";
+
+/// How many of the migrations that this program knows are applied; nullopt without the right to read them.
+std::optional<std::int64_t> count_applied(Session& session) try {
+  return session.query(known_migrations, STORE_KNOWN_MIGRATIONS).at(0).integer("aplicadas");
+} catch (const DatabaseError& error) {
+  if (error.code == no_right_to_table) return std::nullopt;
+  throw;
+}
 
 }  // namespace
 
@@ -15,6 +29,13 @@ bool schema_is_newer(Session& session) try {
 } catch (const DatabaseError& error) {
   if (error.code == no_right_to_table) return true;
   throw;
+}
+
+void require_migrations(Session& session) {
+  const auto missing = STORE_KNOWN_MIGRATIONS - count_applied(session).value_or(STORE_KNOWN_MIGRATIONS);
+  if (missing > 0)
+    throw DatabaseError(
+        0, "migrations are missing (" + std::to_string(missing) + "): apientidades-admin db migrate");
 }
 
 }  // namespace store
