@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t webhooks_at_once = 64;
 constexpr auto error_wait = 1s;
 constexpr auto longest_rest = 60s;  // before a resting webhook is looked at again
+constexpr auto left_wait = 30s;     // before a webhook left to a newer version is looked at again
 
 /// Makes the webhooks due again, a second later, if an exception ends the claim.
 class Asked {
@@ -139,9 +140,12 @@ void EarlyClaimer::claim_probes(LeasedBatch& into) {
       webhooks,
       [&](const std::vector<store::EarlyWebhook>& part) {
         auto claimed = store::claim_probes(session_, part, probe_interval_, leases_.next());
-        for (const auto& webhook : part) early.forget(webhook.id);
-        for (const auto& delivery : claimed.deliveries) early.probing(delivery.webhook);
-        into.add(std::move(claimed), log_);
+        for (const auto id : claimed.left) early.postpone(id, monotonic_now() + left_wait);
+        for (const auto& webhook : part) {
+          if (std::ranges::find(claimed.left, webhook.id) == claimed.left.end()) early.forget(webhook.id);
+        }
+        for (const auto& delivery : claimed.leased.deliveries) early.probing(delivery.webhook);
+        into.add(std::move(claimed.leased), log_);
       },
       [&](const store::EarlyWebhook& webhook, const store::DatabaseError& error) {
         refused(webhook.id, error);

@@ -24,7 +24,7 @@ void EarlyWebhooks::found(const store::EarlyWebhook& webhook, platform::Monotoni
   entry.since = webhook.since;
   entry.after = 0;
   entry.delivered = 0;
-  entry.none_waited = entry.stopped = false;
+  entry.none_waited = entry.passed_over = entry.stopped = false;
   list(webhook.id, entry, now);
 }
 
@@ -81,7 +81,9 @@ bool EarlyWebhooks::reached(const store::EarlyClaim::Reach& reach, unsigned leas
     return false;
   }
   entry.after = reach.more ? reach.last : 0;
-  const bool none = !reach.more && leased == 0 && entry.in_hand == 0 && !reach.asked;
+  const bool passed_over = entry.passed_over || reach.asked || reach.unreadable;
+  entry.passed_over = reach.more && passed_over;
+  const bool none = !reach.more && leased == 0 && entry.in_hand == 0 && !passed_over;
   if (none && entry.none_waited) {
     webhooks_.erase(found);
     return true;

@@ -36,6 +36,14 @@ struct EarlyFixture : DeliveryFixture {
       ids.push_back(one.id);
     return ids;
   }
+  /// Gives the delivery an event that only a newer version knows.
+  void make_unknown(DeliveryId id) {
+    session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT evento_no_es_uno_de_los_11");
+    session.update(
+        "UPDATE entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id"
+        " SET e.evento = 'evento.nuevo', n.evento = 'evento.nuevo' WHERE e.id = ?",
+        id);
+  }
   void make_probe_due() {
     session.update("UPDATE webhook_ejecuciones SET adelantar_en = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
   }
@@ -158,27 +166,59 @@ BOOST_AUTO_TEST_CASE(a_probe_is_the_one_that_was_untried_for_longest_and_the_nex
   BOOST_REQUIRE_EQUAL(found().size(), 1U);
   BOOST_CHECK(found()[0].failing);
   const auto webhooks = found();
-  const auto leased = claim_probes(session, webhooks, 15min, long_lease).deliveries;
+  const auto leased = claim_probes(session, webhooks, 15min, long_lease).leased.deliveries;
   BOOST_REQUIRE_EQUAL(leased.size(), 1U);
   BOOST_CHECK(leased[0].id == waiting[1] && leased[0].kind == AttemptKind::probe);
   BOOST_TEST(found().empty());
-  BOOST_TEST(claim_probes(session, webhooks, 15min, long_lease).deliveries.empty());  // by another dispatcher
+  BOOST_TEST(
+      claim_probes(session, webhooks, 15min, long_lease).leased.deliveries.empty());  // by another dispatcher
+}
+
+BOOST_AUTO_TEST_CASE(an_event_of_a_newer_version_takes_no_probe_from_the_others) {
+  const Ids waiting{fail_one().id, fail_one().id};
+  make_unknown(waiting[0]);
+  session.update("UPDATE intentos_entrega SET inicio = inicio - INTERVAL 1 HOUR WHERE entrega_id = ?",
+                 waiting[0]);
+  make_probe_due();
+  const auto leased = claim_probes(session, found(), 15min, long_lease).leased.deliveries;
+  BOOST_REQUIRE_EQUAL(leased.size(), 1U);
+  BOOST_CHECK(leased[0].id == waiting[1]);
+}
+
+BOOST_AUTO_TEST_CASE(the_probe_of_a_newer_version_s_events_is_left_to_it) {
+  make_unknown(fail_one().id);
+  make_probe_due();
+  const auto due = found();
+  const auto claimed = claim_probes(session, due, 15min, long_lease);
+  BOOST_CHECK(claimed.leased.deliveries.empty());
+  BOOST_TEST((claimed.left == std::vector{webhook.id}));
+  BOOST_CHECK(found() == due);
+}
+
+BOOST_AUTO_TEST_CASE(a_recovery_tells_what_it_leaves_to_a_newer_version) {
+  const Ids waiting{fail_one().id, fail_one().id};
+  make_unknown(waiting[0]);
+  const auto claimed = claim_early(session, {{webhook.id, 5}}, long_lease);
+  BOOST_REQUIRE_EQUAL(claimed.leased.deliveries.size(), 1U);
+  BOOST_CHECK(claimed.leased.deliveries[0].id == waiting[1]);
+  BOOST_CHECK(claimed.reached[0].unreadable);
+  BOOST_CHECK(!claim_early(session, {{webhook.id, 5, waiting[0]}}, long_lease).reached[0].unreadable);
 }
 
 BOOST_AUTO_TEST_CASE(a_probe_that_was_not_started_is_due_again_at_once) {
   fail_one();
   make_probe_due();
-  const auto leased = claim_probes(session, found(), 15min, long_lease).deliveries;
+  const auto leased = claim_probes(session, found(), 15min, long_lease).leased.deliveries;
   BOOST_TEST(found().empty());
   BOOST_TEST(release_leases(session, leased).empty());
-  BOOST_CHECK_EQUAL(claim_probes(session, found(), 15min, long_lease).deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(claim_probes(session, found(), 15min, long_lease).leased.deliveries.size(), 1U);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_probed_of_a_webhook_of_which_nothing_waits) {
   fail_one();
   session.update("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)");
   make_probe_due();
-  BOOST_TEST(claim_probes(session, found(), 15min, long_lease).deliveries.empty());
+  BOOST_TEST(claim_probes(session, found(), 15min, long_lease).leased.deliveries.empty());
   BOOST_TEST(session.query("SELECT 1 FROM webhook_ejecuciones WHERE adelantar_en IS NOT NULL").empty());
 }
 
@@ -186,7 +226,7 @@ BOOST_AUTO_TEST_CASE(failed_probes_count_for_nothing_and_the_first_and_the_last_
   const auto id = fail_one().id;
   for (int i = 0; i < 4; ++i) {
     make_probe_due();
-    const auto leased = claim_probes(session, found(), 15min, long_lease).deliveries.at(0);
+    const auto leased = claim_probes(session, found(), 15min, long_lease).leased.deliveries.at(0);
     auto result = failed_attempt(leased, 0ms);
     result.wait.reset();
     result.failures = leased.failures;

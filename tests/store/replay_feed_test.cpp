@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_single_one_may_be_the_probe_of_a_webhook_that_fails) {
   for (const std::uint64_t token : {303, 304}) {
     session.update("UPDATE webhook_ejecuciones SET adelantar_en = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
     const auto early = find_early(session, UtcTime{}, 0, 10);
-    for (const auto& probe : claim_probes(session, early, 15min, {token, 60s}).deliveries)
+    for (const auto& probe : claim_probes(session, early, 15min, {token, 60s}).leased.deliveries)
       probes.push_back(probe);
   }
   const auto found = std::ranges::find(probes, id, &LeasedDelivery::id);

@@ -115,6 +115,28 @@ BOOST_AUTO_TEST_CASE(what_a_retry_after_forbids_is_looked_for_when_that_has_pass
   BOOST_TEST(ids(early.next(10, start + 20s)) == Ids{7});
 }
 
+BOOST_AUTO_TEST_CASE(it_is_not_done_while_something_is_passed_over_even_before_the_last_page) {
+  for (const bool unreadable : {false, true}) {
+    auto early = make();
+    early.found(answering(7), start);
+    auto now = start;
+    auto page = more(7, 20);
+    page.unreadable = unreadable;
+    if (!unreadable) page.asked = 1h;
+    for (int walk = 0; walk < 3; ++walk, now += lease + 6s) {
+      BOOST_TEST(ids(early.next(10, now)) == Ids{7});
+      BOOST_TEST(!early.reached(page, 0, now));
+      BOOST_TEST(ids(early.next(10, now)) == Ids{7});
+      BOOST_TEST(!early.reached(nothing(7), 0, now));
+    }
+    early.next(10, now);
+    early.reached(nothing(7), 0, now);
+    now += lease + 6s;
+    early.next(10, now);
+    BOOST_TEST(early.reached(nothing(7), 0, now));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(probes_have_a_limit_and_those_that_wait_longest_come_first) {
   auto early = make();
   early.found(failing(3, 103s), start);

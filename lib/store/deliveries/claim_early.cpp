@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "lib/store/deliveries/lease_candidates.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/union_all.hpp"
+#include "lib/webhook/event.hpp"
 
 namespace store {
 
@@ -44,16 +46,18 @@ constexpr std::string_view waiting_deliveries = R"sql(
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
 
 /// Finds the delivery with the earliest last attempt, among the 100 oldest with an early attempt and the 100
-/// oldest without one. Finds a delivery with a running Retry-After only if all have one.
+/// oldest without one. Finds a delivery with a running Retry-After only if all have one, and one of an event
+/// that only a newer version knows only if all have such an event: it would be chosen again each time.
 constexpr std::string_view longest_untried = R"sql(
-  SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa
-  FROM ((SELECT id, webhook_id, intentos, no_antes FROM entregas FORCE INDEX (entregas_por_adelantar)
+  SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa,
+    NOT COALESCE(FIND_IN_SET(e.evento, ?), TRUE) AS desconocida
+  FROM ((SELECT id, webhook_id, intentos, no_antes, evento FROM entregas FORCE INDEX (entregas_por_adelantar)
          WHERE reintento_de = ? AND adelantada = 0 ORDER BY id LIMIT 100)
         UNION ALL
-        (SELECT id, webhook_id, intentos, no_antes FROM entregas FORCE INDEX (entregas_por_adelantar)
+        (SELECT id, webhook_id, intentos, no_antes, evento FROM entregas FORCE INDEX (entregas_por_adelantar)
          WHERE reintento_de = ? AND adelantada = 1 ORDER BY id LIMIT 100)) e
   LEFT JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
-  ORDER BY descansa, i.inicio, e.id LIMIT 1)sql";
+  ORDER BY desconocida, descansa, i.inicio, e.id LIMIT 1)sql";
 
 struct Waiting {
   DeliveryId id;
@@ -77,7 +81,7 @@ std::map<WebhookId, std::vector<Waiting>> find_waiting(Session& session,
 /// Adds to `candidates` the deliveries that may be sent, up to the request's limit.
 EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& waiting,
                        std::vector<LeaseCandidate>& candidates) {
-  EarlyClaim::Reach reach{request.webhook, request.after, false, false, {}};
+  EarlyClaim::Reach reach{request.webhook, request.after, false, false, {}, false};
   unsigned taken = 0;
   for (const auto& delivery : waiting) {
     if (taken == request.limit) {
@@ -98,18 +102,27 @@ EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& 
 
 struct Probe {
   std::optional<LeaseCandidate> candidate;  // unset: every delivery read has a running Retry-After
+  bool unreadable = false;                  // every delivery read has an event of a newer version
 };
+
+std::string known_events() {
+  webhook::EventSet events;
+  for (const auto event : webhook::all_events()) events.insert(event);
+  return events.joined();
+}
 
 /// Returns an entry for each webhook with deliveries that wait for a retry.
 std::map<WebhookId, Probe> find_probes(Session& session, const std::vector<EarlyWebhook>& webhooks) {
   std::vector<Seek> seeks;
   seeks.reserve(webhooks.size());
-  for (const auto& webhook : webhooks) seeks.push_back({Parameter(webhook.id), Parameter(webhook.id)});
-  const Seek none{Parameter(-1), Parameter(-1)};
+  const Parameter known(known_events());
+  for (const auto& webhook : webhooks) seeks.push_back({known, Parameter(webhook.id), Parameter(webhook.id)});
+  const Seek none{known, Parameter(-1), Parameter(-1)};
   std::map<WebhookId, Probe> result;
   for (const auto& row : query_seeks(session, longest_untried, seeks, none, webhooks_per_statement)) {
     auto& probe = result[row.integer("webhook_id")];
-    if (!row.boolean("descansa"))
+    probe.unreadable = row.boolean("desconocida");
+    if (!probe.unreadable && !row.boolean("descansa"))
       probe.candidate = LeaseCandidate{row.integer("id"), row.integer("webhook_id")};
   }
   return result;
@@ -163,6 +176,7 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
   }
   for (auto& reach : result.reached) {
     reach.skipped = leased.skipped.contains(reach.webhook);
+    reach.unreadable = leased.unreadable.contains(reach.webhook);
     const auto first = put_off.find(reach.webhook);
     if (first == put_off.end()) continue;
     reach.last = first->second.previous();
@@ -172,15 +186,21 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
   return result;
 }
 
-Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks, Milliseconds interval,
-                    const Lease& lease) {
+ProbeClaim claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks, Milliseconds interval,
+                        const Lease& lease) {
   const auto found = find_probes(session, webhooks);
+  ProbeClaim result;
   std::vector<EarlyChange> changes;
   changes.reserve(webhooks.size());
-  for (const auto& webhook : webhooks)
-    changes.push_back({webhook, found.contains(webhook.id) ? std::optional(interval) : std::nullopt});
+  for (const auto& webhook : webhooks) {
+    const auto probe = found.find(webhook.id);
+    if (probe != found.end() && probe->second.unreadable)
+      result.left.push_back(webhook.id);
+    else
+      changes.push_back({webhook, probe != found.end() ? std::optional(interval) : std::nullopt});
+  }
   // In one transaction: without its probe a webhook must not wait for another interval.
-  return transaction(session, [&] {
+  result.leased = transaction(session, [&] {
     std::vector<LeaseCandidate> candidates;
     for (const auto id : change_early(session, changes)) {
       const auto probe = found.find(id);
@@ -188,6 +208,7 @@ Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
     }
     return lease_candidates(session, candidates, AttemptKind::probe, lease).leased;
   });
+  return result;
 }
 
 }  // namespace store

@@ -48,6 +48,7 @@ struct EarlyClaim {
     bool skipped = false;
     /// The shortest remaining Retry-After of the skipped deliveries; unset: none was skipped.
     std::optional<platform::Milliseconds> asked;
+    bool unreadable = false;  // true: some were left to a newer version
   };
   std::vector<Reach> reached;  // in the order of the requests
 };
@@ -55,12 +56,16 @@ struct EarlyClaim {
 /// Waits for no lock. Throws Refused when the database refuses the content of a row; then nothing is leased.
 EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease);
 
+struct ProbeClaim {
+  Leased leased;
+  std::vector<WebhookId> left;  // unchanged: only a newer version knows the events of what waits
+};
 /// Leases one delivery of each webhook as a probe: the one with the earliest last attempt among the oldest
 /// that wait for a retry and have no running Retry-After. A webhook with deliveries that wait for a retry
 /// gets its next probe after `interval`, even if no delivery can be leased now; a webhook without such
 /// deliveries gets no more probes. Another dispatcher that calls this at the same time gets none of the same
 /// webhooks. Throws Refused as claim_early; then nothing is changed.
-Leased claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
-                    platform::Milliseconds interval, const Lease& lease);
+ProbeClaim claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
+                        platform::Milliseconds interval, const Lease& lease);
 
 }  // namespace store
