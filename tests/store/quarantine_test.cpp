@@ -214,6 +214,23 @@ BOOST_AUTO_TEST_CASE(another_version_tries_it_but_not_what_was_put_away) {
   BOOST_CHECK(take().notifications.empty());
 }
 
+BOOST_AUTO_TEST_CASE(two_versions_side_by_side_try_it_once_each) {
+  refuse_every_change();
+  const auto id = quarantine_one();
+  session.execute("UPDATE notificaciones_apartadas SET version = '0.0.0'");
+  BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
+  const auto versions = [&] {
+    return session.query("SELECT version FROM notificaciones_apartadas").at(0).text("version");
+  };
+  BOOST_TEST(versions().ends_with(",0.0.0"));
+  const auto before = versions();
+  BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
+  BOOST_TEST(versions() == before);
+  session.execute("UPDATE notificaciones_apartadas SET version = REPEAT('9', 50)");
+  BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
+  BOOST_CHECK(take().notifications.empty());
+}
+
 BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   const auto id = insert_notification(session, 1);
   auto other = database.connect();

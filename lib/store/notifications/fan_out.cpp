@@ -62,7 +62,7 @@ constexpr std::string_view quarantined_among =
     "SELECT notificacion_id AS id, estado = 'procesada' AS repartida FROM notificaciones_apartadas"
     " FORCE INDEX (PRIMARY) WHERE notificacion_id IN";
 constexpr std::string_view by_this_version =
-    "AND (estado <> 'rechazada' OR version = '" APIENTIDADES_VERSION "')";
+    "AND (estado <> 'rechazada' OR FIND_IN_SET('" APIENTIDADES_VERSION "', version))";
 
 constexpr std::string_view entities_by_id =
     "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";

@@ -27,9 +27,14 @@ constexpr std::string_view cancel = R"sql(
   SET estado = 'cancelada', error = ?, terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ? AND estado = 'pendiente')sql";
 
+/// Keeps the versions that have tried it, the newest first: with the last one alone, two versions side by
+/// side would try it in turns without end.
 constexpr std::string_view add_to_list = R"sql(
-  REPLACE INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
-  VALUES (?, ?, ?, ?, UTC_TIMESTAMP(3)))sql";
+  INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
+  VALUES (?, ?, ?, ?, UTC_TIMESTAMP(3))
+  ON DUPLICATE KEY UPDATE estado = VALUES(estado), error = VALUES(error), apartada_en = VALUES(apartada_en),
+    version = IF(FIND_IN_SET(VALUES(version), version), version,
+      LEFT(CONCAT(VALUES(version), ',', version), 50)))sql";
 constexpr std::string_view remove_from_list = R"sql(
   DELETE FROM notificaciones_apartadas WHERE notificacion_id = ?)sql";
 
