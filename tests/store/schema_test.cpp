@@ -155,6 +155,23 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   BOOST_CHECK_EQUAL(first.size() + second.size(), migrations.size());
 }
 
+BOOST_AUTO_TEST_CASE(a_webhook_that_fails_since_a_version_without_probes_gets_one_after_the_upgrade) {
+  Database database;
+  auto& session = database.session;
+  // As 0.1.0 writes them: 1 fails, 2 was answered. 3 failed under this version, which has tried it since.
+  session.execute(
+      "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_error, fallos, fallos_desde)"
+      " VALUES (1, UTC_TIMESTAMP(3), 'error', 1, UTC_TIMESTAMP(3)), (2, UTC_TIMESTAMP(3), '', 0, NULL),"
+      " (3, UTC_TIMESTAMP(3), 'error', 1, UTC_TIMESTAMP(3))");
+  session.execute("UPDATE webhook_ejecuciones SET fallos_ultimo = UTC_TIMESTAMP(3) WHERE webhook_id = 3");
+  session.execute("DELETE FROM migraciones WHERE numero >= 29");
+  Session guard = database.connect();
+  migrate(session, read_migrations(SOURCE_DIR "/sql/migrations"), guard, [](const std::string&) {});
+  const auto due = session.query("SELECT webhook_id FROM webhook_ejecuciones WHERE adelantar_en IS NOT NULL");
+  BOOST_REQUIRE_EQUAL(due.size(), 1U);
+  BOOST_CHECK_EQUAL(due[0].integer("webhook_id"), 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_statement_that_takes_longer_than_the_guard_lasts_keeps_it) {
   Database database;
   auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
