@@ -86,6 +86,8 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
 }
 
 DeliveryResult of_former_url(DeliveryResult result) {
+  // The text of a 410 would say that the webhook is deactivated.
+  if (result.gone && result.status) result.error = unexpected_status_text(*result.status);
   result.state = DeliveryState::pending;
   result.failures = 0;
   result.wait = platform::Milliseconds{};

@@ -4,16 +4,20 @@ namespace delivery {
 
 namespace {
 
+std::string status_text(int status) { return "El receptor respondió " + std::to_string(status); }
+
 std::string answer_text(int status) {
   if (status >= 200 && status < 300) return {};
-  const std::string text = "El receptor respondió " + std::to_string(status);
+  const auto text = status_text(status);
   if (status == 301 || status == 302 || status == 303 || status == 307 || status == 308)
     return text + " (redirección): no se siguen redirecciones; registre la URL definitiva";
   if (status == 410) return text + ": el webhook queda desactivado";
-  return text + ": se espera un 2xx";
+  return unexpected_status_text(status);
 }
 
 }  // namespace
+
+std::string unexpected_status_text(int status) { return status_text(status) + ": se espera un 2xx"; }
 
 std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
                          std::string_view host) {

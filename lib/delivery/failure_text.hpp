@@ -14,6 +14,9 @@ namespace delivery {
 std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
                          std::string_view host = {});
 
+/// The text for a status that has no consequence but a retry.
+std::string unexpected_status_text(int status);
+
 /// The text for a delivery that an outage of our own delays.
 std::string outage_text(Silence silence);
 
