@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/deliveries/claim_early.hpp"
+#include "lib/store/deliveries/executions.hpp"
+#include "lib/store/deliveries/former_urls.hpp"
 #include "lib/store/webhooks/failing.hpp"
 #include "lib/store/webhooks/secret_change.hpp"
 #include "tests/store/delivery_support.hpp"
@@ -279,6 +281,30 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_about_to_be_committed_is_applied_to_what_w
   other.execute("COMMIT");
   BOOST_CHECK_EQUAL(apply().hastened, 1U);
   BOOST_CHECK_EQUAL(claim_one().failures, 0U);
+  BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
+}
+
+/// The webhook has no row of executions yet, which the recording session could lock.
+BOOST_AUTO_TEST_CASE(a_change_during_the_record_of_a_first_failure_ends_the_rest_that_is_recorded) {
+  queue_one();
+  auto result = failed_attempt(claim_one(), Milliseconds(3600000));
+  result.url = webhook.url;
+  result.rest = Milliseconds(3600000);
+  Session other = database.connect();
+  transaction(session, [&] {
+    const auto judged = judge_urls(session, {&result});
+    BOOST_CHECK(judged.former.empty());
+    change_webhook(other, {1, 7}, webhook.id, {.url = other_url}, any, {});
+    ChangeWalk walk;
+    try {
+      while (!walk.done) apply_changes(other, walk);
+    } catch (const LockTimeout&) {  // MySQL waits, and the task is repeated
+      BOOST_CHECK(!session.is_mariadb());
+    }
+    record_executions(session, judged.batch, {Milliseconds(0)});
+  });
+  apply();
+  BOOST_CHECK_EQUAL(load_receiving(session, {webhook.id}).at(0).rest.count(), 0);
   BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
 }
 

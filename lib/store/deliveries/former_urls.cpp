@@ -15,11 +15,25 @@ namespace store {
 namespace {
 
 /// The executions are locked before the URLs are read: a concurrent change of a URL is either visible here,
-/// or applied to what this transaction writes (changes.hpp).
+/// or applied to what this transaction writes (changes.hpp). The first failure of a webhook makes the row.
 constexpr std::string_view lock_executions =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
     " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
+constexpr std::string_view make_executions =
+    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ INSERT INTO webhook_ejecuciones (webhook_id) "
+    "VALUES";
+constexpr std::string_view if_missing = " ON DUPLICATE KEY UPDATE webhook_id = VALUES(webhook_id)";
 constexpr std::string_view urls_by_id = "SELECT id, url FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
+
+void lock_or_make_executions(Session& session, const std::vector<WebhookId>& webhooks) {
+  std::set<WebhookId> missing{webhooks.begin(), webhooks.end()};
+  for (const auto& row : query_ids(session, lock_executions, webhooks, "FOR UPDATE"))
+    missing.erase(row.integer("id"));
+  if (missing.empty()) return;
+  const std::vector<Parameter> rows{missing.begin(), missing.end()};
+  upsert_rows(session, make_executions, "(?)", rows, if_missing);
+}
+
 /// The present URLs of the webhooks with failed attempts, by id.
 std::map<WebhookId, std::string> current_urls(Session& session, const ResultBatch& batch) {
   std::set<WebhookId> failed;  // by id: every session locks in the same order
@@ -29,7 +43,7 @@ std::map<WebhookId, std::string> current_urls(Session& session, const ResultBatc
   std::map<WebhookId, std::string> urls;
   if (failed.empty()) return urls;
   const std::vector<WebhookId> ids{failed.begin(), failed.end()};
-  query_ids(session, lock_executions, ids, "FOR UPDATE");
+  lock_or_make_executions(session, ids);
   for (const auto& row : query_ids(session, urls_by_id, ids, ""))
     urls.emplace(row.integer("id"), row.text("url"));
   return urls;

@@ -22,13 +22,13 @@ constexpr std::string_view lock_next_change = R"sql(
 constexpr std::string_view lock_execution = R"sql(
   SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
-/// If the last attempt failed, makes a probe due at once, because the next retry may be hours away.
+/// If the last attempt failed, makes a probe due at once, because the next retry may be hours away. Writes a
+/// missing row too, so that it meets the lock of a session that is recording the webhook's first failure.
 constexpr std::string_view forget_failures = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE webhook_ejecuciones
-  SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
-    adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL)
-  WHERE webhook_id = ?)sql";
+  INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)
+  ON DUPLICATE KEY UPDATE fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
+    adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL))sql";
 /// Two ranges of the index, each in the order of the ids, so that only waiting deliveries are read, however
 /// long the history.
 constexpr std::string_view some_waiting = R"sql(
@@ -52,7 +52,8 @@ constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHER
 
 /// Ends the webhook's rest and failure streak. Returns false when the row is locked.
 bool end_streak(Session& session, WebhookId webhook) {
-  if (session.query(lock_execution, webhook).empty()) return session.query(has_execution, webhook).empty();
+  if (session.query(lock_execution, webhook).empty() && !session.query(has_execution, webhook).empty())
+    return false;
   session.update(forget_failures, webhook);
   return true;
 }
