@@ -1,4 +1,4 @@
-"""The control for the API: bench/hello.cpp behind the service's nginx, with the same server block on another port."""
+"""The control for the API: bench/hello.cpp behind a copy of the service's nginx server block on another port."""
 from __future__ import annotations
 
 import http.client
@@ -18,7 +18,7 @@ PART = ROOT / "scripts" / "dev" / "part.py"
 
 
 class Hello:
-    """Runs as many processes and threads as the stack's pool, on a unix socket made like the pool's."""
+    """Runs bench_hello in as many processes and threads as the stack's pool has, on a unix socket of the same kind."""
 
     def __init__(self, stack: Stack, threads: int):
         self.stack, self.threads, self.port = stack, threads, free_port()

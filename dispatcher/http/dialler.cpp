@@ -23,9 +23,9 @@ constexpr std::chrono::milliseconds shortest_delay{10};
 
 void note_failure(Dialled& result, int error) {
   if (is_shortage(error)) result.local_failure = true;
-  // A missing route is the result only if no address failed in another way.
+  // A missing route is reported only if no address failed for another reason.
   if (error != EAFNOSUPPORT && (result.error == 0 || !is_no_route(error))) result.error = error;
-  // These errors come from the host itself, not from a router on the way.
+  // Only the host itself refuses or resets a connection: it can be reached.
   if (error == ECONNREFUSED || error == ECONNRESET) result.heard = platform::monotonic_now();
 }
 

@@ -1,4 +1,4 @@
-"""What became of the rows of the evaluation system: the view that this system reads, and the operator's `report`."""
+"""How the evaluation system's notifications ended: the view that it reads, and the operator's command `report`."""
 import csv
 import io
 import json

@@ -25,7 +25,7 @@ class ThreadedWork {
   std::jthread thread_;
 };
 
-/// Runs `work` with 0, 1, … in so many threads at once, and joins them.
+/// Runs `work` in `threads` threads at once, with the arguments 0, 1, …, and joins them.
 void run_at_once(int threads, const std::function<void(int)>& work);
 
 /// Runs `work` again after each lock time-out, as a client of the API would, and returns its result. On a

@@ -8,7 +8,7 @@ TOOLS = Path(os.environ.get("OPENAPI_TOOLS", Path(__file__).resolve().parents[2]
 
 
 def tool(name: str, file: str) -> Path:
-    """A file of a tool; if it is missing, the test is skipped, or fails if the tools are required."""
+    """A tool's file. If the tool is not installed, skips the test, or fails it if OPENAPI_REQUIRED is set."""
     if not (TOOLS / name / "pins").exists():
         missing = pytest.fail if os.environ.get("OPENAPI_REQUIRED") else pytest.skip
         missing(f"{name} could not be installed: {TOOLS}/{name}/log")

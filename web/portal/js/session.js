@@ -13,15 +13,15 @@ export function createSession() {
     changed();
   };
   const session = {
-    /** Changes with each login, so that earlier requests are not repeated. */
+    /** Changes at each login and logout: a request of an earlier session is not repeated with the token of this one. */
     number: 0,
     token: "",
-    /** A read-only token: no changes are offered. */
+    /** Whether the token only reads; then the portal offers no changes. */
     readOnly: false,
     get open() {
       return session.token !== "";
     },
-    /** @param {string} token @param {boolean} readOnly @param {{id: number}[]} [webhooks] its entity's */
+    /** @param {string} token @param {boolean} readOnly @param {{id: number}[]} [webhooks] the webhooks of the token's entity */
     begin(token, readOnly, webhooks = []) {
       session.number += 1;
       seen = new Set();
@@ -29,8 +29,8 @@ export function createSession() {
       set(token, readOnly);
     },
     /**
-     * Continues with another token of the same entity. Returns false and changes nothing if the token belongs to another entity, because it lists no webhook
-     * that was seen here. Two entities without webhooks cannot be told apart.
+     * Continues with another token of the same entity. If the session or the token has webhooks, but they share none, the token is of another entity: then
+     * returns false and changes nothing. Two entities without webhooks cannot be told apart.
      * @param {string} token @param {boolean} readOnly @param {{id: number}[]} webhooks
      */
     renew(token, readOnly, webhooks) {
@@ -59,8 +59,8 @@ const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "t
 
 /**
  * Finds out whether a token is valid and may change data, without changing any: lists the webhooks, then sends a PATCH to a webhook that cannot exist, with a
- * type of body that is never accepted. A token that only reads is refused (403) before the type is (415). Any other answer says nothing about the token, and is a
- * problem.
+ * type of body that is never accepted. 403 means that the token only reads (rights are checked before the type), 415 that it may change data. Any other answer is
+ * returned as the result.
  * @param {(method: string, path: string, how: object) => Promise<import("./api.js").Answer>} request
  */
 export async function tryToken(request) {
