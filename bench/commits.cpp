@@ -1,5 +1,5 @@
-// The control for the API's writes: how many durable commits a second, of one row each, the database alone
-// makes over as many connections as they use. Prints one JSON object.
+// The control for the API's writes: durable commits of one row each, over as many connections as the API
+// uses. Prints their rate as a JSON object.
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <chrono>

@@ -102,14 +102,14 @@ std::vector<Command> report_commands() {
        .details =
            "A row for each entity that the event was for, with or without a webhook. notificaciones: its "
            "notifications of\n"
-           "the event, without tests. webhooks: the most that one of them went to (0: none). "
+           "the event, without tests. webhooks: the most that one notification went to (0: none). "
            "entregadas, pendientes, fallidas,\n"
            "retenidas and canceladas count deliveries; a notification without a delivery counts as one in "
            "pendientes or\n"
            "canceladas if that is its state. rechazadas counts notifications. ultimo_error: the last reason "
            "why something\n"
-           "was not delivered. An entity was reached if entregadas is not 0, and has everything if the "
-           "counts after it are 0.",
+           "was not delivered. An entity was reached if entregadas is not 0; if the "
+           "counts after it are 0, all its deliveries arrived.",
        .options = {.options = {{"event", "E", "one of the 11, such as evaluacion.abierta", true},
                                {"since", "T",
                                 "events that occurred from then on: 2026-11-20, 2026-11-20T10:00:00Z, or 2h",

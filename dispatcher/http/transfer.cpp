@@ -63,7 +63,7 @@ void Transfer::begin(Job job) {
   connecting_since_ = job_.since;
   begin_try();
   set_addresses(job_.addresses);
-  // The genuine request gets a new connection, so that the diagnosis knows that connection's age.
+  // The correctly signed request of a diagnosis gets a new connection: the diagnosis must know its age.
   const auto* test_request = job_.request.test_request.get();
   set_request(job_.request.purpose == Request::Purpose::handshake ||
               (test_request != nullptr && test_request->kind == delivery::TestRequestKind::genuine));

@@ -61,7 +61,7 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
   ++visits_;
   if (entry.more) return false;
   const bool waited = entry.waits();
-  // An entity that is known only for its left rows keeps its position behind them.
+  // The entity is known only for rows that were left out: it is read from behind them.
   if (waited) {
     take_turns_from(entry, entry.in_line.back());
   } else if (is_new) {
@@ -156,7 +156,7 @@ void ReadyEntities::note_left(delivery::EntityId entity, bool some) {
 void ReadyEntities::note_refused(delivery::EntityId entity) {
   if (auto* entry = find(entity)) {
     entry->left.note_refused();
-    if (!entry->waits()) entry->left.ended();  // a locked notification, tried again after the walk
+    if (!entry->waits()) entry->left.ended();  // a locked notification: tried again after all others
     with_left_.insert(entity);
   }
 }

@@ -103,7 +103,7 @@ galera_start() {
     first=$(for node in "${NODES[@]}"; do
       printf '%s %s\n' "$(galera_position "$node" | sed 's/.*://')" "$node"
     done | sort -k1,1nr -k2,2 | head -n 1 | cut -d ' ' -f 2)
-    part_alive "$first" && die "$first runs and is not part of a cluster: ./dev cluster down first"
+    part_alive "$first" && die "$first runs outside a cluster: stop it with ./dev cluster down"
     [[ ! -e $DEV_DIR/$first/grastate.dat ]] ||
       sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' "$DEV_DIR/$first/grastate.dat"
     rm -f "$DEV_DIR/$first/gvwstate.dat"

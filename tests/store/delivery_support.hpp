@@ -1,4 +1,4 @@
-// Takes a delivery from its notification to its result, step by step.
+// Takes a notification to a leased delivery, step by step.
 #pragma once
 
 #include <algorithm>

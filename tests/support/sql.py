@@ -12,7 +12,7 @@ NULL = "NULL"
 SESSION = ("SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615,"
            " sql_big_selects = 1, autocommit = 1, completion_type = 0 /*M! , max_statement_time = 0, tx_read_only = 0 */"
            " /*!80000 , max_execution_time = 0, transaction_read_only = 0 */")
-GONE = (2006, 2013, 2026)  # the connection is lost; 2026: a TLS connection, which MySQL makes on its socket, too
+GONE = (2006, 2013, 2026)  # the connection is lost; 2026: one with TLS, which MySQL uses even on its socket
 
 
 class SqlError(Exception):

@@ -11,7 +11,7 @@ namespace {
 using webhook::standard_webhooks_signature;
 using webhook::webhook_signature;
 
-// The example of the Standard Webhooks specification.
+// A test vector that libraries of Standard Webhooks publish.
 const std::string example_secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const std::string example_id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
 constexpr std::int64_t example_time = 1614265330;
