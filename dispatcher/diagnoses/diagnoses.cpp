@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 constexpr unsigned looked_at = 16;
 constexpr auto slice = 10ms;  // in a round, to advance diagnoses, and as much again to begin others
 constexpr auto paused_wait = 1s;
-constexpr unsigned most_handed_back = 30;  // unsent requests; most have waited a second for a connection
+constexpr unsigned most_handed_back = 30;  // unsent requests, usually after a second's wait for a connection
 
 std::string message_id(std::uint64_t messages, TestRequestKind kind) {
   // The repeated request has the id of the genuine one.

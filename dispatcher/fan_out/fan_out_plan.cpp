@@ -85,7 +85,7 @@ class Planner {
   Planner(const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots, Ahead ahead)
       : recipients_(recipients), slots_(slots), ahead_(ahead) {}
 
-  /// `held`: this session has locked the notification's row.
+  /// `held`; false: the notification is left, because another session has locked its row.
   void add(const JudgedNotification& notification, bool held) {
     plan_.outcomes.emplace(notification.id, held ? plan(notification) : Outcome::row_locked);
   }
@@ -129,7 +129,7 @@ class Planner {
   FanOutPlan plan_;
   Waiting waiting_;
   std::set<delivery::EntityId> busy_;
-  bool full_ = false;  // the rest is left
+  bool full_ = false;  // no slot is free: further notifications are left
 };
 
 }  // namespace

@@ -47,9 +47,10 @@ struct FanOutPlan {
   Outcomes outcomes;  // of every notification, once `fan_out` is written
 };
 
-/// Plans one delivery per subscribed webhook for each notification in `held`. State of the delivery: held if
-/// the webhook is inactive; leased if the webhook does not rest, nothing older waits for it, and `slots`
-/// grant a slot; pending otherwise. Rejects a notification that cannot be delivered.
+/// Plans one delivery per subscribed webhook for each notification in `held`; leaves the others as locked
+/// (Outcome::row_locked). State of the delivery: held if the webhook is inactive; leased if the webhook does
+/// not rest, nothing older waits for it, and `slots` grant a slot; pending otherwise. Rejects a notification
+/// that cannot be delivered.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,

@@ -152,7 +152,7 @@ Outcomes FanOutWriter::write_past_locks(const std::vector<JudgedNotification>& n
         const bool again = store::is_lock_timeout(error);
         outcomes.emplace(notification.id, again ? Outcome::row_locked : Outcome::refused);
         if (again) return;
-        log_.info("a locked notification waits for its lock",
+        log_.info("a locked notification waits until its row is free",
                   {{"notification", notification.id}, {"error", error.what()}});
       },
       concerns_one);
@@ -167,7 +167,8 @@ Outcomes FanOutWriter::write_part_past_locks(const std::vector<JudgedNotificatio
   append(part, written, into);
   auto& [fan_out, outcomes] = written.plan;
   for (const auto& delivery : fan_out.deliveries) outcomes[delivery.notification] = Outcome::unmarked;
-  // Without deliveries a notification is not listed: it is fanned out and counted once its row is free.
+  // A notification without deliveries is not put into notificaciones_apartadas: it is fanned out and counted
+  // once its row is free.
   metrics_.processed.add(static_cast<std::uint64_t>(
       std::ranges::count(outcomes, Outcome::unmarked, &Outcomes::value_type::second)));
   into.worked = true;
