@@ -60,7 +60,7 @@ void Transfers::process(const Poller::Event& event) {
 std::optional<platform::MonotonicTime> Transfers::next_timeout() const {
   const auto dial = dialler_.next_timeout();
   const auto timer = transport_.next_timeout();
-  return dial && timer ? std::min(dial, timer) : std::max(dial, timer);  // none is less than any
+  return dial && timer ? std::min(dial, timer) : std::max(dial, timer);  // nullopt is less than any time
 }
 
 /// Calls `configure` and gives the transfer to libcurl. False: this host could not.
