@@ -20,7 +20,7 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr Milliseconds away_wait{500};       // between attempts to reach the database
+constexpr Milliseconds away_wait{500};       // between tries to reach the database
 constexpr unsigned attempts_in_outage = 10;  // in flight
 // While the database refuses all results, a few attempts at intervals find out when it accepts results again.
 constexpr unsigned trials = 4;

@@ -23,7 +23,7 @@ constexpr Milliseconds shortest_wait{10};
 constexpr Milliseconds longest_wait{100};
 constexpr std::size_t tried_at_once = 100;  // results brought back for a batch
 constexpr auto between_releases = 100ms;    // for leases with locked rows
-constexpr auto refused_for = 1s;            // between attempts while all results are refused
+constexpr auto refused_for = 1s;            // between tries while all results are refused
 constexpr std::size_t enough_to_tell = 20;  // refused results, and none recorded since: all are refused
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr Milliseconds away_wait{500};  // between attempts while the database is away
+constexpr Milliseconds away_wait{500};  // between tries while the database is away
 constexpr Milliseconds retry_wait{50};  // while results wait that could not be recorded
 constexpr Milliseconds idle_wait{1000};
 constexpr Milliseconds between_batches{12};

@@ -69,7 +69,7 @@ class ResultWriter {
   std::atomic<bool> refused_ = false;     // the database refuses all results
   std::atomic<bool> failed_now_ = false;  // failed_, for other threads
   std::atomic<bool> away_ = false;        // from a failed connection until the results are recorded
-  bool failed_ = false;                   // the last attempt failed with an unexpected error
+  bool failed_ = false;                   // the last record() failed with an unexpected error
   platform::MonotonicTime used_{};        // when the session was last used
   std::jthread thread_;                   // last: it uses the members above
 };
