@@ -42,7 +42,7 @@ class Maintenance {
     unsigned idle_factor;                        // the interval is at least this many times `cost`
     bool irreversible = false;                   // not run while the database's clock has jumped forward
     platform::MonotonicTime next{};
-    Span cost{};
+    Span cost{};  // of all runs since work last returned true
   };
   Span run_task(store::Session& session, Task& task);
   void report_refusal(std::string_view duty, const std::string& refusal);

@@ -84,8 +84,8 @@ std::vector<Metric> gauges() {
        "dispatcher of a database has the same value.",
        series("state", {"pendiente", "en_curso", "retenida", "fallida"})},
       {Kind::gauge, "apientidades_queue_oldest_seconds",
-       "Age of the oldest pending notification, and time for which the longest due delivery has been due, "
-       "without webhooks that rest after a 429 or are paused on their own; at the last look at the queue.",
+       "Age of the oldest pending notification, and how long the most overdue delivery has been due, without "
+       "webhooks that rest or are paused on their own; at the last look at the queue.",
        series("of", {"notification", "delivery"})},
       {Kind::gauge, "apientidades_queue_look_seconds", "Duration of the last look at the queue."},
       {Kind::gauge, "apientidades_notification_numbers_left",

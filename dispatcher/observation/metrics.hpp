@@ -55,11 +55,11 @@ class Metrics {
   metrics::Counter processed;
   metrics::Counter rejected;
   metrics::Counter deactivated;
-  metrics::Counter unreadable;  // counts each try; `held` counts each delivery once
+  metrics::Counter unreadable;  // counts each try; deliveries_ counts a held delivery once
   metrics::Counter leases_recovered;
 
-  /// The queue at the last look; NaN while unknown, except look_duration. The order of the first six is that of
-  /// the series of `queue_notifications` and `queue_deliveries`.
+  /// The queue at the last look; NaN while unknown, except look_duration. The order of the first six is that
+  /// of the series of `queue_notifications` and `queue_deliveries`.
   struct Queue {
     metrics::Gauge pending_notifications, rejected_notifications;
     metrics::Gauge pending, in_flight, held, failed;
