@@ -142,7 +142,7 @@ void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
 }
 
 /// Finds nearly all new notifications, by their ids. The search finds the others: those written before the
-/// first look, large numbers of a few entities, and rows committed late.
+/// first look, those skipped because a few entities have very many, and rows committed late.
 bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& peek) {
   if (!newest_) skip_to(peek.newest);
   if (!peek.pending_notifications) {

@@ -66,7 +66,7 @@ class EarlyWebhooks {
     unsigned in_hand = 0;
     unsigned delivered = 0;
     bool none_waited = false;                       // when the deliveries were last read
-    bool passed_over = false;                       // some up to `after`, which wait all the same
+    bool passed_over = false;                       // skipped deliveries up to `after` still wait
     bool stopped = false;                           // by failed()
     std::optional<platform::MonotonicTime> listed;  // when it is due; none: returned as due
   };

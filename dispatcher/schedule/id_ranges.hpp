@@ -14,8 +14,8 @@ namespace dispatcher {
 /// side by side, which is faster than one after the other.
 void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
 
-/// Returns ranges that cover all ids except the keys with a `known` value. Fewer than ranges_per_search of
-/// the other keys end a range, too, so that the ranges share them evenly.
+/// Returns ranges that cover all ids except the keys with a `known` value. Some of the other keys (fewer than
+/// ranges_per_search) end a range, too, so that the ranges share the other keys evenly.
 template <class Map, class F>
 std::vector<store::IdRange> ranges_between(const Map& map, F&& known) {
   constexpr auto highest_id = std::numeric_limits<std::int64_t>::max();
