@@ -40,7 +40,7 @@ std::string describe(const store::QueueStatus& queue, std::int64_t in_flight) {
     if (queue.oldest_s > 0) text += ", the oldest for " + std::to_string(queue.oldest_s) + " s";
   }
   text += "; " + std::to_string(in_flight) + " in flight";
-  if (queue.held > 0) text += "; " + std::to_string(queue.held) + " held";
+  if (queue.held > 0) text += "; " + counted(queue.held, "held", "held");
   if (queue.rejected > 0)
     text += "; " + counted(queue.rejected, "rejected notification", "rejected notifications");
   return text;
