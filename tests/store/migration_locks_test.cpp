@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(what_was_done_before_is_not_called_nothing_and_stays) {
       "NULL;";
   BOOST_CHECK_EXCEPTION(
       table.migrate([](const std::string&) {}), MigrationError,
-      [](const MigrationError& error) { return contains(error.what(), "What was done before it stays"); });
+      [](const MigrationError& error) { return contains(error.what(), "Earlier changes stay"); });
   table.reader.execute("ROLLBACK");
   table.migrate([](const std::string&) {});
   BOOST_TEST(table.migrated());

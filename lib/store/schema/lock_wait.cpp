@@ -37,12 +37,12 @@ std::string described(const Row& row) {
 std::string holders(Session& session, const Patience& patience) try {
   std::string text;
   for (const auto& row : session.query(open_for_long, patience.wait_s)) text += described(row);
-  return text.empty()
-             ? "\n  no transaction has been open for so long: it may be LOCK TABLES or a backup (SHOW FULL "
-               "PROCESSLIST)"
-             : text;
+  return text.empty() ? "\n  no transaction has been open for so long: the lock may come from LOCK TABLES or "
+                        "a backup (SHOW FULL PROCESSLIST)"
+                      : text;
 } catch (const DatabaseError& error) {
-  if (error.code != no_right_to_see) return "\n  it cannot be named: " + std::string(error.what());
+  if (error.code != no_right_to_see)
+    return "\n  the lock's holder cannot be named: " + std::string(error.what());
   return "\n  This user may not see who holds the lock. This statement shows the database's root the open "
          "transactions, oldest first (KILL and the id end one):\n  " +
          std::string(for_root);
@@ -67,10 +67,11 @@ void execute_in_tries(Session& session, std::string_view statement, const Patien
     } catch (const LockTimeout&) {
       auto whose = holders(session, patience);
       const bool last = done >= patience.tries;
-      progress("held up: another connection has the table locked (try " + std::to_string(done) + " of " +
-               std::to_string(patience.tries) +
-               (last ? ")" : "; the next one in " + seconds(patience.pause) + ", others go on meanwhile)") +
-               (whose == told ? "" : whose));
+      progress(
+          "held up: another connection has the table locked (try " + std::to_string(done) + " of " +
+          std::to_string(patience.tries) +
+          (last ? ")" : "; the next one in " + seconds(patience.pause) + ", others continue until then)") +
+          (whose == told ? "" : whose));
       told = std::move(whose);
       if (last) throw;
     }

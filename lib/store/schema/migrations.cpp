@@ -93,14 +93,14 @@ class Runner {
     changed_ = changed_ || may_change(statement);
   } catch (const LockTimeout&) {
     throw MigrationError(what + " was not applied: other connections kept its table locked. " +
-                         (changed_
-                              ? "What was done before it stays; the statement that failed changed nothing"
-                              : "Nothing was changed") +
+                         (changed_ ? "Earlier changes stay; the statement that failed changed nothing"
+                                   : "Nothing was changed") +
                          ". Once the table is free, `apientidades-admin db migrate` goes on");
   }
 
-  /// The server goes on with the statement of a program that was killed. If it ends while the same statement
-  /// waits here for the table, the migration's look at what is there was too early, and is repeated.
+  /// The server goes on with the statement of a program that was killed. If that statement ends while the
+  /// same one waits here for the table, the migration has checked too early what exists already, so it runs
+  /// again.
   void apply(const MigrationGuard& guard, const Migration& migration) {
     progress_(migration.name);
     try {
