@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_about_to_be_committed_is_applied_to_what_w
   BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
 }
 
-/// The webhook has no row of executions yet, which the recording session could lock.
+/// The recording session cannot lock the webhook's row of webhook_ejecuciones, because there is none yet.
 BOOST_AUTO_TEST_CASE(a_change_during_the_record_of_a_first_failure_ends_the_rest_that_is_recorded) {
   queue_one();
   auto result = failed_attempt(claim_one(), Milliseconds(3600000));

@@ -40,10 +40,11 @@ struct Database {
   Session session;
 };
 
-/// Lets another session lock the place of the webhook's deliveries in `state` in an index.
+/// Returns another session, which has locked the webhook's deliveries in `state` that meet `condition`, and
+/// the gaps beside them in the index.
 Session lock_gap(const Database& database, WebhookId webhook, std::string_view state,
                  const std::string& condition = "TRUE");
-/// For lock_gap: the place of deliveries that are due now, and no delivery.
+/// For lock_gap: no delivery meets it, so only the gap is locked in which deliveries due now would lie.
 inline const std::string due_now = "proximo_intento = UTC_TIMESTAMP(3)";
 
 const webhook::KeyRing& keys();

@@ -1,4 +1,4 @@
-// Takes a notification to a leased delivery, step by step.
+// Turns a notification into a leased delivery, step by step.
 #pragma once
 
 #include <algorithm>

@@ -18,7 +18,7 @@ struct Fixture {
   Webhook busy = add_webhook(session, 1);   // with a backlog
   Webhook other = add_webhook(session, 2);  // with one notification at most
 
-  /// Adds so many notifications of entity 1, half of them pending and half processed, and deliveries of the
+  /// Adds `rows` notifications of entity 1, half of them pending and half processed, and deliveries of the
   /// processed ones to the busy webhook.
   void grow(int rows) {
     session.update(

@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(a_replay_that_the_database_refuses_to_cancel_costs_no_other
   ReplayWalk walk;
   BOOST_CHECK_NO_THROW(while (!walk.done) feed_replays(session, most_untried, walk));
   BOOST_CHECK(walk.webhooks == 3 && walk.finished == 2);
-  BOOST_CHECK(walk.unreadable.empty());  // nothing was cancelled of these
+  BOOST_CHECK(walk.unreadable.empty());  // the unreadable replay was not cancelled
   BOOST_TEST(!walk.refusal.empty());
 }
 

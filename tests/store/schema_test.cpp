@@ -109,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
   BOOST_CHECK_THROW(database.session.update("UPDATE webhooks SET plaza = 6"), DatabaseError);
 }
 
-// The index of what waits has no entry for `en_curso` or `entregada`: to record a success changes none.
+// `espera`, the first column of the index of what waits, is NULL both for `en_curso` and for `entregada`, so
+// that to record a success does not change the index.
 BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebody_looks_for_it) {
   Database database;
   add_webhook(database.session, 7);
