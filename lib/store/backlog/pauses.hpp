@@ -25,7 +25,7 @@ struct Pause {
     return what == other.what && object == other.object && until == other.until;
   }
 };
-/// Whether the pause stops what is sent to this webhook at `url`, until it ends.
+/// Whether the pause, while it lasts, stops what is sent to this webhook at `url`.
 bool covers(const Pause& pause, EntityId entity, WebhookId webhook, std::string_view url);
 
 struct Pauses {

@@ -123,7 +123,7 @@ constexpr std::string_view set_pause = R"sql(
 constexpr std::string_view pause_state = R"sql(
   SELECT pausada FROM control_envio WHERE id = 1)sql";
 
-/// How long a delivery of a webhook that is not paused has been due.
+/// The time since the earliest due delivery of a webhook that is not paused fell due; 0: none is due.
 std::int64_t oldest_unpaused_s(Session& session) {
   const auto pauses = read_pauses(session).parts;
   for (const auto& row : session.query(webhooks_due)) {

@@ -6,7 +6,7 @@ namespace store {
 
 namespace {
 
-constexpr unsigned latest = 100;  // limits the deliveries, and their attempts, of the median duration
+constexpr unsigned latest = 100;  // at most so many deliveries and attempts enter the median duration
 
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT t.activa, COALESCE(x.sondeo, FALSE) AS sondeo,

@@ -46,8 +46,8 @@ constexpr std::string_view waiting_deliveries = R"sql(
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
 
 /// Finds the delivery with the earliest last attempt, among the 100 oldest with an early attempt and the 100
-/// oldest without one. Finds a delivery with a running Retry-After only if all have one, and one of an event
-/// that only a newer version knows only if all have such an event: it would be chosen again each time.
+/// oldest without one. Deliveries with a running Retry-After come after the others, and those with an event
+/// that only a newer version knows come last: they cannot be sent, and would be found again each time.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa,
     NOT COALESCE(FIND_IN_SET(e.evento, ?), TRUE) AS desconocida
@@ -199,7 +199,7 @@ ProbeClaim claim_probes(Session& session, const std::vector<EarlyWebhook>& webho
     else
       changes.push_back({webhook, probe != found.end() ? std::optional(interval) : std::nullopt});
   }
-  // In one transaction: without its probe a webhook must not wait for another interval.
+  // In one transaction: if leasing throws, the webhooks must not wait another interval for their probes.
   result.leased = transaction(session, [&] {
     std::vector<LeaseCandidate> candidates;
     for (const auto id : change_early(session, changes)) {

@@ -44,7 +44,7 @@ struct EarlyClaim {
     WebhookId webhook;
     DeliveryId last = 0;  // the last id that was read
     bool more = false;    // true: further deliveries may wait
-    /// As in Claim::Reach.
+    /// True: nothing was leased, because the webhook may not receive, or its row or its entity's is locked.
     bool skipped = false;
     /// The shortest remaining Retry-After of the skipped deliveries; unset: none was skipped.
     std::optional<platform::Milliseconds> asked;

@@ -131,8 +131,8 @@ std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<
   for (const auto& row : query_ids(session, notifications_by_id, ids, "")) {
     const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);
     const auto bytes = static_cast<std::uint64_t>(row.integer("octetos"));
-    // Sealing lengthens a test event's data. An older version may have fanned out other data that is too
-    // long.
+    // An older version may have fanned out data that is too long. The limit does not apply to test events,
+    // because sealing lengthens their data.
     const bool fetchable = bytes <= longest_data || row.boolean("prueba");
     const bool readable =
         fetchable && row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));

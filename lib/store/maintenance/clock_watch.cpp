@@ -24,7 +24,7 @@ constexpr std::string_view read_clock = R"sql(
   SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000 AS atraso_ms,
     CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora, salto_ms, aceptados
   FROM reloj_visto WHERE id = 1)sql";
-/// With an empty table no delivery could be purged.
+/// Without notifications a jump does no harm: there is nothing to purge.
 constexpr std::string_view any_notification = "SELECT 1 FROM notificaciones_pendientes LIMIT 1";
 /// Skips a locked row: the next round notes the time.
 constexpr std::string_view lock_clock = R"sql(
@@ -117,8 +117,8 @@ bool concerns_one(Session& session, const DatabaseError& error) {
   return is_refused(error) || is_locked_place(session, error);
 }
 
-/// Calls `shorten`, a transaction, with each half of `rows`, and so on, because one of them is refused or
-/// locked. That one keeps its time.
+/// Calls `shorten`, a transaction, with ever smaller parts of `rows`, because some row is refused or locked;
+/// that row keeps its time.
 template <class T, class Shorten>
 std::uint64_t shorten_isolated(Session& session, const std::vector<T>& rows, Shorten&& shorten) {
   std::uint64_t changed = 0;

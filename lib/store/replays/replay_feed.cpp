@@ -24,7 +24,8 @@ constexpr unsigned failing_after = 10;      // failures of the streak (see state
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
   WHERE en_marcha_de > ? ORDER BY en_marcha_de LIMIT 1)sql";
-/// `falla` is false after a 4xx other than 429, until the tenth failure of the streak.
+/// `falla` is true after a failure without an answer, or with a 429 or a 5xx, and from the tenth failure of
+/// the streak on.
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT w.plaza IS NOT NULL AS existe, w.entidad_id, w.activo AND t.activa AND COALESCE(x.descansa_hasta <= UTC_TIMESTAMP(3), TRUE) AS recibe,
     COALESCE(x.ultimo_error <> ''

@@ -144,7 +144,7 @@ ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRa
                       range.since, range.until, range.events, range.events, webhook, where..., most);
     const auto& row = rows.at(0);
     const bool all_seen = row.integer("miradas") < most ||
-                          (sizeof...(where) > 0 && row.boolean("pasada"));  // rows in the order of time
+                          (sizeof...(where) > 0 && row.boolean("pasada"));  // of_range reads by time
     return {row.unsigned_integer("candidatas"), all_seen};
   };
   if (range.delivered) return count(of_range, looked_at, find_start(session, webhook, range.since));

@@ -10,9 +10,9 @@ namespace store {
 /// version does not reject what a newer one may understand.
 bool schema_is_newer(Session& session);
 
-/// Throws DatabaseError while the database lacks a migration that this program knows: what it sends could not
-/// be recorded there, and would be sent again after each lease. Passes without the right to read the
-/// migrations.
+/// Throws DatabaseError while the database lacks a migration that this program knows: the results of attempts
+/// could not be recorded, so deliveries would be sent again after each lease. Passes without the right to
+/// read the migrations.
 void require_migrations(Session& session);
 
 }  // namespace store

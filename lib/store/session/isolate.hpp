@@ -12,8 +12,8 @@
 
 namespace store {
 
-/// Refused rows of a batch after which the rest of the batch is left: to look for each one would keep the
-/// session from the rows of others.
+/// The number of refused rows after which the rest of a batch is left: to look for each one would keep the
+/// session from other work.
 inline constexpr unsigned most_refused = 32;
 
 /// Whether the database refuses a row's content, and would do so again.

@@ -68,7 +68,7 @@ std::vector<DeliveryId> find_waiting(Session& session, WebhookId webhook, Delive
 
 std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting, std::string& refusal) {
   if (waiting.empty()) return 0;
-  std::vector<DeliveryId> locked;  // the other deliveries are being claimed, and so are sent anyway
+  std::vector<DeliveryId> locked;  // the other deliveries are being claimed, and will be sent anyway
   for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
     locked.push_back(row.integer("id"));
   return change_accepted(locked, "delivery", refusal,

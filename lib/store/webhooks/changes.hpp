@@ -24,7 +24,7 @@ struct WebhookDetail {
 std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, WebhookId id);
 
 /// The version of the webhook's configuration, including its secret's version, as 32 hexadecimal digits.
-/// Deliveries do not change this version.
+/// The last execution is not part of it.
 std::string version_of(const WebhookDetail& detail);
 
 /// Decides whether the present webhook, which is locked, is the expected one.

@@ -271,9 +271,9 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
     const auto statement = "UPDATE entregas SET " + ends_cancelled().append(some_waiting);
     return in_batches(session, [&] { return session.update(statement, state, id, batch_rows); });
   };
-  // Cancels before the webhook is enabled, because the dispatcher could claim the deliveries afterwards. It
-  // may hold what waits (of an inactive webhook) or release what was held (of an active one) at the same
-  // time: in this order a delivery that changes its state in either direction is found in the other.
+  // Cancels before the webhook is enabled, because the dispatcher could claim the deliveries afterwards. At
+  // the same time the dispatcher may hold pending deliveries (of an inactive webhook) or release held ones
+  // (of an active webhook): in this order a delivery is found in whichever direction its state changes.
   if (discard) {
     for (const auto* state : {"pendiente", "retenida", "pendiente"}) result.cancelled += cancel(state);
   }

@@ -71,8 +71,8 @@ Registered create_webhook(Session& session, const NewWebhook& webhook, const web
                           unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
 /// Frees the webhook's `plaza` and erases its secrets, in constant time; maintenance cancels its pending
-/// deliveries. After the commit no delivery of this webhook is claimed. Returns false when the entity has no
-/// such webhook, or it is deleted.
+/// and held deliveries. After the commit no delivery of this webhook is claimed. Returns false when the
+/// entity has no such webhook, or it is deleted.
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
 /// As delete_webhook, within a transaction.
 bool remove_webhook(Session& session, const Author& author, WebhookId id);
