@@ -35,7 +35,7 @@ std::vector<ConfigKey> database_keys() {
         "/etc/apientidades/{api,dispatcher,admin}.password, or none"},
        [](Settings& s, Text t) { s.database.password_file = t.empty() ? t : read_path(t); }},
       {{"database.tls_ca", "", "absolute path or empty",
-        "CA that signed the server's certificate; set, the connection is verified TLS or an error"},
+        "CA that signed the server's certificate; if set, a connection without verified TLS is refused"},
        [](Settings& s, Text t) { s.database.tls_ca = t.empty() ? t : read_path(t); }},
   };
 }
@@ -107,8 +107,8 @@ std::vector<ConfigKey> delivery_keys() {
        [](Settings& s, Text t) { s.delivery.denied_networks = read_networks(t); }},
       {{"delivery.source_addresses", "",
         "addresses of this host, or networks (203.0.113.7/32), comma-separated",
-        "where POSTs come from, as entities are told: addresses to send from, or networks, only published; "
-        "empty: not told"},
+        "where POSTs come from, as entities are told: addresses to send from, and networks, "
+        "which are only told; empty: not told"},
        [](Settings& s, Text t) { s.delivery.source_addresses = read_source_addresses(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
         "address dialled for a host name, by the first pattern (name or *.name) that matches; never for an "
