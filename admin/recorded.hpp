@@ -9,8 +9,8 @@
 
 namespace admin {
 
-/// Returns who runs the program: `ana uid=0 host=db1`. The name is that of sudo's caller, else of the login's
-/// user, else of the uid's; `-` if that user has none.
+/// Returns who runs the program: `ana uid=0 host=db1`. The name is that of sudo's caller, else of the
+/// login session's user, else of the process's user; `-` if that user has none.
 std::string describe_operator(const std::vector<std::string>& environment);
 
 /// Runs the command, records it as Command::recorded says, and returns its result.

@@ -21,7 +21,7 @@ using platform::exit_done;
 using platform::exit_failed;
 using platform::exit_usage;
 
-/// Long enough for the lists of a big database. A silent server blocks a terminal no longer.
+/// Long enough for the lists of a big database. A silent server blocks a terminal for this time at most.
 constexpr int read_timeout_s = 60;
 
 bool is_group(const std::string& word) {

@@ -58,9 +58,9 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
-/// Returns the problems of the database server that stop the programs. `note` gets a problem that does not
-/// (of the clocks), or the reason why the server could not be asked (this user may not read the password, or
-/// the server does not answer).
+/// Returns the problems of the database server that stop the programs. `note` gets the difference of the
+/// clocks, which stops none, or the reason why the server could not be asked (this user may not read the
+/// password, or the server does not answer).
 std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
   std::vector<Problem> problems;
   try {
@@ -111,7 +111,7 @@ std::vector<Command> config_commands() {
       {.words = "config check",
        .summary = "Check every key, the files that they name, and the database server",
        .details = "Run it as the user that a program runs as to see what that user may read.\n"
-                  "Of the server: its version, read-only or not, the format of its binary log, its clock.\n"
+                  "It checks the server's version, settings and clock, and that the server accepts writes.\n"
                   "Exit status 2: the configuration is wrong; 1: the server is. A server that cannot "
                   "be asked is only reported.",
        .example = "apientidades-admin config check",

@@ -15,7 +15,7 @@ constexpr Option migrations_option{"migrations", "DIR",
                                    "the folder of NNNN_name.sql files (" APIENTIDADES_MIGRATIONS ")"};
 
 constexpr Option tries_option{"tries", "N",
-                              "how often a table that others keep locked is tried, every 13 s (12)"};
+                              "the number of tries, 13 s apart, on a table that others keep locked (12)"};
 
 std::vector<store::Migration> read(const Arguments& arguments) try {
   return store::read_migrations(arguments.text("migrations").value_or(APIENTIDADES_MIGRATIONS));
@@ -69,8 +69,8 @@ std::vector<Command> db_commands() {
        .details =
            "Can be run at any time, also several times at once: one run works, the others wait for it.\n"
            "A migration that was cut short is repeated.\n"
-           "It waits 3 s at a time for a table in use, so that others go on in between, and tells how to\n"
-           "find the open transaction; after the last try the table is unchanged, and the exit status is 1.",
+           "A run waits 3 s at a time for a table in use, so that others go on in between, and tells how to\n"
+           "find the transaction that uses it. After the last try the table is unchanged; exit status 1.",
        .options = {.options = {migrations_option, tries_option}},
        .example = "apientidades-admin db migrate",
        .recorded = Recorded::after,

@@ -81,7 +81,7 @@ Result retry_one(Context& context, delivery::DeliveryId id) {
   return {to_row(delivery),
           "Delivery " + to_string(id) + " to webhook " + to_string(delivery.webhook) +
               (held ? " is retenida: it is sent after `webhook enable " + to_string(delivery.webhook) + "`."
-                    : " is due now, its schedule from the start.")};
+                    : " is due now; its retry schedule starts again.")};
 }
 
 Result retry_failed(Context& context, delivery::WebhookId id, platform::UtcTime since) {

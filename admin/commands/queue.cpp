@@ -217,16 +217,16 @@ constexpr platform::Milliseconds longest_pause = std::chrono::hours(24 * 365);
 constexpr std::size_t longest_host = 253;
 constexpr std::size_t longest_reason = 200;
 
-/// Whether the text may be the name of a host. No URL has another one, so a pause of `*.example.com` would
-/// pause nothing.
+/// Whether the text may be the name of a host in a URL. A pause of any other text, such as `*.example.com`,
+/// would pause nothing.
 bool is_name(std::string_view host) {
   return !host.empty() && host.size() <= longest_host && std::ranges::all_of(host, [](char c) {
     return text::is_letter(c) || text::is_digit(c) || c == '-' || c == '_' || c == '.';
   });
 }
 
-/// The host as pauses are compared with URLs: without a port. An IPv6 address may be without brackets, as
-/// `queue status` shows it.
+/// The host in the form in which pauses are compared with URLs, without a port. `typed` may be an IPv6
+/// address without brackets, as `queue status` shows it.
 std::string checked_host(const std::string& typed) {
   if (const auto address = platform::IpAddress::parse(typed)) return address->to_string();
   auto host = webhook::comparable_host(typed);
@@ -279,7 +279,8 @@ Result pause(Context& context, const Arguments& arguments) {
   require_there(context.session, *part);
   store::pause_part(context.session, part->what, part->object, length, reason);
   const auto made = find_pause(context.session, *part).value_or(*part);
-  return {to_row(made), describe_pause(made) + " ends that. Attempts in flight end, and nothing is lost."};
+  return {to_row(made),
+          describe_pause(made) + " ends that. Attempts in flight are completed, and nothing is lost."};
 }
 
 Result resume(Context& context, const Arguments& arguments) {
@@ -321,8 +322,8 @@ std::vector<Command> queue_commands() {
        .run = status},
       {.words = "queue pause",
        .summary = "Stop all sending (emergency stop), or sending to one entity, webhook or host",
-       .details = "Attempts in flight end. The API and the evaluation system go on; what they write waits, "
-                  "and loses no\nattempt of its schedule.\n"
+       .details = "Attempts in flight are completed. The API and the evaluation system go on; what they "
+                  "write waits,\nand loses no attempt of its schedule.\n"
                   "`queue status` and `webhook explain` show a pause of an entity, webhook or host.",
        .options = {.options = {paused_entity,
                                paused_webhook,

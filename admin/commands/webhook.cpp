@@ -299,15 +299,15 @@ std::vector<Command> webhook_commands() {
        .run = explain},
       {.words = "webhook disable",
        .summary = "Hold the deliveries of a webhook until `webhook enable`",
-       .details =
-           "Attempts in flight end. The entity sees activo: false. It cannot evade this: a webhook that it\n"
-           "registers with the same URL, in any spelling, is inactive until `webhook enable`.",
+       .details = "Attempts in flight are completed. The entity sees activo: false. It cannot evade this: a\n"
+                  "webhook that it registers with the same URL, in any spelling, is inactive until\n"
+                  "`webhook enable`.",
        .options = {.id = IdWord::required},
        .example = "apientidades-admin webhook disable 3",
        .recorded = Recorded::in_transaction,
        .run = disable},
       {.words = "webhook enable",
-       .summary = "Make a webhook active again and send what was held, or cancel it",
+       .summary = "Make a webhook active again, and send or cancel what was held",
        .options = {.id = IdWord::required,
                    .options = {{"discard", "", "cancel what was held or waits, instead of sending it"}}},
        .example = "apientidades-admin webhook enable 3 --discard",

@@ -5,7 +5,8 @@
 namespace admin {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Row i of the optimal string alignment table; a swap reads row i - 2.
+  // table[i][j]: the distance of the first i letters of `a` from the first j of `b` (optimal string
+  // alignment).
   std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
     for (std::size_t j = 0; j <= b.size(); ++j) {

@@ -70,7 +70,7 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
                       "it rests, because its receiver answered 429 or its secret could not be read"});
 }
 
-/// Adds the limits for which due deliveries wait, or `turno`. Call it when there is no other cause.
+/// Adds the limits that make due deliveries wait; without one, `turno`. Call it when there is no other cause.
 void add_shares(const Facts& facts, const platform::DeliverySettings& settings, std::vector<Cause>& causes) {
   const auto own = in_flight_to(facts);
   const auto at_host = in_flight_at_host(facts);
@@ -101,7 +101,7 @@ void add_shares(const Facts& facts, const platform::DeliverySettings& settings, 
     causes.push_back(
         {"turno",
          {},
-         "nothing else holds it up: it is sent in its turn, as entities share the slots fairly"});
+         "nothing else holds it up: it is sent in its turn, because entities share the slots fairly"});
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct Output {
 
 void print(const Output& output, const Result& result);
 
-/// Prints `apientidades-admin: message` on standard error, as one line for any message.
+/// Prints `apientidades-admin: message` on standard error, always as one line.
 void complain(const Output& output, std::string_view message);
 
 }  // namespace admin
