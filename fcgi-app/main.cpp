@@ -44,6 +44,6 @@ int main(int argc, char** argv) {
   return platform::run_daemon(
       argc, argv,
       "the API for entities, a FastCGI application behind nginx.\n"
-      "SIGTERM: requests in flight end, then it exits with 0. SIGHUP reads secrets.key_file again.",
+      "SIGTERM finishes the requests in flight and exits with 0. SIGHUP reads secrets.key_file again.",
       run);
 }

@@ -24,8 +24,8 @@ struct DeliveryResult {
   /// written.
   bool counted = true;
   unsigned failures = 0;  // those that count for the schedule; include this attempt if it is scheduled
-  /// For `pending`: the time until the retry. Unset: the delivery stays due when it was, or when
-  /// `retry_after` ends if that is later.
+  /// For `pending`: the time until the retry. Unset: the delivery keeps its due time, or is due
+  /// when `retry_after` ends if that is later.
   std::optional<platform::Milliseconds> wait;
   std::optional<platform::Milliseconds> retry_after;  // the delivery is not tried before this has passed
   bool test = false;                                  // test events do not count for deactivation

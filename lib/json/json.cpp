@@ -159,8 +159,9 @@ void require_plain_utf8(std::string_view text) {
   if (has_wide_mark || has_zero) fail("el texto debe ir en UTF-8", 0);
 }
 
-/// Writes a number (RFC 8259 section 6) without point and exponent: `-1.50e1` as `-15`. By digits, because a
-/// double takes 0.99999999999999999999 for 1. Returns nullopt for a number that is no integer or too long.
+/// Writes a number (RFC 8259 section 6) without point and exponent: `-1.50e1` as `-15`. Works on the
+/// digits, because as a double 0.99999999999999999999 is 1. Returns nullopt for a number that is no integer
+/// or too long.
 std::optional<std::string> shifted_digits(std::string_view number) {
   constexpr int longest = 400;  // digits that an exponent may add
   const auto e = std::min(number.find_first_of("eE"), number.size());
