@@ -35,7 +35,7 @@ std::vector<ConfigKey> database_keys() {
         "/etc/apientidades/{api,dispatcher,admin}.password, or none"},
        [](Settings& s, Text t) { s.database.password_file = t.empty() ? t : read_path(t); }},
       {{"database.tls_ca", "", "absolute path or empty",
-        "CA that signed the server's certificate; if set, a connection without verified TLS is refused"},
+        "CA that signed the server's certificate; if set, a connection without verified TLS is an error"},
        [](Settings& s, Text t) { s.database.tls_ca = t.empty() ? t : read_path(t); }},
   };
 }
@@ -54,7 +54,8 @@ std::vector<ConfigKey> service_keys() {
 std::vector<ConfigKey> delivery_keys() {
   return {
       {{"delivery.poll_interval", "50ms", "duration, 1ms to 1m",
-        "pause between looks at the queue; an eighth of it after a notification, twice it after 5 s of none"},
+        "pause between looks at the queue; an eighth of this after a notification, twice this after 5 s "
+        "without any"},
        [](Settings& s, Text t) { s.delivery.poll_interval = read_duration(t, 1ms, 1min); }},
       {{"delivery.max_in_flight", "512", "1 to 10000", "attempts in flight in one dispatcher"},
        [](Settings& s, Text t) {
@@ -65,8 +66,8 @@ std::vector<ConfigKey> delivery_keys() {
          s.delivery.max_in_flight_per_webhook = static_cast<unsigned>(read_number(t, 1, 1000));
        }},
       {{"delivery.max_in_flight_per_host", "50", "1 to 10000",
-        "attempts in flight to one host and port, whichever webhooks they are of; of one entity at most "
-        "half"},
+        "attempts in flight to one host and port, for all webhooks together; at most half of them for one "
+        "entity"},
        [](Settings& s, Text t) {
          s.delivery.max_in_flight_per_host = static_cast<unsigned>(read_number(t, 1, 10000));
        }},
@@ -107,8 +108,8 @@ std::vector<ConfigKey> delivery_keys() {
        [](Settings& s, Text t) { s.delivery.denied_networks = read_networks(t); }},
       {{"delivery.source_addresses", "",
         "addresses of this host, or networks (203.0.113.7/32), comma-separated",
-        "where POSTs come from, as entities are told: addresses to send from, and networks, "
-        "which are only told; empty: not told"},
+        "addresses that POSTs are sent from, and that entities are told; networks are only told; empty: "
+        "entities are told none"},
        [](Settings& s, Text t) { s.delivery.source_addresses = read_source_addresses(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
         "address dialled for a host name, by the first pattern (name or *.name) that matches; never for an "
@@ -138,8 +139,7 @@ std::vector<ConfigKey> retention_keys() {
        [read](Settings& s, Text t) { s.retention.failed = read(t); }},
       {{"retention.rejected", "90d", accepts, "how long rejected notifications are kept"},
        [read](Settings& s, Text t) { s.retention.rejected = read(t); }},
-      {{"retention.held", "90d", accepts,
-        "how long deliveries of a webhook that is not active are held before they are fallida"},
+      {{"retention.held", "90d", accepts, "how long a due delivery may be held before it is fallida"},
        [read](Settings& s, Text t) { s.retention.held = read(t); }},
       {{"retention.audit", "90d", accepts, "how long the audit of changes by entities and operators is kept"},
        [read](Settings& s, Text t) { s.retention.audit = read(t); }},
