@@ -12,7 +12,7 @@ const SLOT = 10;
 /**
  * @param {{creada: string, estado: string, entregada: string | null}[]} deliveries
  * @param {number} now
- * @param {string | null} seenFrom the oldest delivery read, if not all were
+ * @param {string | null} seenFrom when the oldest delivery that was read was made; null if all were read
  * @returns {Hour[]} 24 hours, the last one is the present hour
  */
 export function byHour(deliveries, now, seenFrom = null) {

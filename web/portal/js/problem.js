@@ -47,7 +47,7 @@ function countDown(box, text, button, seconds, then) {
 /** A box that is no error. @param {"good" | "warning" | "info"} kind */
 export const notice = (kind, ...children) => el("div", { class: `notice ${kind}` }, ...children);
 
-/** Announced at once if it appears after an action. */
+/** Makes screen readers announce the box at once; for a box that appears after an action. */
 export function alerted(box) {
   box.setAttribute("role", "alert");
   return box;

@@ -65,7 +65,10 @@ export function span(ms) {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** "hoy a las 10:32", "ayer a las 10:32", "el viernes a las 10:32" (within six days), "el 3 nov 2026 a las 10:32". */
+/**
+ * "hoy a las 10:32", "ayer a las 10:32"; within six days "el viernes a las 10:32" or "el viernes pasado a las 10:32";
+ * otherwise "el 3 nov 2026 a las 10:32".
+ */
 export function when(iso, now) {
   const ms = Date.parse(iso);
   const days = dayOf(ms) - dayOf(now);

@@ -11,7 +11,7 @@ import { EVENTS, STATES, count, eventName, stateBadge } from "../words.js";
 const LIMIT = 50;
 const LOOKS = 5; // at most so many requests for one page: a page of the API may be short or empty although others follow
 const EVERY_MS = 30_000;
-const before = new Map(); // a page's address to that of the page before it, for "Más recientes"
+const before = new Map(); // from a page's address to that of the page before it, for "Más recientes"
 
 export async function deliveriesScreen(portal, place) {
   place.title("Entregas");

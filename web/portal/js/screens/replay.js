@@ -30,7 +30,7 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
     replace(panel, progress(replay));
     replace(next, !going(replay) && whatNext(hook, replay), going(replay) && !portal.session.readOnly && el("div", { class: "actions" }, el("button", { class: "button danger", type: "button", id: "detener", onclick: stop }, "Detener")),
       going(replay) && el("p", { class: "muted" }, "Puede salir de aquí: sigue solo."));
-    // The first look also tells the end: a short replay is over before it.
+    // The first look announces an end, too: a short replay may be over before that look.
     if (before ? before.estado !== replay.estado : !going(replay)) announce(`${STATES[replay.estado]}: ${words(replay)}`);
     before = replay;
   }

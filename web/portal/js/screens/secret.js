@@ -110,7 +110,7 @@ function retire({ portal, place, hook }) {
   const end = async () => {
     const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}/secreto/anterior`, { signal: place.signal });
     if (place.signal.aborted) return true;
-    // It may have ended by itself, or by a request with a lost answer.
+    // The earlier secret may have ended by itself, or by a request with a lost answer.
     if (answer.ok || answer.kind === "notFound") {
       tellDone(hookLink(hook.id), "El secreto anterior ya no vale", el("p", {}, "Desde el próximo envío los avisos llevan solo la firma del nuevo. Envíe una prueba para ver que su sistema la acepta."));
       portal.go(hookLink(hook.id));
