@@ -10,7 +10,7 @@
 
 namespace api {
 
-/// `question` is everything that the answer depends on except the position: resource and filters.
+/// `question` names the list that the cursor belongs to: the resource and the filters.
 std::string make_cursor(const webhook::KeyRing& keys, std::string_view question, std::int64_t position);
 
 /// Throws BadRequest when the cursor was not made for this question.
