@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   return platform::run_daemon(
       argc, argv,
       "Delivers the notifications written to notificaciones_pendientes as signed HTTPS POSTs.\n"
-      "SIGTERM drains: attempts in flight end and are recorded, then the program exits with 0.\n"
+      "SIGTERM drains: attempts in flight are completed and recorded, then the program exits with 0.\n"
       "SIGHUP reads secrets.key_file again.",
       run);
 }

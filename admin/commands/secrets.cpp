@@ -44,7 +44,7 @@ Result status(Context& context, const Arguments&) {
                                 {"actual", sealed.key_id == keys.current_id()},
                                 {"en_fichero", contains(ids, sealed.key_id)}});
     if (const auto text = remark(sealed, keys); !text.empty())
-      result.note += (result.note.empty() ? "" : "\n") + text;
+      result.note += (result.note.empty() ? "" : "; ") + text;
   }
   result.value = std::move(rows);
   return result;
