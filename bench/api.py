@@ -102,7 +102,7 @@ class Bench:
 
     def endure(self, requests: int) -> list[tuple[int, float]]:
         """Sends `requests` times GET /webhooks. Returns a sample after a tenth of them and one at the end: the number of
-        answers so far, and resident() after a rest."""
+        answers so far, and resident() after IDLE_SECONDS."""
         done, samples = 0, []
         while done < requests:
             done += self._load("list", {})["requests"]

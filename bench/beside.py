@@ -23,8 +23,8 @@ class Healthy:
     patience: float = 60  # seconds that rows may still take after the last one is written
 
     def flow(self, others: Others = nullcontext, **settings: str) -> tuple[dict, int]:
-        """Starts a dispatcher with these settings, which meets `others` and the flow at the same time. Returns the spread()
-        of the rows' latencies, and how many rows did not arrive."""
+        """Starts a dispatcher with these settings, and loads it with `others` and the flow at the same time. Returns the
+        spread() of the rows' latencies, and how many rows did not arrive."""
         self.service.clear()
         self.service.start_dispatcher(**settings)
         try:

@@ -1,5 +1,5 @@
 // The control for the API's writes: durable commits of one row each, over as many connections as the API
-// uses. Prints their rate as a JSON object.
+// uses. Prints their number and durations as a JSON object.
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <chrono>

@@ -1,6 +1,6 @@
 // The control for the benchmarks: what the machine, libcurl and the receiver can do without the service. It
-// is a bare libcurl multi loop on one thread. It makes a body, headers and signatures like the service's for
-// every message, and sends them with options like those of dispatcher/http/transfer.cpp to the same host
+// is a bare libcurl multi loop on one thread. For every message it makes a body, headers and signatures like
+// the service's, and sends them with options like those of dispatcher/http/transfer.cpp to the same host
 // names over as many connections; no database, no policy, no evidence. Prints one JSON object.
 #include <curl/curl.h>
 #include <sys/resource.h>
@@ -89,7 +89,8 @@ class Slot {
     set(handle(), CURLOPT_PROXY, "");
     set(handle(), CURLOPT_NOSIGNAL, 1L);
     set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    // Otherwise libcurl reads all known addresses for each message; prepare() removes those it has added.
+    // Addresses do not expire: otherwise libcurl checks the age of every known one for each message. If hosts
+    // outnumber connections, prepare() removes the address that it added last.
     set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);
     set(handle(), CURLOPT_TIMEOUT, static_cast<long>(options.timeout));
     set(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));

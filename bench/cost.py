@@ -1,4 +1,4 @@
-"""Measures the cost of a delivery in counts instead of times, so that commits can be compared on a noisy machine: what its
+"""Measures the cost of a delivery in counts instead of times, so that versions can be compared on a noisy machine: what its
 statements read, write and send, and the dispatcher's instructions. Each figure is the difference between a backlog of N and
 one of 3 N, over 2 N, so the cost of a start cancels out.
 """
@@ -49,7 +49,7 @@ def run(options) -> Report:
 
 
 def documented() -> dict[str, float]:
-    """The bounds in docs/benchmarks.md: a commit that needs more must also change that page."""
+    """The bounds in docs/benchmarks.md: a change of the code that needs more must also change that page."""
     names = [*COUNTED, REDO, STORED, INSTRUCTIONS]
     rows = re.findall(r"^\| ([a-z ]+) \| [^|]+ \| ([\d.,]+) \|", PAGE.read_text(), re.M)
     found = {name: float(value.replace(",", "")) for name, value in rows if name in names}

@@ -33,7 +33,7 @@ def run(options) -> Report:
 
 
 def connect_all(service: Service, webhooks: int) -> None:
-    """Makes the connections that have ended since the last round: only handshakes of the round itself are measured."""
+    """Makes again the connections that have ended since the last round, so that their handshakes are not measured."""
     progress("connecting to every receiver")
     service.write(webhooks, service.entities)
     service.wait_recorded(60)

@@ -14,8 +14,8 @@ def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts
     """Returns requests, seconds, p50_ms, p99_ms, and `us`: µs of processor time for each request, of each of `parts`
     (lists of pids) and of wrk.
 
-    `kind` is one of load.lua's, or `get`, with a `path` below /webhooks. A broken answer fails the run, and
-    a refused one, too, except of the kinds that expect a 401.
+    `kind` is one of load.lua's, or `get`, with a `path` below /webhooks. A broken answer fails the run. So does
+    a refusal, except with the kinds that expect a 401.
     """
     threads = connections if kind == "register" else 1
     usage, before = machine.Usage(**parts), _children()

@@ -44,7 +44,7 @@ http {{
 
 
 class Receiver:
-    """`log` records the time of each arrival by webhook-id (1 ms, the wall clock); `answer` is nginx's directive."""
+    """`log` records the time of each arrival by webhook-id (1 ms, the wall clock); `answer` is nginx's directive that answers."""
 
     def __init__(self, certificate: str, key: str, log: bool = False, workers: int = 2, answer: str = "return 204;"):
         self._folder = tempfile.TemporaryDirectory(prefix="apie-receiver-", dir="/tmp")
@@ -121,8 +121,8 @@ class Receiver:
 
 
 class Watch:
-    """Reads a receiver's state every 10 ms while entered: when the first and the last request came, and the maximum of
-    connections."""
+    """Reads a receiver's state every 10 ms while entered: when the first and the last request came, and how many
+    connections were open at most."""
 
     def __init__(self, receiver: Receiver):
         self.receiver = receiver
@@ -152,7 +152,7 @@ class Watch:
         return self._last["connections"] - self._before["connections"]
 
     def await_arrivals(self, count: int, timeout: float) -> None:
-        """Waits until `count` requests have come. To poll the database for the results would slow it down by a tenth."""
+        """Waits until `count` requests have come. To poll the database for results would slow deliveries down by a tenth."""
         wait_until(lambda: self.arrived >= count, timeout, f"{count:,} requests to arrive", every=0.01)
 
     def _look(self) -> None:

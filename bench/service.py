@@ -112,7 +112,7 @@ class Service:
             FROM seq_1_to_{count}""")
 
     def clear(self) -> None:
-        """Removes all notifications and deliveries, as after the registration. The dispatcher must not run."""
+        """Removes all notifications and deliveries, so that only the registrations are left. The dispatcher must not run."""
         self.sql("SET FOREIGN_KEY_CHECKS = 0; " + "; ".join(f"TRUNCATE {table}" for table in QUEUE)
                  + "; SET FOREIGN_KEY_CHECKS = 1")
 
@@ -129,7 +129,7 @@ class Service:
 
     def wait_recorded(self, timeout: float, after: int = 0) -> float:
         """Waits until no notification is pending and no delivery with an id above `after` is left to send or record.
-        Returns that time, by machine.now(), to 10 ms. Each look asks only for the first of these deliveries, and
+        Returns when that was, by machine.now(), to within 10 ms. Each look asks only for the first of these deliveries, and
         the next look begins there, which costs almost nothing while many are left.
         """
         first = after

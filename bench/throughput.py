@@ -100,7 +100,7 @@ def judge(report: Report) -> None:
         f"by processor time alone, which a busy machine distorts less: {bare_cost / cost:.2f} of the control's rate, and "
         f"{machine.cores() * 1e6 / cost:,.0f} per second if every core did nothing else",
         "rate: from the first request at the receiver until everything is recorded (control: until the last request)",
-        "connections: made in the round; repeats: requests that came once more; failed: attempts that were tried again",
+        "connections: made in the round; repeats: requests that came once more; failed: attempts without a 2xx",
         "sender: the dispatchers or the control program; µs are processor time for each delivery",
         "others s: processor time in the round of all else that ran on the machine, the benchmark's own polling included",
     ]

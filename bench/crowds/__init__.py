@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> Report:
 
 
 def measure(name: str, options: argparse.Namespace, report: Report) -> None:
-    """Adds one case to the report. A case that fails becomes a missed target, and leaves the other cases' figures."""
+    """Adds one case to the report. A case that fails becomes a missed target; the other cases keep their figures."""
     try:
         figures, facts = importlib.import_module(f"bench.crowds.{name}").run(options)
     except (AssertionError, SqlError, OSError, subprocess.SubprocessError, http.client.HTTPException) as error:
