@@ -98,7 +98,7 @@ make_data_folder() {
   mv "$DEV_DIR/db.new" "$DEV_DIR/db"
 }
 
-# Makes users, schema and rights by the files of a real installation; with a port, also users who connect there.
+# Makes users, schema and rights with the files of a real installation; with a port, also users who connect to it.
 prepare_database() {
   local name
   db_client <<<"CREATE DATABASE IF NOT EXISTS $DB_NAME" || die "could not create the database"

@@ -14,8 +14,8 @@ require_release() {
   is_tested_release "${1:-}" || usage_error "--release takes one of: $(printf '%s\n' "${!DEBIAN[@]}" | sort | tr '\n' ' ')"
 }
 
-# make_debian FOLDER RELEASE PACKAGE,…: makes the system beside FOLDER and renames it, so that a FOLDER is complete; in a
-# mount namespace, so that nothing stays mounted. (set -e has no effect in here, because callers test the exit status.)
+# make_debian FOLDER RELEASE PACKAGE,…: makes the system beside FOLDER and renames it, so that FOLDER is complete if it
+# exists; in a mount namespace, so that nothing stays mounted. (set -e has no effect here: callers test the exit status.)
 make_debian() {
   local folder=$1 release=$2 packages=$3
   local -x http_proxy='' https_proxy=''

@@ -6,7 +6,8 @@
 EXAMPLES=$ROOT/build/examples
 EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)
 
-# If an example cannot be prepared, its tests are skipped, and a line says so; with EXAMPLES_REQUIRED=1 they fail.
+# If an example cannot be prepared, its tests are skipped, and a line says so. With EXAMPLES_REQUIRED=1 they fail, unless
+# the toolchain is missing or too old.
 prepare_examples() {
   [[ -z $DEV_NO_BUILD ]] || return 0
   install_packages "${EXAMPLE_PACKAGES[@]}"
@@ -26,7 +27,7 @@ prepare_example() {
     say "the example in $language is SKIPPED: it needs $program $minimum, and here it is ${version:-missing}"
     rm -rf "${EXAMPLES:?}/$language"
     (umask 022 && mkdir -p "$EXAMPLES/$language")
-    echo "$program is ${version:-missing}: too old" >"$EXAMPLES/$language/skipped"
+    echo "$program is ${version:-missing}: it must be $minimum or later" >"$EXAMPLES/$language/skipped"
     return
   fi
   has_toolchain "$language" || install_packages "$@"

@@ -19,7 +19,7 @@ prepare_fresh() {
   mkdir -p "${log%/*}" "$FRESH"
   FRESH_OBSTACLE='it needs root'
   ((EUID == 0)) || return 1
-  FRESH_OBSTACLE='apt-get cannot install what it takes'
+  FRESH_OBSTACLE='apt-get cannot install the packages that this needs'
   (install_packages "${FRESH_PACKAGES[@]}") >&2 || return 1
   lock_fresh "$release" || die "another ./dev has been busy with $FRESH/$release for two hours"
   say "making a fresh Debian ${DEBIAN[$release]}, and cloning this tree into it"

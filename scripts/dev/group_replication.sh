@@ -135,7 +135,7 @@ node_with_all() {
     printf '%s\n' "$node"
     return
   done
-  die "no node has all transactions of the others: choose by hand"
+  die "no node has all transactions of the others: choose the first one by hand"
 }
 
 group_replication_start() {

@@ -44,5 +44,5 @@ mysqld_command() {
   ((EUID != 0)) || SERVER+=(--user=root)
 }
 
-# choose_mysqld: sets SERVER for a stack of its own. No binary log, which is MariaDB's default.
+# choose_mysqld: sets SERVER for a stack without a cluster. Like MariaDB by default, the server writes no binary log.
 choose_mysqld() { mysqld_command --no-defaults --skip-log-bin; }

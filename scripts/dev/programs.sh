@@ -80,7 +80,7 @@ start_dispatcher() {
 run_admin() {
   local executable
   executable=$(program apientidades-admin) || exit 1
-  # By default both folders are where a package installs them.
+  # Without these options the folders would be those of an installed package.
   [[ ${1:-} != db ]] || set -- "$@" --migrations "$ROOT/sql/migrations"
   [[ "$*" != "nginx "* || "$*" == *" --folder"* ]] || set -- "$@" --folder "$DEV_DIR/nginx"
   as_user admin "$executable" --config "$DEV_DIR/apientidades.conf" "$@"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The suites under sanitizers, for `test --long`. The fast suites already use AddressSanitizer for unit and store tests;
-# this adds ThreadSanitizer for them, and both for the programs in the HTTP tests and deliveries. A report
+# this adds ThreadSanitizer for them, and both sanitizers for the programs, in tests of HTTP and of deliveries. A report
 # fails the suite, whatever process wrote it: tests do not see the output of a process that they stop.
 
 SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,robustness}.py)

@@ -57,7 +57,7 @@ def described(packages: set[str]) -> dict[str, dict]:
     """Name, version and licence of installed packages."""
     fields = "${binary:Package}\t${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\n"
     rows = [line.split("\t") for line in output("dpkg-query", "-W", f"-f={fields}", *sorted(packages)).splitlines()]
-    # dpkg leaves the architecture out where there is but one.
+    # dpkg leaves the architecture out where there is only one.
     by_either = {form: row[1:] for row in rows for form in (row[0], row[0].partition(":")[0])}
     return {package: installed(*by_either.get(package) or by_either[package.partition(":")[0]]) for package in packages}
 

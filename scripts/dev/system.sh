@@ -13,7 +13,7 @@ run_system() {
     # One machine runs all files of the folder in order.
     SYSTEM_IMAGE=$(system_image "$release") SYSTEM_PACKAGE=$package run_on_machine "system-$release" tests/system/debian "$@"
   else
-    no_suite "" "system-$release" "the system tests on a Debian ${DEBIAN[$release]}" "no package, or not what it depends on"
+    no_suite "" "system-$release" "the system tests on a Debian ${DEBIAN[$release]}" "the package or its dependencies are missing"
   fi
 }
 
@@ -27,7 +27,7 @@ run_upgrade() {
     SYSTEM_IMAGE=$(system_image bookworm) SYSTEM_PACKAGE=$package SYSTEM_NEXT_PACKAGE=$next \
       run_on_machine upgrade tests/system/debian/test_next_release.py "$@"
   else
-    no_suite "" upgrade "the upgrade of Debian 12 to 13" "no package, or not what it depends on"
+    no_suite "" upgrade "the upgrade of Debian 12 to 13" "the package or its dependencies are missing"
   fi
 }
 
@@ -57,7 +57,7 @@ system_obstacle() {
   mkdir -p "${log%/*}"
   ((EUID == 0)) || { echo 'it needs root'; return; }
   (install_packages "${SYSTEM_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}") >"$log" 2>&1 ||
-    { obstacle 'apt-get cannot install what it takes' "$log"; return; }
+    { obstacle 'apt-get cannot install the packages that they need' "$log"; return; }
   make_image "$image" "$1" >"$log" 2>&1 || { obstacle "debootstrap cannot make a Debian ${DEBIAN[$1]}" "$log"; return; }
   "$PYTHON" "$ROOT/tests/support/machine.py" --try "$image" >"$log" 2>&1 || obstacle 'systemd does not boot in a container' "$log"
 }

@@ -98,7 +98,7 @@ test_on_release() {
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
 }
 
-# For the other release: the demo and the shorter suites, and its package with --system.
+# For the other release: the demo and the shorter suites; with --system also its package and the upgrade.
 test_other_release() {
   local release
   release=$(other_release)
@@ -196,7 +196,7 @@ run_boost() {
   printf '%s\n' "$status" >"$RESULTS/$suite.status"
 }
 
-# run_store PRESET: runs on a fresh database server. A subshell, so that its trap always ends and removes the server.
+# run_store PRESET: runs on a fresh database server. A subshell, so that its trap stops and removes the server in every case.
 run_store() (
   DEV_DIR=$ROOT/.dev/test-store
   lock_stack

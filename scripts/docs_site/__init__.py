@@ -1,1 +1,1 @@
-"""Makes the entities' documentation, static files, of web/docs and web/openapi.json."""
+"""Makes the entities' documentation (static files) from web/docs and web/openapi.json."""
