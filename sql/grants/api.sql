@@ -1,6 +1,6 @@
 -- apientidades-fcgi: authenticates, maintains the webhooks of the entities, queues test events, shows entities their
 -- deliveries, requests replays and diagnoses, and writes the audit. It reads no secret, sealed or not. It deletes only old
--- Idempotency-Keys and entries of the list of pending test deliveries. In a webhook it cannot change the entity and the date of
+-- Idempotency-Keys and entries of the list of pending test deliveries. In a webhook it cannot change the entity or the date of
 -- registration.
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, hash, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';

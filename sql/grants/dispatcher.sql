@@ -1,5 +1,5 @@
--- apientidades-dispatcher: works the queue, records results, and purges rows past their retention. It sees no token and
--- no entity's name, except in the diagnoses. In a webhook it changes only the state and ended secrets, in a notification
+-- apientidades-dispatcher: works the queue, records results, and purges rows past their retention. It sees no token,
+-- and an entity's name only in the diagnoses. In a webhook it changes only the state and ended secrets, in a notification
 -- only the result, and in a delivery only the state, schedule and results.
 GRANT SELECT (id, activa) ON entidades TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,
