@@ -189,7 +189,7 @@ def test_another_one_runs_already_and_is_stopped(browser, entity, receiver, fail
 
 
 def test_after_the_question_the_focus_is_at_its_button_again(browser, entity, expect):
-    """While the question is open, the page asks again and draws the button anew."""
+    """While the dialog is open, the page asks the API again and draws the button anew."""
     page, hook = follow(browser, entity, expect)
     page.get_by_role("button", name="Detener").click()
     for _ in range(2):

@@ -257,7 +257,7 @@ def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, st
 
 
 def test_diagnoses_of_black_holes_cost_others_no_turn(new_entity, receiver, stack):
-    """Each diagnosis takes one slot, which counts for the entity of its webhook."""
+    """Each diagnosis takes one slot, which counts as a slot of its entity."""
     with tcp.black_hole() as hole, stack.dispatcher_with(**setting(delivery_max_in_flight="8")):
         greedy, other = new_entity(), new_entity()
         holes = [greedy.register(port=hole) for _ in range(5)]

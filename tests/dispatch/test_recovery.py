@@ -30,7 +30,7 @@ def steps(stack, webhook) -> list[tuple[str, int, int]]:
 
 
 def fail_all(stack, entity, hook, receiver, count: int, behaviour=Behaviour(status=500)) -> None:
-    """Writes `count` notifications; returns once the first attempt of each has failed. The next one is hours away."""
+    """Writes `count` notifications; returns once the first attempt of each has failed. Their next attempts are hours away."""
     receiver.behave(hook.path, behaviour)
     for _ in range(count):
         entity.notify()

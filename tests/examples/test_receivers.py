@@ -182,7 +182,7 @@ BEHIND = {"python": 100, "java": 100, "go": 10_100, "rust": 100}
 
 @pytest.mark.parametrize("language", BEHIND)
 def test_slow_processing_holds_up_no_answer_and_loses_nothing(language, stack):
-    """The test does not read the output, so that the first notification, which is larger than a pipe, is being processed for long."""
+    """The output is read only after the answers: until then, the first notification, larger than a pipe, is being processed."""
     require(language)
     output, its_output = os.pipe()
     with (ThreadPoolExecutor(1) as pool, open(output, "rb") as reader,

@@ -6,8 +6,8 @@ at once:
 
 `then` is the entry for the next questions for the same name and type. A name that is not in the file gets NXDOMAIN, which a
 resolver may cache for NEGATIVE_TTL seconds.
-The log gets a line for every question but one that `truncated_close` closes over TCP: `name type`, and `tcp`, `edns` or
-`plain` (UDP without EDNS).
+The log gets a line for every question, except those over TCP that `truncated_close` leaves unanswered: `name type`, and
+`tcp`, `edns` or `plain` (UDP without EDNS).
 """
 from __future__ import annotations
 

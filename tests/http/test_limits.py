@@ -1,4 +1,5 @@
-"""The limits that nginx enforces: how often an address or a token sends requests, how often a token tests, how many at once."""
+"""The limits that nginx enforces: how often an address or a token sends requests, how often a token sends tests,
+how many requests an address has at once."""
 import itertools
 import re
 import socket

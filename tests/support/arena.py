@@ -73,7 +73,7 @@ class Arena:
         return int(self.root(text)[0][0])
 
     def in_flight(self, expiring: bool = False) -> dict[int, str]:
-        """Returns delivery -> lease of all leased deliveries, also of a dead dispatcher's. `expiring`: only leases that have
+        """Returns delivery -> lease of all leased deliveries, a dead dispatcher's included. `expiring`: only leases that have
         expired or will within 2 s."""
         query = "SELECT id, arriendo FROM entregas WHERE estado = 'en_curso'"
         query += " AND arriendo_hasta < UTC_TIMESTAMP(3) + INTERVAL 2 SECOND" if expiring else ""

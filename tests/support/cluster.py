@@ -179,8 +179,8 @@ class ClusterArena(Arena):
         return found
 
     def left(self, node: str, since: Stopwatch) -> bool:
-        """Whether no dispatcher waits for the node: on the connections that are still open, none has sent the node anything
-        since 0.3 s before `since` began. The idle session for metrics does not disturb this."""
+        """Whether no dispatcher waits for the node: since 0.3 s before `since` began, nothing was sent over the connections
+        that are still open. The idle session for metrics does not disturb this."""
         sent = [re.search(r"lastsnd:(\d+)", line) for line in self._connections(node)]
         # ss prints no lastsnd in the millisecond of the sending
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)

@@ -26,7 +26,7 @@ NUMBERS = {"a": 11, "b": 12}
 RECEIVERS = {"a": 31, "b": 32}  # the address that each host's dispatcher dials
 DATABASE_PORT = 3306
 POOL_PROCESSES = 2
-TRIES = 30  # deliveries, of which a given one of the two hosts takes at least one
+TRIES = 30  # deliveries: among so many, each of the two hosts takes at least one
 BOUND = 35  # seconds within which every request is answered: nginx gives up after 30 s (fastcgi_read_timeout)
 
 
@@ -53,7 +53,7 @@ class HostsStack(Stack):
 
     @contextlib.contextmanager
     def at(self, box: Box):
-        """Puts this thread into a machine for the block, and then into the front's, where the clients are."""
+        """Puts this thread into a machine for the block, and afterwards into the front, where the clients are."""
         box.enter()
         try:
             yield

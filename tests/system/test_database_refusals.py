@@ -95,7 +95,7 @@ def test_clients_are_told_to_come_again_and_the_health_check_agrees(stack, entit
     assert {post() for _ in range(3)} == {503}
 
     def agrees():
-        """Whether 503 lasts for more than 1 s, the validity of an answer: an ended connection causes one 503, too."""
+        """Whether 503 lasts for 1.5 s. A process may repeat its answer for 1 s, and an ended connection causes one 503, too."""
         disconnect(stack)  # also ends a connection that was being made while the others were ended
         until = time.monotonic() + 1.5
         while stack.api("GET", "/apientidades/salud").status == 503:

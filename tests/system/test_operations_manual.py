@@ -1,4 +1,4 @@
-"""docs/operations.md: runs its commands that need no systemd on a private stack, in the situation of their chapter."""
+"""Runs the commands of docs/operations.md that need no systemd, on a private stack, in the situation of their chapter."""
 import os
 import re
 import shutil
