@@ -27,7 +27,7 @@ TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
 
 @pytest.fixture
 def socket(stack):
-    """A socket of the database that the user nobody can reach: the stack's folder is closed to others."""
+    """A socket of the database in reach of the user `nobody`: the stack's folder is closed to others."""
     with tempfile.TemporaryDirectory(prefix="apie-example-", dir=Path(stack.folder).parent) as folder:
         who = as_nobody()
         if who:

@@ -29,7 +29,7 @@ def open_to_all(path: Path) -> bool:
 
 
 def readable(folder: Path) -> Path:
-    """Returns a folder that the user nobody can read: `folder`, or a copy of it if the checkout is closed to others."""
+    """Returns a folder that the user `nobody` can read: `folder`, or a copy of it if the checkout is closed to others."""
     if os.geteuid() != 0 or open_to_all(folder) or not folder.exists():
         return folder
     copy = Path(tempfile.mkdtemp(prefix="apie-examples-", dir="/tmp"))

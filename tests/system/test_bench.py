@@ -107,8 +107,8 @@ def test_stopped_it_leaves_nothing_behind():
 
 
 def processes_of(mark: str) -> dict[int, str]:
-    """Pid -> start time of the processes with this variable, which they inherit, and of their children, because nginx
-    writes its title over its variables."""
+    """Pid -> start time of the processes that have inherited this variable, and of their children: nginx writes its
+    title over its variables."""
     pids = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
     marked = {pid for pid in pids if mark.encode() in read(pid, "environ")}
     children = {pid for pid in pids - marked if (parent := field(pid, 1)) and int(parent) in marked}

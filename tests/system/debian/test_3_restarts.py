@@ -124,7 +124,7 @@ def test_what_fails_again_and_again_is_tried_less_often_and_heals(installation, 
         wait_until(lambda: "started again in 4 s" in installation.journal(DISPATCHER), 90, "the wait to grow", every=0.5)
     finally:
         installation.drop_in(f"{DISPATCHER}.service", "")
-    wait_until(lambda: installation.property(DISPATCHER, "ActiveState") == "active", 60, "it to be started after a while")
+    wait_until(lambda: installation.property(DISPATCHER, "ActiveState") == "active", 60, "the dispatcher to be started again")
     figure("a dispatcher that fails at once is started again later and later, and heals by itself")
 
 
@@ -161,7 +161,6 @@ def test_a_wrong_configuration_is_told_and_once_mended_all_is_well(machine, inst
                 impatient("GET", BASE)
     finally:
         file.write_text(before)
-        # By name, so that a process that a client's connection has just started with the wrong configuration is
-        # restarted, too.
+        # The services by name, too: a client's connection may just have started one with the wrong configuration.
         installation.systemctl("restart", "apientidades.target", *SERVICES)
     installation.wait_working()
