@@ -72,7 +72,9 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_, settings.database.hosts),
       outages_(settings.delivery, log, metrics, sender_),
-      diagnoses_(settings.delivery, log, sender_) {}
+      diagnoses_(settings.delivery, log, sender_) {
+  session_.before_statements([this] { feed_watchdog(); });
+}
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   const auto check = [this] {
@@ -226,7 +228,8 @@ Milliseconds Loop::until_next_look() const {
   return std::clamp(wait, Milliseconds{1}, std::min(scanner_.longest_interval(), watchdog_.interval()));
 }
 
-/// Feeds the watchdog if all three threads make progress.
+/// Feeds the watchdog if all three threads make progress. Called before each statement, too: a task may have
+/// many, and the database may take long to answer each.
 void Loop::feed_watchdog() {
   watchdog_.feed_if({sender_.heartbeat(), writer_.heartbeat()}, platform::monotonic_now());
 }

@@ -29,12 +29,8 @@ constexpr std::size_t enough_to_tell = 20;  // refused results, and none recorde
 }  // namespace
 
 ResultBuffer::ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log,
-                           const Metrics& metrics, platform::Heartbeat& heartbeat)
-    : settings_(settings),
-      log_(log),
-      metrics_(metrics),
-      heartbeat_(heartbeat),
-      random_(std::random_device{}()) {}
+                           const Metrics& metrics)
+    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()) {}
 
 void ResultBuffer::add(const delivery::Attempt& attempt) {
   if (attempt.transport != delivery::TransportResult::not_started) metrics_.count_attempt(attempt);
@@ -96,7 +92,6 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   store::isolate(
       unreleased_,
       [&](const auto& part) {
-        heartbeat_.beat();
         std::ranges::copy(store::release_leases(session, part), std::back_inserter(held));
       },
       [&](const auto& delivery, const store::DatabaseError& error) {
@@ -198,7 +193,6 @@ void ResultBuffer::bring_back(Postponed& postponed) {
 /// Records a batch. True: some results are recorded or given up.
 bool ResultBuffer::write(store::Session& session, const Batch& batch) {
   if (batch.empty()) return false;
-  heartbeat_.beat();
   try {
     return settle(batch, store::record_results(session, batch, policy()));
   } catch (const store::Unavailable&) {
@@ -249,7 +243,6 @@ bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   store::isolate(
       batch,
       [&](const Batch& part) {
-        heartbeat_.beat();
         if (all_refused) return;
         try {
           any = settle(part, store::record_results(session, part, policy())) || any;

@@ -16,7 +16,6 @@
 #include "lib/delivery/attempt.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
-#include "lib/platform/watchdog.hpp"
 #include "lib/store/deliveries/results.hpp"
 #include "lib/store/session/session.hpp"
 
@@ -24,10 +23,8 @@ namespace dispatcher {
 
 class ResultBuffer {
  public:
-  /// `metrics` and `heartbeat` outlive this object; the heartbeat is beaten before each call of
-  /// store::record_results.
-  ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
-               platform::Heartbeat& heartbeat);
+  /// `metrics` outlives this object.
+  ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
   /// Takes an attempt, to record it; if not_started, to release its lease.
   void add(const delivery::Attempt& attempt);
@@ -85,7 +82,6 @@ class ResultBuffer {
   platform::DeliverySettings settings_;
   platform::Log log_;
   const Metrics& metrics_;
-  platform::Heartbeat& heartbeat_;
   std::mt19937_64 random_;
   std::deque<delivery::DeliveryResult> unrecorded_;   // without the postponed results
   std::vector<delivery::LeasedDelivery> unreleased_;  // not started, with leases to release

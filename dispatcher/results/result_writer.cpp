@@ -26,7 +26,7 @@ ResultWriter::ResultWriter(const platform::DeliverySettings& settings, store::Se
     : between_looks_(between_looks),
       log_(log.with_own_lock()),
       session_(std::move(session)),
-      buffer_(settings, log_, metrics, heartbeat_),
+      buffer_(settings, log_, metrics),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 ResultWriter::~ResultWriter() {
@@ -61,6 +61,8 @@ std::size_t ResultWriter::backlog() const {
 }
 
 void ResultWriter::run(const std::stop_token& stop) {
+  // A transaction may have many statements, and the database may take long to answer each.
+  session_.before_statements([this] { heartbeat_.beat(); });
   try {
     while (!stop.stop_requested()) {
       heartbeat_.beat();

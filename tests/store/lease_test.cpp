@@ -177,8 +177,7 @@ BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_hand_back_keeps_no_
   BOOST_REQUIRE_EQUAL(leased.size(), 4U);
   refuse_to_release(leased[1].id);
   const dispatcher::Metrics metrics;
-  platform::Heartbeat heartbeat;
-  dispatcher::ResultBuffer buffer({}, platform::Log(platform::LogLevel::error), metrics, heartbeat);
+  dispatcher::ResultBuffer buffer({}, platform::Log(platform::LogLevel::error), metrics);
   for (const auto& one : leased) {
     delivery::Attempt attempt;
     attempt.delivery = one;

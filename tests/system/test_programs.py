@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -196,6 +198,68 @@ def test_the_watchdog_is_fed_with_and_without_a_database(supervise, name):
         with supervise(name, {**settings, "WATCHDOG_USEC": "4000000"}) as told:
             for _ in range(3):
                 told("WATCHDOG=1")
+
+
+@contextlib.contextmanager
+def relay(server: str, delay_s: list[float]):
+    """A socket through which a database server answers late: `delay_s[0]` seconds for each answer."""
+    def answer(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                time.sleep(delay_s[0])
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def ask(client):
+        with client, socket.socket(socket.AF_UNIX) as database, contextlib.suppress(OSError):
+            database.connect(server)
+            answers = threading.Thread(target=answer, args=(database, client), daemon=True)
+            answers.start()
+            while data := client.recv(65536):
+                database.sendall(data)
+            database.shutdown(socket.SHUT_WR)
+            answers.join()
+
+    with tempfile.TemporaryDirectory(prefix="apie-") as folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/s")
+        listener.listen()
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=ask, args=(listener.accept()[0],), daemon=True).start()
+
+        accepting = threading.Thread(target=accept, daemon=True)
+        accepting.start()
+        yield f"{folder}/s"
+        listener.shutdown(socket.SHUT_RDWR)
+        accepting.join()
+
+
+def test_the_watchdog_is_fed_while_each_answer_of_the_database_is_slow(supervise, stack, entity, receiver):
+    """A transaction may take longer than the watchdog's limit. To end the dispatcher then would send again what is in flight."""
+    limit_s, delay_s = 6, [0.0]
+    hook = entity.register()
+    server = stack.env["DB_SOCKET"]
+    stack.stop("dispatcher")
+    try:
+        with relay(server, delay_s) as socket_file:
+            settings = {**setting(database_socket=socket_file), "WATCHDOG_USEC": f"{limit_s}000000"}
+            with supervise("apientidades-dispatcher", settings) as told:
+                told("READY=1")
+                entity.notify()
+                receiver.wait(hook.path)
+                delay_s[0] = limit_s / 6
+                entity.notify()
+                gaps, fed = [], time.monotonic()
+                while sum(gaps) < 3 * limit_s:
+                    told("WATCHDOG=1")
+                    gaps.append(time.monotonic() - fed)
+                    fed = time.monotonic()
+                delay_s[0] = 0
+                assert max(gaps) < limit_s, gaps
+    finally:
+        stack.start("dispatcher")
 
 
 def test_no_listening_socket(run):

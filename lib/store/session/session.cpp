@@ -123,6 +123,7 @@ struct Session::Impl {
 
   platform::DatabaseSettings settings;
   SessionOptions options;
+  std::function<void()> before_statement;
   Hosts hosts;
   platform::MonotonicTime last_used{};
   // Declared before `statements`, which must be destroyed first (members are destroyed in reverse order).
@@ -163,6 +164,7 @@ struct Session::Impl {
   template <class F>
   auto translated(F&& call) -> decltype(call()) {
     last_used = platform::monotonic_now();
+    if (before_statement) before_statement();
     try {
       connect();
       return call();
@@ -341,6 +343,10 @@ std::int64_t Session::last_insert_id() { return query("SELECT LAST_INSERT_ID() A
 
 bool Session::is_mariadb() {
   return impl_->guarded([&] { return impl_->is_mariadb(); });
+}
+
+void Session::before_statements(std::function<void()> progress) {
+  impl_->before_statement = std::move(progress);
 }
 
 bool Session::connected() const noexcept { return impl_->connection != nullptr; }

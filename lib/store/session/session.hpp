@@ -73,6 +73,9 @@ class Session {
   /// connect() does.
   bool is_mariadb();
 
+  /// Calls `progress` before each statement, on the session's thread. It must not throw or use the session.
+  void before_statements(std::function<void()> progress);
+
   bool connected() const noexcept;
   /// The time of the last call to the connector.
   platform::MonotonicTime last_used() const noexcept;
