@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 #include <system_error>
 
 namespace dispatcher {
@@ -71,10 +72,12 @@ void require_source_addresses(const platform::DeliverySettings& settings) {
     const Socket socket = open_socket(source.network.base.v6 ? AF_INET6 : AF_INET);
     if (socket.fd() >= 0 && bind_source(socket.fd(), source.network.base)) continue;
     const auto address = source.network.base.to_string();
-    throw platform::ConfigError("delivery.source_addresses: nothing can be sent from " + address +
-                                " on this host (" + std::generic_category().message(errno) +
-                                "): name an address that `ip address` shows, or " +
-                                source.network.to_string() + " if receivers see that address");
+    // Not a ConfigError, after which systemd would not start the program again: the host may get the address
+    // later, for example when it boots before its network.
+    throw std::runtime_error("delivery.source_addresses: nothing can be sent from " + address +
+                             " on this host (" + std::generic_category().message(errno) +
+                             "): name an address that `ip address` shows, or " + source.network.to_string() +
+                             " if receivers see that address");
   }
 }
 

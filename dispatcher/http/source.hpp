@@ -21,7 +21,7 @@ SocketAddress socket_address(const platform::IpAddress& address, std::uint16_t p
 /// EAFNOSUPPORT if source_addresses has no address of that family, or the host has no such family.
 Socket open_source_socket(const platform::DeliverySettings& settings, int family);
 
-/// Throws ConfigError if a source address to be bound does not belong to this host.
+/// Throws std::runtime_error if a source address to be bound does not belong to this host at present.
 void require_source_addresses(const platform::DeliverySettings& settings);
 
 }  // namespace dispatcher

@@ -186,10 +186,12 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_none_of_this_host_is_named) {
   BOOST_CHECK_NO_THROW(dispatcher::require_source_addresses(settings));
   settings.source_addresses.push_back({platform::IpNetwork::parse("11.9.9.9").value(), true});
   BOOST_CHECK_EXCEPTION(
-      dispatcher::require_source_addresses(settings), platform::ConfigError,
-      [](const platform::ConfigError& error) {
+      dispatcher::require_source_addresses(settings), std::runtime_error,
+      [](const std::runtime_error& error) {
         const std::string text = error.what();
-        return text.starts_with("delivery.source_addresses: nothing can be sent from 11.9.9.9 on") &&
+        // After a ConfigError, systemd would not try again, and the host may get the address later.
+        return dynamic_cast<const platform::ConfigError*>(&error) == nullptr &&
+               text.starts_with("delivery.source_addresses: nothing can be sent from 11.9.9.9 on") &&
                text.find('\n') == std::string::npos;
       });
 }
