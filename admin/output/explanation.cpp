@@ -58,13 +58,11 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
                       "it is inactive (" + webhook.inactive_reason.value_or("") + "): `webhook enable " +
                           to_string(webhook.id) +
                           "`, or a PATCH by its entity unless the operator disabled it"});
-  for (const auto& key : backlog.secret_keys) {
-    if (keys && std::ranges::find(*keys, key) == keys->end())
-      causes.push_back({"secreto_ilegible",
-                        {},
-                        "its secret is sealed with key " + key +
-                            ", which is not in secrets.key_file: put that key back, and reload"});
-  }
+  if (keys && backlog.secret_key && std::ranges::find(*keys, *backlog.secret_key) == keys->end())
+    causes.push_back({"secreto_ilegible",
+                      {},
+                      "its secret is sealed with key " + *backlog.secret_key +
+                          ", which is not in secrets.key_file: put that key back, and reload"});
   if (backlog.rests_until)
     causes.push_back({"descanso", backlog.rests_until,
                       "it rests, because its receiver answered 429 or its secret could not be read"});

@@ -9,7 +9,8 @@
 
 namespace dispatcher {
 
-/// Decrypts the secrets of a webhook into `request`. False: a secret cannot be decrypted.
+/// Decrypts the secrets of a webhook into `request`. False: the present one cannot be decrypted. A previous
+/// one that cannot be decrypted does not sign.
 bool open_secrets(Request& request, const store::Target& target, const webhook::KeyRing& keys);
 
 /// Builds the request of a delivery. If the secret or the data cannot be decrypted, returns which: the

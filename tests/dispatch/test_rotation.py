@@ -178,6 +178,25 @@ def test_an_old_key_removed_too_early_and_put_back(stack, receiver, keys):
     wait_until(lambda: stack.value(HELD) == "0")
 
 
+def test_a_secret_set_after_a_key_was_lost_signs_at_once(stack, receiver, keys):
+    """Not at the end of the grace, for which the secret before it would sign, too."""
+    entity = Entity(stack, receiver)
+    hook = entity.register([STANDING], "perdido")
+    old = keys.lines
+    keys.write(new_key("otra"))
+    keys.reload("dispatcher", "fcgi")
+    changed = entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "nuevo"})
+    assert changed.json()["secretoAnteriorHasta"], "a grace runs"
+    entity.notify(STANDING)
+    request = receiver.wait(hook.path, 1, 20)[0]
+    assert verify.problems(request.headers, request.body, "nuevo") == []
+    keys.write(*keys.lines, *old)
+    keys.reload("dispatcher", "fcgi")
+    entity.notify(STANDING)
+    request = receiver.wait(hook.path, 2, 20)[1]
+    assert request.headers["x-webhook-signature"] == verify.hub_signature("perdido", request.body)
+
+
 def test_the_key_of_before_a_reinstallation_and_the_new_one_open_what_each_has_sealed(stack, receiver, keys):
     """Keys of several installations can be in one file: the package gives each key another id. Ids like k1 are read, too."""
     entity, hooks, kept = Entity(stack, receiver), [], []

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lib/crypto/crypto.hpp"
+#include "lib/store/backlog/webhook_backlog.hpp"
 #include "lib/store/webhooks/changes.hpp"
 #include "lib/store/webhooks/secrets.hpp"
 #include "tests/store/delivery_support.hpp"
@@ -103,6 +104,19 @@ BOOST_AUTO_TEST_CASE(both_sign_while_the_grace_runs) {
   BOOST_CHECK(in_force() == Texts{"dos"});
   set("tres", 1h);
   BOOST_CHECK((in_force() == Texts{"tres", "dos"}));
+}
+
+// `webhook explain` names it if it is missing. That of the previous secret holds nothing up.
+BOOST_AUTO_TEST_CASE(the_key_of_the_present_secret) {
+  const auto key = [this] { return find_backlog(session, webhook.id).value().secret_key.value_or("none"); };
+  BOOST_CHECK_EQUAL(key(), "k1");
+  change_secret(session, {3, 9}, webhook.id, {"dos", 24h}, newer_keys());
+  BOOST_CHECK_EQUAL(key(), "k2");  // in b
+  let_grace_end();
+  erase_ended_secrets(session, refusal);
+  BOOST_CHECK_EQUAL(key(), "k2");  // in a
+  change_secret(session, {3, 9}, webhook.id, {"tres", 24h}, keys_again());
+  BOOST_CHECK_EQUAL(key(), "k1");  // in b
 }
 
 BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {

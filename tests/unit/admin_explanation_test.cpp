@@ -55,9 +55,8 @@ BOOST_AUTO_TEST_CASE(each_cause_by_itself) {
               }) == Names{"turno"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.entity_active = false; }) == Names{"entidad_desactivada"}));
   BOOST_TEST((with([](Facts& f) { f.webhook.active = false; }) == Names{"inactivo"}));
-  BOOST_TEST((with([](Facts& f) { f.backlog.secret_keys = {"k2"}; }) == Names{"secreto_ilegible"}));
-  BOOST_TEST(
-      (with([](Facts& f) { f.backlog.secret_keys = {"k2"}, f.keys_in_file.reset(); }) == Names{"turno"}));
+  BOOST_TEST((with([](Facts& f) { f.backlog.secret_key = "k2"; }) == Names{"secreto_ilegible"}));
+  BOOST_TEST((with([](Facts& f) { f.backlog.secret_key = "k2", f.keys_in_file.reset(); }) == Names{"turno"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.rests_until = platform::UtcTime(11h); }) == Names{"descanso"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.probing = true; }) == Names{"sondeo"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.due = 0, f.backlog.later = 1; }) == Names{"reintento"}));

@@ -120,6 +120,18 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_makes_no_request) {
   BOOST_TEST(!held(target(sealed)));
 }
 
+// Otherwise a webhook with a lost key would wait for the end of the grace after its entity set another
+// secret.
+BOOST_AUTO_TEST_CASE(a_previous_secret_that_is_unreadable_holds_nothing) {
+  auto in_grace = target(ring().seal(4, secret));
+  const auto alone = dispatcher::headers_of(std::get<Request>(prepare(in_grace)), now);
+  in_grace.previous_secret = ring('b', "lost").seal(4, "el anterior");
+  const auto prepared = prepare(in_grace);
+  BOOST_TEST_REQUIRE(std::holds_alternative<Request>(prepared));
+  BOOST_TEST(dispatcher::headers_of(std::get<Request>(prepared), now) == alone,
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(the_data_of_a_test_event_is_opened_for_its_entity_and_event_alone) {
   const auto test_of = [](std::int64_t entity, std::string sealed) {
     auto test = delivery();

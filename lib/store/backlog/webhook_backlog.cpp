@@ -11,7 +11,8 @@ constexpr unsigned latest = 100;  // at most so many deliveries and attempts ent
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT t.activa, COALESCE(x.sondeo, FALSE) AS sondeo,
     IF(x.descansa_hasta > UTC_TIMESTAMP(3), CAST(x.descansa_hasta AS CHAR), NULL) AS descansa,
-    CAST(x.adelantar_en AS CHAR) AS adelantar, w.secreto_clave, w.secreto_b_clave,
+    CAST(x.adelantar_en AS CHAR) AS adelantar,
+    IF(w.secreto_vigente = 'b', COALESCE(w.secreto_b_clave, w.secreto_clave), w.secreto_clave) AS clave,
     CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora, (SELECT CAST(hora AS CHAR) FROM reloj_visto WHERE id = 1) AS visto
   FROM webhooks w JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
@@ -66,15 +67,11 @@ std::optional<WebhookBacklog> find_backlog(Session& session, WebhookId id) {
   constexpr auto limit = WebhookBacklog::most_counted;
   const auto counted = session.query(counts_of_webhook, id, now, limit, id, now, limit, id, limit);
   const auto& counts = counted.front();
-  std::vector<std::string> keys;
-  for (const auto* column : {"secreto_clave", "secreto_b_clave"}) {
-    if (auto key = state.optional_text(column)) keys.push_back(*std::move(key));
-  }
   return WebhookBacklog{state.boolean("activa"),
                         state.boolean("sondeo"),
                         state.optional_time("descansa"),
                         state.optional_time("adelantar"),
-                        std::move(keys),
+                        state.optional_text("clave"),
                         counts.integer("vencidas"),
                         counts.integer("futuras"),
                         counts.integer("retenidas"),

@@ -15,7 +15,7 @@ struct WebhookBacklog {
   bool probing;  // the last attempt failed in transport or with 429 or 503: one slot only
   std::optional<UtcTime> rests_until;     // after a 429 or with an unreadable secret
   std::optional<UtcTime> probe_at;        // when the next early attempt or probe may start
-  std::vector<std::string> secret_keys;   // ids of the keys that seal the secrets
+  std::optional<std::string> secret_key;  // id of the key that seals the present secret
   std::int64_t due, later, held;          // counted up to most_counted
   std::optional<UtcTime> oldest_due;      // earliest due time of the due deliveries
   std::optional<UtcTime> next_attempt;    // earliest due time of the deliveries not due yet
