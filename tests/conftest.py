@@ -12,9 +12,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from cluster.servers import ClusterStack  # noqa: E402
 from fakes.receiver import Receiver, self_signed  # noqa: E402
 from support.actors import Entity  # noqa: E402
-from support.cluster import ClusterStack  # noqa: E402
 from support.sql import SqlSession  # noqa: E402
 from support.stack import Stack, setting  # noqa: E402
 

@@ -10,10 +10,10 @@ import time
 
 import pytest
 
+from cluster.servers import LEASE, NODES, ClusterArena
 from support import faults
 from support.actors import Entity
 from support.arena import Stopwatch
-from support.cluster import LEASE, NODES, ClusterArena
 from support.customer import Customer
 from support.wait import wait_until
 

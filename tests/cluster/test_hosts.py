@@ -10,10 +10,10 @@ import time
 
 import pytest
 
+from cluster.hosts import BOUND, HostsArena
 from support import faults
 from support.actors import BASE, Entity
 from support.arena import BLOCKED_EVERY, LEASE, Stopwatch
-from support.hosts import BOUND, HostsArena
 from support.visitor import AWAY, Visitor, judge
 from support.wait import wait_until
 

@@ -9,10 +9,10 @@ import socket
 import subprocess
 from pathlib import Path
 
+from cluster.lan import Box, Lan, demolish
 from fakes.certificates import issue
 from fakes.receiver import Receiver, self_signed
 from support.arena import SETTINGS, Arena, Stopwatch, end
-from support.lan import Box, Lan, demolish
 from support.network import enter_network
 from support.stack import ROOT, Stack, setting
 from support.wait import wait_until
