@@ -142,8 +142,17 @@ Outcomes FanOutWriter::write_past_locks(const std::vector<JudgedNotification>& n
   into.leased_at = monotonic_now();
   const auto isolate_until = into.leased_at + longest_isolation;
   Outcomes outcomes;
+  const auto left_pending = store::find_left_pending(session_, ids_of(notifications));
+  std::vector<JudgedNotification> rest;
+  for (const auto& notification : notifications) {
+    if (left_pending.contains(notification.id))
+      rest.push_back(notification);
+    else
+      outcomes.emplace(notification.id, Outcome::row_locked);
+  }
+  if (rest.empty()) return outcomes;
   store::isolate(
-      notifications,
+      rest,
       [&](const std::vector<JudgedNotification>& part) {
         if (monotonic_now() <= isolate_until) return outcomes.merge(write_part_past_locks(part, into));
         for (const auto& notification : part) outcomes.emplace(notification.id, Outcome::row_locked);

@@ -15,6 +15,9 @@ struct Fixture : DeliveryFixture {
   const Lease lease = long_lease;
   NotificationId id = insert_notification(session, 1);
   Session other = database.connect();
+  dispatcher::QueueScanner scanner{{}, 0};
+  dispatcher::FairSlots slots{{.total = 10, .per_webhook = 10, .per_host = 10, .longest = {}}};
+  const dispatcher::Metrics metrics;
 
   void lock() {
     other.execute("START TRANSACTION");
@@ -26,6 +29,14 @@ struct Fixture : DeliveryFixture {
   }
   std::vector<CreatedDelivery> fan_out_past_lock(Session& with) {
     return transaction(with, [&] { return write_fan_out_past_locks(with, plan(), lease); });
+  }
+  dispatcher::Outcomes write_past_locks(const std::vector<NotificationId>& ids,
+                                        dispatcher::LeasedBatch& into) {
+    std::vector<dispatcher::JudgedNotification> judged;
+    for (auto& notification : read_pending(session, ids))
+      judged.push_back(dispatcher::judge(std::move(notification)));
+    return dispatcher::FanOutWriter(session, scanner, slots, lease.duration, platform::Log(), metrics)
+        .write_past_locks(judged, into);
   }
   std::string own_state() {
     return session.query("SELECT estado FROM notificaciones_pendientes WHERE id = ?", id)
@@ -94,17 +105,32 @@ BOOST_AUTO_TEST_CASE(one_without_a_subscribed_webhook_is_not_counted_as_processe
   const auto unsubscribed = insert_notification(session, 2);  // its entity has no webhook
   session.update("INSERT INTO entidades (id, nombre) VALUES (2, 'Dos')");
   lock();
-  dispatcher::QueueScanner scanner({}, 0);
-  dispatcher::FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 10, .longest = {}});
-  const dispatcher::Metrics metrics;
-  dispatcher::FanOutWriter writer(session, scanner, slots, lease.duration, platform::Log(), metrics);
-  std::vector<dispatcher::JudgedNotification> judged;
-  for (auto& notification : read_pending(session, {id, unsubscribed}))
-    judged.push_back(dispatcher::judge(std::move(notification)));
   dispatcher::LeasedBatch batch(slots);
-  writer.write_past_locks(judged, batch);
+  write_past_locks({id, unsubscribed}, batch);
   BOOST_CHECK_EQUAL(batch.deliveries.size(), 1U);
   BOOST_CHECK_EQUAL(metrics.processed.value(), 1U);
+}
+
+// Its deliveries would be sent after the cancellation, or belong to no notification.
+BOOST_AUTO_TEST_CASE(one_that_another_session_is_cancelling_or_deleting_waits_for_its_lock) {
+  const auto deleted = insert_notification(session, 1);
+  const auto locked = insert_notification(session, 1);
+  other.execute("START TRANSACTION");
+  other.update(
+      "UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3) WHERE id = "
+      "?",
+      id);
+  other.update("DELETE FROM notificaciones_pendientes WHERE id = ?", deleted);
+  other.query("SELECT id FROM notificaciones_pendientes WHERE id = ? FOR UPDATE", locked);
+  dispatcher::LeasedBatch batch(slots);
+  const auto outcomes = write_past_locks({id, deleted, locked}, batch);
+  other.execute("COMMIT");
+  BOOST_CHECK(outcomes.at(id) == dispatcher::Outcome::row_locked);
+  BOOST_CHECK(outcomes.at(deleted) == dispatcher::Outcome::row_locked);
+  BOOST_CHECK(outcomes.at(locked) == dispatcher::Outcome::unmarked);
+  const auto deliveries = session.query("SELECT notificacion_id FROM entregas");
+  BOOST_REQUIRE_EQUAL(deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(deliveries.at(0).integer("notificacion_id"), locked);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

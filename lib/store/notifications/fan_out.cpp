@@ -341,6 +341,15 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_o
   return insert_deliveries(session, create_deliveries, fan_out.deliveries, lease);
 }
 
+std::set<NotificationId> find_left_pending(Session& session, const std::vector<NotificationId>& ids) {
+  std::set<NotificationId> pending;
+  if (ids.empty()) return pending;  // no statement would follow, and the level would apply to a later one
+  session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
+  for (const auto& row : query_ids(session, pending_among, ids, if_pending))
+    pending.insert(row.integer("id"));
+  return pending;
+}
+
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease) {
   std::set<NotificationId> listed;

@@ -99,6 +99,9 @@ struct CreatedDelivery {
 /// notification is not pending, Refused when the database refuses the content of a row.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
 
+/// Returns those of `ids` that are pending and that no open transaction is cancelling or deleting. Not to be
+/// called within a transaction.
+std::set<NotificationId> find_left_pending(Session& session, const std::vector<NotificationId>& ids);
 /// Writes the fan-out of notifications that another session keeps locked
 /// (docs/delivery.md#locked-notifications): their rows stay pendiente, and `notificaciones_apartadas` lists
 /// them as procesada. Ignores notifications without deliveries. Throws Refused when a notification is listed
