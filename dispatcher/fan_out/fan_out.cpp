@@ -22,16 +22,21 @@ constexpr unsigned entities_with_large = 16;  // one row each: together about by
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
 constexpr unsigned rows_past_locks = 64;
 
-/// Notes which of `rows` stay locked. `again`: `rows` are retries (take_retries).
-void note_locks(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes, bool again,
+enum class Source { scanner, retries, locked };  // of the rows of a batch
+
+/// Notes which of `rows` are locked, and are tried again. What has no room is known to ReadyEntities if it
+/// came from the scanner; otherwise it is tried again, too.
+void note_locks(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes, Source source,
                 LockedNotifications& locked) {
   const auto now = monotonic_now();
   for (const auto& row : rows) {
     const auto found = outcomes.find(row.id);
     if (found == outcomes.end()) continue;
-    if (found->second == Outcome::unmarked) locked.fanned_out(row.id, now);
-    if (found->second != Outcome::row_locked && found->second != Outcome::write_locked) continue;
-    again ? locked.found_again(row, now) : locked.found(row, now);
+    const auto outcome = found->second;
+    if (outcome == Outcome::unmarked) locked.fanned_out(row.id, now);
+    if (outcome == Outcome::row_locked || outcome == Outcome::write_locked)
+      source == Source::retries ? locked.found_again(row, now) : locked.found(row, now);
+    if (outcome == Outcome::no_room && source != Source::scanner) locked.found(row, now);
   }
 }
 
@@ -95,7 +100,7 @@ void FanOut::fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into)
   if (selection.rows.empty() && selection.requests.empty()) return;
   const auto batch = read_batch(session_, selection.rows, newer_);
   const auto outcomes = write(batch, ahead, into);
-  note_locks(selection.rows, outcomes, false, locked_);
+  note_locks(selection.rows, outcomes, Source::scanner, locked_);
   report_batch(selection, outcomes, batch.with_large, monotonic_now(), scanner_.entities());
 }
 
@@ -127,7 +132,7 @@ void FanOut::run_locked(LeasedBatch& into) {
   std::erase_if(batch.judged, [&](const auto& one) { return scanner_.entities().suspected(one.entity); });
   auto outcomes = writer_.write_past_locks(batch.judged, into);
   outcomes.insert(batch.left_out.begin(), batch.left_out.end());
-  note_locks(rows, outcomes, false, locked_);
+  note_locks(rows, outcomes, Source::locked, locked_);
 }
 
 /// Tries locked notifications once more. Reports only which were refused or put off: nothing else of these
@@ -136,7 +141,7 @@ void FanOut::retry_locked(LeasedBatch& into) {
   const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (rows.empty()) return;
   const auto outcomes = write(read_batch(session_, rows, newer_), Ahead::yes, into);
-  note_locks(rows, outcomes, true, locked_);
+  note_locks(rows, outcomes, Source::retries, locked_);
   for (const auto& [entity, facts] : facts_by_entity(rows, outcomes)) {
     if (facts.has(Outcome::refused)) scanner_.entities().note_refused(entity);
     if (facts.suspect()) scanner_.entities().suspect(entity);

@@ -2,7 +2,9 @@
 // processed when their rows are free.
 #include <boost/test/unit_test.hpp>
 
-#include "dispatcher/fan_out/fan_out_writer.hpp"
+#include <thread>
+
+#include "dispatcher/fan_out/fan_out.hpp"
 #include "lib/store/notifications/notifications.hpp"
 #include "tests/store/delivery_support.hpp"
 
@@ -131,6 +133,36 @@ BOOST_AUTO_TEST_CASE(one_that_another_session_is_cancelling_or_deleting_waits_fo
   const auto deliveries = session.query("SELECT notificacion_id FROM entregas");
   BOOST_REQUIRE_EQUAL(deliveries.size(), 1U);
   BOOST_CHECK_EQUAL(deliveries.at(0).integer("notificacion_id"), locked);
+}
+
+// Otherwise the scanner would find it seconds later.
+BOOST_AUTO_TEST_CASE(what_has_no_room_in_a_batch_of_locked_ones_is_in_the_next) {
+  using namespace std::chrono_literals;
+  constexpr int many = 40;  // more than twice bytes_per_batch
+  const std::string data = R"({"evaluacionId": 1, "titulo": ")" + std::string(60'000, 'x') + R"("})";
+  for (int entity = 2; entity < 2 + many; ++entity) {
+    add_webhook(session, entity);
+    insert_notification(session, entity, "evaluacion.cerrada", data);
+  }
+  lock();
+  dispatcher::FairSlots many_slots({.total = 1000, .per_webhook = 10, .per_host = 1000, .longest = {}});
+  dispatcher::NewerRows newer{platform::Log()};
+  dispatcher::FanOut fan_out(session, scanner, many_slots, {}, platform::Log(), metrics, newer);
+  dispatcher::LeasedBatch batch(many_slots);
+  for (int round = 0; round < 6; ++round) {
+    scanner.look(session, platform::monotonic_now(), true);
+    fan_out.run_sendable(batch);
+  }
+  const auto patience = platform::monotonic_now() + 3s;
+  std::int64_t listed = 0;
+  while (listed < many && platform::monotonic_now() < patience) {
+    std::this_thread::sleep_for(60ms);  // all that was found is due at once
+    fan_out.run_locked(batch);
+    listed = session.query("SELECT COUNT(*) AS n FROM notificaciones_apartadas WHERE notificacion_id > ?", id)
+                 .at(0)
+                 .integer("n");
+  }
+  BOOST_CHECK_EQUAL(listed, many);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
