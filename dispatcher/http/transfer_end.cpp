@@ -20,12 +20,16 @@ bool is_of_the_system(CURLcode code) {
          code == CURLE_RECV_ERROR;
 }
 
-/// The values of a header field of the final answer, without interim answers and trailers (RFC 9110 section
-/// 6.5.1).
+/// libcurl compares the names of all fields for each value: 800 ms for 4,500 values in 64 KB.
+constexpr std::size_t most_values = 10;
+
+/// The first values of a header field of the final answer, without interim answers and trailers (RFC 9110
+/// section 6.5.1).
 std::vector<std::string> fields_of(CURL* handle, const char* name) {
   std::vector<std::string> values;
   curl_header* header = nullptr;
-  for (std::size_t i = 0; curl_easy_header(handle, name, i, CURLH_HEADER, -1, &header) == CURLHE_OK; ++i)
+  while (values.size() < most_values &&
+         curl_easy_header(handle, name, values.size(), CURLH_HEADER, -1, &header) == CURLHE_OK)
     values.emplace_back(text::trim(header->value));
   return values;
 }

@@ -138,6 +138,20 @@ BOOST_AUTO_TEST_CASE(a_hundred_session_tickets_before_each_answer_are_allowed) {
   BOOST_CHECK_EQUAL(server.connections(), 1);
 }
 
+// To find each value libcurl compares the names of all fields: 64 KB of them took 800 ms of the network's
+// thread.
+BOOST_AUTO_TEST_CASE(no_more_than_ten_values_of_retry_after_are_looked_for) {
+  const fakes::TlsServer server([&](auto& connection, std::string_view request) {
+    std::string answer = "HTTP/1.1 503 Wait\r\nContent-Length: 0\r\n";
+    for (int i = 0; i < 1000; ++i) answer += "Retry-After: 1\r\n";
+    return request.empty() || connection.send(answer + "\r\n");
+  });
+  const auto sender = sender_to(server);
+  const auto attempt = send_to(server, *sender);
+  BOOST_CHECK_EQUAL(attempt.status, 503);
+  BOOST_CHECK_EQUAL(attempt.retry_after.size(), 10U);
+}
+
 // A part of a TLS record is data, too: its content would be taken for the answer to the next request.
 BOOST_AUTO_TEST_CASE(half_a_record_that_waits_spoils_the_connection) {
   std::atomic<int> halves = 0;
