@@ -117,7 +117,7 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
 
 CURLcode prepare_tls(CURL* /*handle*/, void* context, void* data) {
   note_wanted_certificate(context, &static_cast<Progress*>(data)->certificate_wanted);
-  limit_handshake_messages(context);
+  limit_handshake(context);
   return CURLE_OK;
 }
 

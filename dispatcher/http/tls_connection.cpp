@@ -6,11 +6,13 @@
 #include <openssl/x509.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace dispatcher {
@@ -30,11 +32,16 @@ int time_index() {
   return index;
 }
 
-/// Index at which an SSL object counts what limit_handshake_messages() limits.
+/// Index at which an SSL object counts what limit_handshake() limits.
 int count_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;
 }
+
+/// What a receiver may send as its certificates. OpenSSL decodes the keys of all of them before it verifies
+/// anything; a key in compressed form on the curve P-224 takes 0.8 ms.
+constexpr unsigned most_certificates = 10;
+constexpr long longest_certificates = 32'768;  // in bytes, as for the list of authorities in a wish for ours
 
 /// Handshake messages and their records from one request to the next. A handshake has a dozen, more only with
 /// a long chain of certificates in short records; a thousand take some milliseconds.
@@ -126,9 +133,53 @@ bool is_handshake_part(int kind, const void* bytes) {
          ((kind == SSL3_RT_HEADER || kind == SSL3_RT_INNER_CONTENT_TYPE) && first == SSL3_RT_HANDSHAKE);
 }
 
-void count_handshake_part(int written, int /*version*/, int kind, const void* bytes, std::size_t size,
-                          SSL* tls, void* /*argument*/) {
+/// Takes a number of `size` bytes off the front of `bytes`; 0: there are too few.
+std::size_t take_number(std::string_view& bytes, std::size_t size) {
+  std::size_t number = 0;
+  if (bytes.size() < size) bytes = {};
+  for (const char byte : bytes.substr(0, size)) number = number << 8U | static_cast<unsigned char>(byte);
+  bytes.remove_prefix(std::min(size, bytes.size()));
+  return number;
+}
+
+/// The certificates in a Certificate message (RFC 8446 section 4.4.2, RFC 5246 section 7.4.2), counted as far
+/// as OpenSSL would decode them.
+unsigned count_certificates(std::string_view message, bool has_extensions) {
+  take_number(message, 4);                      // kind and length
+  if (has_extensions) take_number(message, 1);  // the context, which is empty
+  take_number(message, 3);
+  unsigned count = 0;
+  for (; !message.empty(); ++count) {
+    message.remove_prefix(std::min(take_number(message, 3), message.size()));
+    if (has_extensions) message.remove_prefix(std::min(take_number(message, 2), message.size()));
+  }
+  return count;
+}
+
+/// True: a key has a curve of its owner's invention. If a coordinate in compressed form is to be decoded,
+/// that takes 150 ms with a suitable prime. The key would have the number 1.2.840.10045.1 for the kind of its
+/// field, and real keys have the name of a curve (RFC 5480 section 2.1.1).
+bool has_own_curve(std::string_view message) {
+  constexpr std::string_view field = "\x2a\x86\x48\xce\x3d\x01";
+  return message.find(field) != std::string_view::npos;
+}
+
+/// Called with each message of the handshake before OpenSSL decodes it.
+void refuse_costly_certificates(SSL* tls, const void* bytes, std::size_t size) {
+  const std::string_view message(static_cast<const char*>(bytes), size);
+  if (size <= SSL3_HM_HEADER_LENGTH || message.front() != SSL3_MT_CERTIFICATE) return;
+  if (count_certificates(message, SSL_version(tls) == TLS1_3_VERSION) <= most_certificates &&
+      !has_own_curve(message))
+    return;
+  // OpenSSL has no way to refuse a message here. A length, or a context, of 0xff makes it one that cannot be
+  // decoded.
+  const_cast<char&>(message[SSL3_HM_HEADER_LENGTH]) = '\xff';
+}
+
+void look_at_message(int written, int /*version*/, int kind, const void* bytes, std::size_t size, SSL* tls,
+                     void* /*argument*/) {
   if (written != 0 || size == 0 || !is_handshake_part(kind, bytes)) return;
+  if (kind == SSL3_RT_HANDSHAKE) refuse_costly_certificates(tls, bytes, size);
   const auto count = stored(tls, count_index()) + 1;
   store(tls, count_index(), count);
   // OpenSSL then throws away what comes, and the connection has ended for libcurl.
@@ -202,8 +253,13 @@ void note_wanted_certificate(void* tls_context, bool* wanted) {
   SSL_CTX_set_client_cert_cb(context, &offer_no_certificate);
 }
 
-void limit_handshake_messages(void* tls_context) {
-  SSL_CTX_set_msg_callback(static_cast<SSL_CTX*>(tls_context), &count_handshake_part);
+void limit_handshake(void* tls_context) {
+  auto* context = static_cast<SSL_CTX*>(tls_context);
+  SSL_CTX_set_msg_callback(context, &look_at_message);
+  SSL_CTX_set_max_cert_list(context, longest_certificates);
+#ifdef SSL_OP_NO_RX_CERTIFICATE_COMPRESSION
+  SSL_CTX_set_options(context, SSL_OP_NO_RX_CERTIFICATE_COMPRESSION);  // look_at_message() must see them
+#endif
 }
 
 }  // namespace dispatcher

@@ -26,7 +26,7 @@ bool is_quiet(CURL* handle);
 /// Tells why a kept connection is not quiet. True: data has arrived. False: the connection has ended.
 bool holds_data(CURL* handle);
 
-/// Begins the count of limit_handshake_messages() anew. Called before each request.
+/// Begins the count of limit_handshake() anew. Called before each request.
 void allow_handshake_messages(CURL* handle);
 
 /// Facts of the receiver's verified certificate; nullopt: there is no TLS connection.
@@ -36,9 +36,10 @@ std::optional<delivery::TlsFacts> tls_facts(CURL* handle);
 /// handshake.
 void note_wanted_certificate(void* tls_context, bool* wanted);
 
-/// Ends a connection on which handshake messages come without end. OpenSSL reads session tickets (TLS
-/// 1.3) and HelloRequests (TLS 1.2) in a loop that it leaves only when no byte waits, so a receiver that
-/// sends them as fast as they are read would stop the thread for all receivers, whatever the time-outs.
-void limit_handshake_messages(void* tls_context);
+/// Limits what a receiver's handshake can cost the thread that serves all receivers, whatever the time-outs:
+/// - Certificates are refused that take OpenSSL long to decode, which it does before it verifies them.
+/// - A connection ends on which handshake messages come without end. OpenSSL reads session tickets (TLS 1.3)
+///   and HelloRequests (TLS 1.2) in a loop that it leaves only when no byte waits.
+void limit_handshake(void* tls_context);
 
 }  // namespace dispatcher

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fakes import tcp
-from fakes.certificates import issue
+from fakes.certificates import ELLIPTIC, followed_by, issue
 from fakes.receiver import Behaviour
 from support.actors import BASE, Entity
 from support.campaign import Campaign
@@ -164,6 +164,8 @@ BEFORE_HTTP = {
     "TLS 1.0": NO_TLS,
     "TLS 1.1": NO_TLS,
     "DHE alone": NO_TLS,
+    "eleven certificates": NO_TLS,
+    "a certificate with a curve of its own": NO_TLS,
     "a certificate of ours is wanted under TLS 1.2": MUTUAL,
     "a certificate of ours is wanted under TLS 1.3": MUTUAL,
     "RSA of 1024 bits": WEAK,
@@ -189,6 +191,7 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
     other = issue(folder, authority, "other", "otro.example.com")
     alike = issue(folder, authority, "alike", "*.sub.receptor.test")
     rsa = issue(folder, authority, "rsa", "*.receptor.test", key=("rsa:2048",))
+    own_curve = issue(folder, authority, "own_curve", "*.receptor.test", key=(*ELLIPTIC, "-pkeyopt", "ec_param_enc:explicit"))
     short = issue(folder, authority, "short", "*.receptor.test", key=("rsa:1024",))
     sha1 = issue(folder, authority, "sha1", "*.receptor.test", digest="sha1")
     client = issue(folder, authority, "client", "*.receptor.test", usage="clientAuth")
@@ -205,6 +208,8 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
             "TLS 1.0": serve(tcp.https_server(valid, tcp.only(ssl.TLSVersion.TLSv1))),
             "TLS 1.1": serve(tcp.https_server(valid, tcp.only(ssl.TLSVersion.TLSv1_1))),
             "DHE alone": serve(tcp.https_server(rsa, tcp.only_dhe(folder))),
+            "eleven certificates": serve(tcp.https_server(followed_by(folder, valid, *[other] * 10))),
+            "a certificate with a curve of its own": serve(tcp.https_server(followed_by(folder, valid, own_curve))),
             "a certificate of ours is wanted under TLS 1.2":
                 serve(tcp.https_server(valid, tcp.ask_for_a_certificate(ca, ssl.TLSVersion.TLSv1_2))),
             "a certificate of ours is wanted under TLS 1.3":

@@ -42,3 +42,10 @@ def issue(folder, authority: tuple, label: str, name: str, start="20200101000000
     openssl("ca", "-batch", "-notext", "-config", configuration, "-cert", authority[0], "-keyfile", authority[1],
             "-in", request, "-out", certificate, "-startdate", start, "-enddate", end, "-md", digest)
     return str(certificate), str(private)
+
+
+def followed_by(folder, certificate, *others):
+    """Returns the files of a certificate that a server sends together with those others."""
+    chain = Path(folder) / f"{len(others)}_more.crt"
+    chain.write_text("".join(Path(file).read_text() for file, _ in (certificate, *others)))
+    return str(chain), certificate[1]
