@@ -25,6 +25,7 @@ ANSWERS = {  # what DNS says of the receiver's name, and the error that the enti
     "an alias": ({"cname": "elsewhere.example.com", "a": [PUBLIC]}, ""),
     "many addresses": ({"a": [OTHER_PUBLIC, PUBLIC]}, ""),
     "a hundred addresses": ({"a": [f"11.0.1.{n}" for n in range(100)] + [PUBLIC], "fault": "truncated"}, ""),
+    "a thousand addresses": ({"a": [f"11.0.{n // 250}.{n % 250}" for n in range(1000)] + [PUBLIC], "fault": "truncated"}, UNRESOLVED),
     "truncated, whole over TCP": ({"a": [PUBLIC], "fault": "truncated"}, ""),
     "AAAA is never answered": ({"a": [PUBLIC], "fault": "stall_aaaa"}, ""),
     "public and private": ({"a": ["127.0.0.1", PUBLIC]}, ""),
