@@ -134,7 +134,7 @@ bool TlsConnection::send_ticket() { return SSL_new_session_ticket(tls_) == 1 && 
 
 class TlsServer::Impl {
  public:
-  explicit Impl(Script script)
+  Impl(Script script, const char* groups)
       : script_(std::move(script)), key_(EVP_EC_gen("P-256")), context_(SSL_CTX_new(TLS_server_method())) {
     std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that the other side has closed
     require(key_ && context_, "TLS");
@@ -143,6 +143,7 @@ class TlsServer::Impl {
     require(SSL_CTX_use_certificate(context_.get(), certificate.get()) == 1 &&
                 SSL_CTX_use_PrivateKey(context_.get(), key_.get()) == 1,
             "certificate");
+    require(groups == nullptr || SSL_CTX_set1_groups_list(context_.get(), groups) == 1, "groups");
     SSL_CTX_set_min_proto_version(context_.get(), TLS1_3_VERSION);
     SSL_CTX_set_mode(context_.get(), SSL_MODE_AUTO_RETRY);
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -256,7 +257,8 @@ class TlsServer::Impl {
   std::thread acceptor_;
 };
 
-TlsServer::TlsServer(Script script) : impl_(std::make_unique<Impl>(std::move(script))) {}
+TlsServer::TlsServer(Script script, const char* groups)
+    : impl_(std::make_unique<Impl>(std::move(script), groups)) {}
 TlsServer::~TlsServer() = default;
 int TlsServer::port() const { return impl_->port(); }
 const std::string& TlsServer::ca_file() const { return impl_->ca_file(); }

@@ -42,7 +42,8 @@ class TlsServer {
   /// bytes from the other side. The script returns false to close the connection.
   using Script = std::function<bool(TlsConnection&, std::string_view request)>;
 
-  explicit TlsServer(Script script);
+  /// `groups`: for the key exchange, as for OpenSSL; nullptr: its defaults.
+  explicit TlsServer(Script script, const char* groups = nullptr);
   ~TlsServer();
   TlsServer(const TlsServer&) = delete;
   TlsServer& operator=(const TlsServer&) = delete;

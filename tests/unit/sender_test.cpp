@@ -138,6 +138,17 @@ BOOST_AUTO_TEST_CASE(a_hundred_session_tickets_before_each_answer_are_allowed) {
   BOOST_CHECK_EQUAL(server.connections(), 1);
 }
 
+// A handshake with ffdhe8192 takes 100 ms of the network's thread.
+BOOST_AUTO_TEST_CASE(a_key_exchange_over_a_finite_field_is_not_offered) {
+  const auto answer = [](auto& connection, std::string_view request) {
+    return request.empty() || connection.send(ok);
+  };
+  const fakes::TlsServer finite(answer, "ffdhe2048");
+  BOOST_CHECK(send_to(finite, *sender_to(finite)).transport == TransportResult::tls_failed);
+  const fakes::TlsServer curve(answer, "P-384");
+  BOOST_CHECK_EQUAL(send_to(curve, *sender_to(curve)).status, 200);
+}
+
 // To find each value libcurl compares the names of all fields: 64 KB of them took 800 ms of the network's
 // thread.
 BOOST_AUTO_TEST_CASE(no_more_than_ten_values_of_retry_after_are_looked_for) {
