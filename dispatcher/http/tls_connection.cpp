@@ -44,8 +44,9 @@ constexpr unsigned most_certificates = 10;
 constexpr long longest_certificates = 32'768;  // in bytes, as for the list of authorities in a wish for ours
 
 /// Handshake messages and their records from one request to the next. A handshake has a dozen, more only with
-/// a long chain of certificates in short records; a thousand take some milliseconds.
-constexpr std::intptr_t most_handshake_parts = 1000;
+/// a long chain of certificates in short records. Costly are KeyUpdates that ask for one in return: the 150
+/// that are allowed take 4 ms.
+constexpr std::intptr_t most_handshake_parts = 300;
 
 void store(SSL* tls, int index, std::intptr_t number) {
   SSL_set_ex_data(tls, index, reinterpret_cast<void*>(number));  // NOLINT(performance-no-int-to-ptr)
