@@ -47,6 +47,8 @@ constexpr long longest_certificates = 32'768;  // in bytes, as for the list of a
 /// a long chain of certificates in short records. Costly are KeyUpdates that ask for one in return: the 150
 /// that are allowed take 4 ms.
 constexpr std::intptr_t most_handshake_parts = 300;
+/// The message with the certificates counts as so many parts, which allows two renegotiations (TLS 1.2).
+constexpr std::intptr_t certificates_as_parts = 100;
 
 void store(SSL* tls, int index, std::intptr_t number) {
   SSL_set_ex_data(tls, index, reinterpret_cast<void*>(number));  // NOLINT(performance-no-int-to-ptr)
@@ -165,10 +167,8 @@ bool has_own_curve(std::string_view message) {
   return message.find(field) != std::string_view::npos;
 }
 
-/// Called with each message of the handshake before OpenSSL decodes it.
-void refuse_costly_certificates(SSL* tls, const void* bytes, std::size_t size) {
-  const std::string_view message(static_cast<const char*>(bytes), size);
-  if (size <= SSL3_HM_HEADER_LENGTH || message.front() != SSL3_MT_CERTIFICATE) return;
+/// Called with the message before OpenSSL decodes it.
+void refuse_if_costly(SSL* tls, std::string_view message) {
   if (count_certificates(message, SSL_version(tls) == TLS1_3_VERSION) <= most_certificates &&
       !has_own_curve(message))
     return;
@@ -180,8 +180,11 @@ void refuse_costly_certificates(SSL* tls, const void* bytes, std::size_t size) {
 void look_at_message(int written, int /*version*/, int kind, const void* bytes, std::size_t size, SSL* tls,
                      void* /*argument*/) {
   if (written != 0 || size == 0 || !is_handshake_part(kind, bytes)) return;
-  if (kind == SSL3_RT_HANDSHAKE) refuse_costly_certificates(tls, bytes, size);
-  const auto count = stored(tls, count_index()) + 1;
+  const std::string_view message(static_cast<const char*>(bytes), size);
+  const bool certificates =
+      kind == SSL3_RT_HANDSHAKE && size > SSL3_HM_HEADER_LENGTH && message.front() == SSL3_MT_CERTIFICATE;
+  if (certificates) refuse_if_costly(tls, message);
+  const auto count = stored(tls, count_index()) + (certificates ? certificates_as_parts : 1);
   store(tls, count_index(), count);
   // OpenSSL then throws away what comes, and the connection has ended for libcurl.
   if (count > most_handshake_parts) SSL_set_shutdown(tls, SSL_get_shutdown(tls) | SSL_RECEIVED_SHUTDOWN);

@@ -132,9 +132,18 @@ bool TlsConnection::send_raw(std::string_view bytes) {
 
 bool TlsConnection::send_ticket() { return SSL_new_session_ticket(tls_) == 1 && SSL_do_handshake(tls_) == 1; }
 
+bool TlsConnection::renegotiate() {
+  if (SSL_renegotiate(tls_) != 1 || SSL_do_handshake(tls_) != 1) return false;
+  SSL_clear_mode(tls_, SSL_MODE_AUTO_RETRY);  // the read ends with the handshake
+  char byte = 0;
+  const int result = SSL_peek(tls_, &byte, 1);
+  SSL_set_mode(tls_, SSL_MODE_AUTO_RETRY);
+  return SSL_get_error(tls_, result) == SSL_ERROR_WANT_READ;
+}
+
 class TlsServer::Impl {
  public:
-  Impl(Script script, const char* groups)
+  Impl(Script script, const TlsOptions& options)
       : script_(std::move(script)), key_(EVP_EC_gen("P-256")), context_(SSL_CTX_new(TLS_server_method())) {
     std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that the other side has closed
     require(key_ && context_, "TLS");
@@ -143,8 +152,15 @@ class TlsServer::Impl {
     require(SSL_CTX_use_certificate(context_.get(), certificate.get()) == 1 &&
                 SSL_CTX_use_PrivateKey(context_.get(), key_.get()) == 1,
             "certificate");
-    require(groups == nullptr || SSL_CTX_set1_groups_list(context_.get(), groups) == 1, "groups");
-    SSL_CTX_set_min_proto_version(context_.get(), TLS1_3_VERSION);
+    require(options.groups == nullptr || SSL_CTX_set1_groups_list(context_.get(), options.groups) == 1,
+            "groups");
+    const int version = options.old ? TLS1_2_VERSION : TLS1_3_VERSION;
+    SSL_CTX_set_min_proto_version(context_.get(), version);
+    SSL_CTX_set_max_proto_version(context_.get(), version);
+    if (options.old) {  // no session is resumed: each handshake is a whole one
+      SSL_CTX_set_session_cache_mode(context_.get(), SSL_SESS_CACHE_OFF);
+      SSL_CTX_set_options(context_.get(), SSL_OP_NO_TICKET);
+    }
     SSL_CTX_set_mode(context_.get(), SSL_MODE_AUTO_RETRY);
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -257,8 +273,8 @@ class TlsServer::Impl {
   std::thread acceptor_;
 };
 
-TlsServer::TlsServer(Script script, const char* groups)
-    : impl_(std::make_unique<Impl>(std::move(script), groups)) {}
+TlsServer::TlsServer(Script script, const TlsOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(script), options)) {}
 TlsServer::~TlsServer() = default;
 int TlsServer::port() const { return impl_->port(); }
 const std::string& TlsServer::ca_file() const { return impl_->ca_file(); }

@@ -29,10 +29,17 @@ class TlsConnection {
   bool send_ticket();
   /// Returns the TLS records with that many session tickets.
   std::string seal_tickets(int count);
+  /// Makes a handshake on the connection in use, which must be one of TLS 1.2. False: the client refuses.
+  bool renegotiate();
 
  private:
   ssl_st* tls_;
   int number_;
+};
+
+struct TlsOptions {
+  const char* groups = nullptr;  // for the key exchange, as for OpenSSL; nullptr: its defaults
+  bool old = false;              // TLS 1.2 instead of 1.3
 };
 
 /// Serves until it is destroyed, with a certificate of its own for *.receptor.test.
@@ -42,8 +49,7 @@ class TlsServer {
   /// bytes from the other side. The script returns false to close the connection.
   using Script = std::function<bool(TlsConnection&, std::string_view request)>;
 
-  /// `groups`: for the key exchange, as for OpenSSL; nullptr: its defaults.
-  explicit TlsServer(Script script, const char* groups = nullptr);
+  explicit TlsServer(Script script, const TlsOptions& options = {});
   ~TlsServer();
   TlsServer(const TlsServer&) = delete;
   TlsServer& operator=(const TlsServer&) = delete;

@@ -114,6 +114,23 @@ BOOST_AUTO_TEST_CASE(session_tickets_without_end_end_the_connection) {
   BOOST_CHECK(send_to(server, *sender).transport == TransportResult::closed);
 }
 
+// Each handshake on the same connection costs as much as on a new one.
+BOOST_AUTO_TEST_CASE(renegotiations_without_end_end_the_connection) {
+  std::atomic<int> renegotiations = 2;
+  const auto script = [&](auto& connection, std::string_view request) {
+    if (request.empty()) return true;
+    for (int i = 0; i < renegotiations; ++i)
+      if (!connection.renegotiate()) return false;
+    return connection.send(ok);
+  };
+  const fakes::TlsServer server(script, {.old = true});
+  const auto sender = sender_to(server);
+  for (int i = 0; i < 3; ++i) BOOST_CHECK_EQUAL(send_to(server, *sender).status, 200);
+  BOOST_CHECK_EQUAL(server.connections(), 1);
+  renegotiations = 3;
+  BOOST_CHECK(send_to(server, *sender).transport == TransportResult::closed);
+}
+
 BOOST_AUTO_TEST_CASE(session_tickets_without_end_on_an_idle_connection_end_it) {
   std::atomic<bool> answered = false;
   std::atomic<bool> sent = false;
@@ -143,9 +160,9 @@ BOOST_AUTO_TEST_CASE(a_key_exchange_over_a_finite_field_is_not_offered) {
   const auto answer = [](auto& connection, std::string_view request) {
     return request.empty() || connection.send(ok);
   };
-  const fakes::TlsServer finite(answer, "ffdhe2048");
+  const fakes::TlsServer finite(answer, {.groups = "ffdhe2048"});
   BOOST_CHECK(send_to(finite, *sender_to(finite)).transport == TransportResult::tls_failed);
-  const fakes::TlsServer curve(answer, "P-384");
+  const fakes::TlsServer curve(answer, {.groups = "P-384"});
   BOOST_CHECK_EQUAL(send_to(curve, *sender_to(curve)).status, 200);
 }
 
