@@ -19,6 +19,10 @@ namespace dispatcher {
 
 namespace {
 
+/// Bytes of TLS records for each byte of delivery.max_response: enough if each byte of an answer is a chunk
+/// or a record of its own. libcurl reads the extensions of chunks (RFC 9112 section 7.1.1) without end.
+constexpr std::size_t bytes_per_byte = 32;
+
 std::uint16_t port_of(const sockaddr* address) {
   sockaddr_in v4{};
   sockaddr_in6 v6{};
@@ -110,7 +114,7 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
     return CURL_PREREQFUNC_ABORT;
   }
   if (progress.test_request != nullptr) progress.test_request->tls = tls_facts(progress.handle);
-  allow_handshake_messages(progress.handle);
+  allow_messages(progress.handle, progress.settings->max_response * bytes_per_byte);
   progress.connected = true;
   return CURL_PREREQFUNC_OK;
 }

@@ -38,6 +38,12 @@ int count_index() {
   return index;
 }
 
+/// Index at which an SSL object keeps how many bytes of records it may still read, plus one; 0: no limit.
+int bytes_index() {
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return index;
+}
+
 /// What a receiver may send as its certificates. OpenSSL decodes the keys of all of them before it verifies
 /// anything; a key in compressed form on the curve P-224 takes 0.8 ms.
 constexpr unsigned most_certificates = 10;
@@ -177,17 +183,31 @@ void refuse_if_costly(SSL* tls, std::string_view message) {
   const_cast<char&>(message[SSL3_HM_HEADER_LENGTH]) = '\xff';
 }
 
+/// OpenSSL then throws away what comes, and the connection has ended for libcurl.
+void end_connection(SSL* tls) { SSL_set_shutdown(tls, SSL_get_shutdown(tls) | SSL_RECEIVED_SHUTDOWN); }
+
+/// Called with the header of a record (RFC 8446 section 5.1): kind, version, length.
+void count_bytes(SSL* tls, std::string_view header) {
+  const auto left = stored(tls, bytes_index());
+  if (left == 0) return;
+  header.remove_prefix(3);
+  const auto after = left - static_cast<std::intptr_t>(take_number(header, 2));
+  store(tls, bytes_index(), std::max(after, std::intptr_t{1}));
+  if (after < 1) end_connection(tls);
+}
+
 void look_at_message(int written, int /*version*/, int kind, const void* bytes, std::size_t size, SSL* tls,
                      void* /*argument*/) {
-  if (written != 0 || size == 0 || !is_handshake_part(kind, bytes)) return;
+  if (written != 0 || size == 0) return;
   const std::string_view message(static_cast<const char*>(bytes), size);
+  if (kind == SSL3_RT_HEADER && size == SSL3_RT_HEADER_LENGTH) count_bytes(tls, message);
+  if (!is_handshake_part(kind, bytes)) return;
   const bool certificates =
       kind == SSL3_RT_HANDSHAKE && size > SSL3_HM_HEADER_LENGTH && message.front() == SSL3_MT_CERTIFICATE;
   if (certificates) refuse_if_costly(tls, message);
   const auto count = stored(tls, count_index()) + (certificates ? certificates_as_parts : 1);
   store(tls, count_index(), count);
-  // OpenSSL then throws away what comes, and the connection has ended for libcurl.
-  if (count > most_handshake_parts) SSL_set_shutdown(tls, SSL_get_shutdown(tls) | SSL_RECEIVED_SHUTDOWN);
+  if (count > most_handshake_parts) end_connection(tls);
 }
 
 int offer_no_certificate(SSL* tls, X509** /*certificate*/, EVP_PKEY** /*key*/) {
@@ -234,8 +254,11 @@ bool holds_data(CURL* handle) {
   return data;
 }
 
-void allow_handshake_messages(CURL* handle) {
-  if (SSL* tls = tls_of(handle)) store(tls, count_index(), 0);
+void allow_messages(CURL* handle, std::size_t bytes) {
+  SSL* tls = tls_of(handle);
+  if (tls == nullptr) return;
+  store(tls, count_index(), 0);
+  store(tls, bytes_index(), static_cast<std::intptr_t>(bytes) + 1);
 }
 
 std::optional<delivery::TlsFacts> tls_facts(CURL* handle) {

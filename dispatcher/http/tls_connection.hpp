@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 
+#include <cstddef>
 #include <optional>
 
 #include "lib/delivery/diagnosis.hpp"
@@ -26,8 +27,9 @@ bool is_quiet(CURL* handle);
 /// Tells why a kept connection is not quiet. True: data has arrived. False: the connection has ended.
 bool holds_data(CURL* handle);
 
-/// Begins the count of limit_handshake() anew. Called before each request.
-void allow_handshake_messages(CURL* handle);
+/// Begins the count of limit_handshake() anew, and ends the connection after that many bytes of TLS records.
+/// Called before each request.
+void allow_messages(CURL* handle, std::size_t bytes);
 
 /// Facts of the receiver's verified certificate; nullopt: there is no TLS connection.
 std::optional<delivery::TlsFacts> tls_facts(CURL* handle);

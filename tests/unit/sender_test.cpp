@@ -166,6 +166,19 @@ BOOST_AUTO_TEST_CASE(a_key_exchange_over_a_finite_field_is_not_offered) {
   BOOST_CHECK_EQUAL(send_to(curve, *sender_to(curve)).status, 200);
 }
 
+// libcurl reads and ignores them, and no callback tells of them.
+BOOST_AUTO_TEST_CASE(an_extension_of_a_chunk_without_end_ends_the_connection) {
+  const fakes::TlsServer server([&](auto& connection, std::string_view request) {
+    if (request.empty()) return true;
+    bool open = connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;");
+    for (int i = 0; open && i < 1000; ++i) open = connection.send(std::string(16'000, 'x'));
+    return open;
+  });
+  const auto attempt = send_to(server, *sender_to(server));
+  BOOST_CHECK_EQUAL(attempt.status, 200);
+  BOOST_CHECK(attempt.duration < settings.timeout / 2);
+}
+
 // To find each value libcurl compares the names of all fields: 64 KB of them took 800 ms of the network's
 // thread.
 BOOST_AUTO_TEST_CASE(no_more_than_ten_values_of_retry_after_are_looked_for) {
