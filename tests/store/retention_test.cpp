@@ -267,6 +267,41 @@ BOOST_AUTO_TEST_CASE(old_rows_of_which_another_session_holds_one_go_without_wait
   }));
 }
 
+// On MariaDB the right to SELECT is enough to lock a row.
+BOOST_AUTO_TEST_CASE(a_locked_test_delays_no_sweep) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 3, 3 * day);
+  session.execute("UPDATE notificaciones_pendientes SET origen = 'prueba'");
+  session.execute("UPDATE entregas SET prueba = TRUE");
+  session.execute("INSERT INTO pruebas_por_borrar SELECT id, terminada_en FROM notificaciones_pendientes");
+  BOOST_TEST(forgets_beside("SELECT id FROM notificaciones_pendientes WHERE id = 2",
+                            [&] { BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U); }));
+  BOOST_CHECK_EQUAL(count("pruebas_por_borrar"), 1);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U);
+  BOOST_CHECK_EQUAL(count("pruebas_por_borrar"), 0);
+}
+
+// The INSERT that finds a `clave` taken keeps a lock on its place in the index alone.
+BOOST_AUTO_TEST_CASE(a_notification_that_is_written_again_delays_no_purge) {
+  const auto webhook = add_webhook(session, 1).id;
+  add_finished(webhook, 3, 40 * day);
+  session.execute("UPDATE notificaciones_pendientes SET clave = CONCAT('k', id)");
+  Session evaluation = database.connect();
+  evaluation.execute("START TRANSACTION");
+  BOOST_CHECK_THROW(
+      evaluation.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES"
+                        " (1, 'evaluacion.cerrada', '{}', 'k2')"),
+      DuplicateKey);
+  if (session.is_mariadb()) {  // MySQL cannot but wait
+    const auto start = platform::monotonic_now();
+    BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U);
+    BOOST_TEST((platform::monotonic_now() - start < Milliseconds(900)));
+  }
+  evaluation.execute("ROLLBACK");
+  sweep(session, retention);
+  BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_straggler_is_left_by_the_follower_and_taken_by_the_sweep) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 600, 40 * day);
@@ -382,13 +417,13 @@ BOOST_AUTO_TEST_CASE(what_is_being_replayed_keeps_its_evidence) {
   BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 1);
 }
 
-/// A purge stopped within its transaction: it has removed attempts, and waits for the last one.
+/// A purge stopped within its transaction: it has removed attempts, and waits before it removes deliveries.
 struct PurgeHalfWay {
   explicit PurgeHalfWay(MaintenanceFixture& fixture)
       : holder(fixture.database.connect()), purging(fixture.database.connect()) {
-    holder.execute("START TRANSACTION");
-    holder.query(
-        "SELECT * FROM intentos_entrega WHERE entrega_id = (SELECT MAX(id) FROM entregas) FOR UPDATE");
+    holder.execute(
+        "CREATE TRIGGER half_way BEFORE DELETE ON entregas FOR EACH ROW SET @got = GET_LOCK('half_way', 30)");
+    holder.query("SELECT GET_LOCK('half_way', 30)");
     const auto connection = purging.query("SELECT CONNECTION_ID() AS id").at(0).integer("id");
     thread.emplace([this] {
       PurgeWalk walk{true};
@@ -399,14 +434,13 @@ struct PurgeHalfWay {
       }
     });
     const std::string waiting =
-        "SELECT COUNT(*) AS deleting FROM information_schema.processlist WHERE info LIKE 'DELETE i %' AND id "
-        "= ";
-    while (holder.query(waiting + std::to_string(connection)).at(0).integer("deleting") == 0)
+        "SELECT COUNT(*) AS waits FROM information_schema.processlist WHERE state = 'User lock' AND id = ";
+    while (holder.query(waiting + std::to_string(connection)).at(0).integer("waits") == 0)
       std::this_thread::yield();
     id = connection;
   }
   void finish() {
-    holder.execute("ROLLBACK");
+    holder.query("SELECT RELEASE_LOCK('half_way')");
     thread->join();
   }
   Session holder, purging;

@@ -55,6 +55,9 @@ constexpr std::string_view quarantined_after = R"sql(
 
 // Expired rows are checked again after locking, because they may have been replayed in between.
 
+// On MariaDB no DELETE waits (result_rows.cpp): another session may hold the place in an index. An INSERT of
+// the evaluation system that finds its `clave` taken does so until its transaction ends.
+
 /// A notification has at most five deliveries. The hint forces this index even for many notifications.
 constexpr std::string_view deliveries_of = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
@@ -66,9 +69,11 @@ constexpr std::string_view ended_deliveries = R"sql(
   FROM entregas FORCE INDEX (PRIMARY) WHERE id IN)sql";
 constexpr std::string_view lock_ended = "AND terminada_en IS NOT NULL FOR UPDATE SKIP LOCKED";
 constexpr std::string_view delete_attempts = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = j.id)sql";
 constexpr std::string_view delete_deliveries = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE e FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id)sql";
 
@@ -82,6 +87,7 @@ constexpr std::string_view lock_ended_without_deliveries = R"sql(
     AND n.estado <> 'pendiente' AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.notificacion_id = n.id)
   FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view delete_notifications = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE n FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id)sql";
 
@@ -90,10 +96,11 @@ constexpr std::string_view quarantined_by_id = R"sql(
     TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_apartadas WHERE notificacion_id IN)sql";
 constexpr std::string_view lock_quarantined = "FOR UPDATE SKIP LOCKED";
-constexpr std::string_view pending_by_id = "SELECT id FROM notificaciones_pendientes WHERE id IN";
+constexpr std::string_view present_by_id = "SELECT id FROM notificaciones_pendientes WHERE id IN";
 constexpr std::string_view that_are_pending = "AND estado = 'pendiente'";
 constexpr std::string_view lock_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
 constexpr std::string_view delete_quarantined = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE a FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN notificaciones_apartadas a FORCE INDEX (PRIMARY) ON a.notificacion_id = j.id)sql";
 
@@ -104,9 +111,11 @@ constexpr std::string_view lock_without_deliveries = R"sql(
     AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.webhook_id = w.id)
   FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view delete_executions = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE x FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id)sql";
 constexpr std::string_view delete_diagnoses = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE d FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN diagnosticos d FORCE INDEX (PRIMARY) ON d.webhook_id = j.id)sql";
 constexpr std::string_view executions_by_id = R"sql(
@@ -115,6 +124,7 @@ constexpr std::string_view diagnoses_by_id = R"sql(
   SELECT webhook_id AS id FROM diagnosticos FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
 constexpr std::string_view lock_unheld = "FOR UPDATE SKIP LOCKED";
 constexpr std::string_view delete_webhooks = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE w FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = j.id)sql";
 
@@ -123,11 +133,10 @@ constexpr std::string_view tests_after = R"sql(
     TIMESTAMPDIFF(MICROSECOND, creada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
     TIMESTAMPDIFF(MICROSECOND, creada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM pruebas_por_borrar FORCE INDEX (PRIMARY) WHERE notificacion_id > ? ORDER BY notificacion_id LIMIT ?)sql";
-constexpr std::string_view forget_removed_tests = R"sql(
+constexpr std::string_view forget_tests = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE p FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN pruebas_por_borrar p FORCE INDEX (PRIMARY) ON p.notificacion_id = j.id
-  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id
-  WHERE n.id IS NULL)sql";
+  STRAIGHT_JOIN pruebas_por_borrar p FORCE INDEX (PRIMARY) ON p.notificacion_id = j.id)sql";
 
 /// A table, for the walks.
 struct Table {
@@ -277,8 +286,8 @@ std::uint64_t remove_quarantined(Session& session, const RetentionSettings& rete
   auto ids =
       expired_ids(quarantined(retention), query_ids(session, quarantined_by_id, seen, lock_quarantined));
   if (ids.empty()) return 0;
-  const auto pending = ids_of(query_ids(session, pending_by_id, ids, that_are_pending));
-  const auto held = ids_of(query_ids(session, pending_by_id, pending, lock_pending));
+  const auto pending = ids_of(query_ids(session, present_by_id, ids, that_are_pending));
+  const auto held = ids_of(query_ids(session, present_by_id, pending, lock_pending));
   std::erase_if(
       ids, [&](const auto id) { return std::ranges::count(pending, id) > std::ranges::count(held, id); });
   const auto removed = held.empty() ? 0 : session.update(delete_notifications, json_ids(held));
@@ -315,7 +324,10 @@ Table quarantined(const RetentionSettings& retention) {
 std::uint64_t remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto removed = remove_deliveries(session, retention, seen);
   removed += remove_notifications(session, retention, seen);
-  session.update(forget_removed_tests, json_ids(seen));
+  // Read apart: a DELETE would wait for the notifications that it reads.
+  auto gone = seen;
+  for (const auto id : ids_of(query_ids(session, present_by_id, seen, {}))) std::erase(gone, id);
+  if (!gone.empty()) session.update(forget_tests, json_ids(gone));
   return removed;
 }
 
@@ -352,17 +364,20 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
   const auto expired = expired_ids(table, rows);
   if (expired.empty()) return 0;
   std::uint64_t removed = 0;
-  unsigned refused = 0;
+  unsigned left = 0;  // rows refused, or locked in an index
   isolate(
       expired,
       [&](const Ids& some) {
         removed += transaction(session, [&] { return table.remove(session, retention, some); });
       },
       [&](std::int64_t id, const DatabaseError& error) {
-        ++refused;
-        walk.refusal = std::string(table.name) + ' ' + std::to_string(id) + ": " + error.what();
+        ++left;
+        if (is_refused(error))
+          walk.refusal = std::string(table.name) + ' ' + std::to_string(id) + ": " + error.what();
       },
-      [&](const DatabaseError& error) { return is_refused(error) && refused < most_refused; });
+      [&](const DatabaseError& error) {
+        return (is_refused(error) || is_locked_place(session, error)) && left < most_refused;
+      });
   return removed;
 }
 
