@@ -122,23 +122,34 @@ BACKED_UP = {}
 
 
 def backed_up(place):
-    BACKED_UP.update(place.case(FAILS))
+    """A delivery has arrived and is to be replayed; the next one is pending, and keeps the replay waiting."""
+    case = place.case()
+    place.arrived(case)
+    place.receiver.behave(case["PATH_OF"], FAILS)
+    case["NOTIFICATION"] = place.stack.notify(case["ENTITY"], "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}')
+    case["DELIVERY"] = place.stack.delivery_id(case["NOTIFICATION"], case["WEBHOOK"])
+    wait_until(lambda: place.stack.value(f"SELECT paso FROM entregas WHERE id = {case['DELIVERY']}") == "1")
+    place.stack.sql(f"""INSERT INTO reenvios (entidad_id, webhook_id, desde, hasta, entregadas, candidatas, tope)
+        VALUES ({case['ENTITY']}, {case['WEBHOOK']}, '2026-01-01', UTC_TIMESTAMP(3), TRUE, 1, 1)""")
+    BACKED_UP.update(case)
     yield BACKED_UP
 
 
 def restored(place):
-    """A delivery that was pending in the dump has been sent since, and a new one has come."""
+    """What was pending in the dump has been sent since, replay included, and a new delivery has come."""
     case, lost = BACKED_UP, place.case()
     place.receiver.behave(case["PATH_OF"], WORKS)
     place.stack.admin("delivery", "retry", case["DELIVERY"])
     place.stack.wait_delivery(case["DELIVERY"], "entregada")
+    place.arrived(case, 4)
     yield case
     place.stack.connect_evaluation()
     assert place.stack.delivery(case["DELIVERY"])["estado"] == "cancelada"
     assert place.stack.try_admin("notification", "show", lost["NOTIFICATION"]).returncode == 1
     assert place.stack.admin("queue", "status")["pausada"] is False
     place.arrived(place.case())
-    assert len(place.receiver.requests(case["PATH_OF"])) == 2  # nothing old went out again
+    assert place.stack.value(f"SELECT estado FROM reenvios WHERE webhook_id = {case['WEBHOOK']}") == "cancelado"
+    assert len(place.receiver.requests(case["PATH_OF"])) == 4  # nothing old went out again
 
 
 def rotated(place):
