@@ -189,11 +189,14 @@ def out_of_numbers(place):
     with pytest.raises(SqlError):
         place.stack.notify(case["ENTITY"], "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}')
     place.arrived(case, 3)
+    place.stack.sql(f"INSERT INTO pruebas_por_borrar (notificacion_id) VALUES ({last[0]})")  # as if it were a test event
     yield case
     place.stack.notify(case["ENTITY"], "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}')
     place.arrived(case, 4)
     assert place.stack.value("SELECT COUNT(*) FROM notificaciones_pendientes WHERE id > 1e15") == "0"
     assert place.stack.value("SELECT COUNT(*) FROM entregas WHERE notificacion_id > 1e15") == "0"
+    listed = "SELECT COUNT(*) FROM pruebas_por_borrar p JOIN notificaciones_pendientes n ON n.id = p.notificacion_id"
+    assert place.stack.value(listed) == "1"
 
 
 def clock_jumped(place):
