@@ -68,6 +68,22 @@ BOOST_AUTO_TEST_CASE(those_of_last_year_are_forgotten) {
   BOOST_CHECK_EQUAL(session.query("SELECT COUNT(*) AS n FROM cortes_envio").at(0).integer("n"), 1);
 }
 
+// Once the clock is right again, the time of a deactivation goes by them.
+BOOST_AUTO_TEST_CASE(none_is_forgotten_while_the_clock_has_jumped) {
+  begin_outage(session, "here:1", OutageKind::network, 60min);
+  const auto begin_a_year_ahead = [&](const char* clock) {
+    session.execute(clock);
+    session.execute("SET @@timestamp = UNIX_TIMESTAMP() + 367 * 86400");
+    begin_outage(session, "here:1", OutageKind::network, 1min);
+    session.execute("SET @@timestamp = DEFAULT");
+    return session.query("SELECT COUNT(*) AS n FROM cortes_envio").at(0).integer("n");
+  };
+  BOOST_CHECK_EQUAL(
+      begin_a_year_ahead("UPDATE reloj_visto SET salto_ms = 367 * 86400000, hora = hora + INTERVAL 367 DAY"),
+      2);
+  BOOST_CHECK_EQUAL(begin_a_year_ahead("UPDATE reloj_visto SET salto_ms = 0, hora = UTC_TIMESTAMP(3)"), 3);
+}
+
 // The webhook fails for two hours, ninety minutes of which are an outage.
 BOOST_AUTO_TEST_CASE(what_was_our_outage_deactivates_nobody) {
   const auto fail = [&] {

@@ -18,8 +18,9 @@ enum class OutageKind { network, names };
 inline constexpr std::array<std::string_view, 2> outage_kind_names{"red", "dns"};
 constexpr std::string_view name(OutageKind kind) { return outage_kind_names[static_cast<std::size_t>(kind)]; }
 
-/// Adds an outage that began `ago` before now, and deletes up to 1,000 that were last confirmed over a year
-/// ago. Returns the new outage's id. `dispatcher`: at most 255 characters.
+/// Adds an outage that began `ago` before now, and, unless the database's clock has jumped forward, deletes
+/// up to 1,000 that were last confirmed over a year ago. Returns the new outage's id. `dispatcher`: at most
+/// 255 characters.
 OutageId begin_outage(Session& session, std::string_view dispatcher, OutageKind kind,
                       platform::Milliseconds ago);
 /// Confirms that the outage lasts or, with `ended_ago`, notes that it ended so long before now. `deliveries`:
