@@ -269,4 +269,15 @@ BOOST_AUTO_TEST_CASE(a_large_backlog_is_mended_in_batches_and_a_break_is_made_up
   BOOST_CHECK_EQUAL(count("entregas", "proximo_intento > UTC_TIMESTAMP(3)"), 0);
 }
 
+BOOST_AUTO_TEST_CASE(an_outage_that_ended_while_the_clock_was_ahead_does_not_last) {
+  session.execute(
+      "INSERT INTO cortes_envio (despachador, tipo, desde, hasta, visto_en) SELECT 'here:1', 'red',"
+      " UTC_TIMESTAMP(3) - INTERVAL 10 MINUTE, IF(seq = 1, UTC_TIMESTAMP(3) + INTERVAL 100 DAY, NULL),"
+      " UTC_TIMESTAMP(3) + INTERVAL 100 DAY FROM " +
+      numbers(2));
+  mend(session);
+  BOOST_CHECK_EQUAL(count("cortes_envio", "visto_en <= UTC_TIMESTAMP(3) AND hasta <= UTC_TIMESTAMP(3)"), 1);
+  BOOST_CHECK_EQUAL(count("cortes_envio", "visto_en <= UTC_TIMESTAMP(3) AND hasta IS NULL"), 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

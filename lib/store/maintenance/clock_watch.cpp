@@ -69,6 +69,12 @@ constexpr std::string_view shorten_rests_to = R"sql(
     x.fallos_desde = LEAST(x.fallos_desde, UTC_TIMESTAMP(3)),
     x.fallos_ultimo = LEAST(x.fallos_ultimo, UTC_TIMESTAMP(3)))sql";
 
+/// An outage that ended while the clock was ahead would last until then: its time counts for no webhook.
+constexpr std::string_view end_outages_by_now = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  UPDATE cortes_envio FORCE INDEX (cortes_por_visto)
+  SET visto_en = UTC_TIMESTAMP(3), hasta = LEAST(hasta, UTC_TIMESTAMP(3)) WHERE visto_en > UTC_TIMESTAMP(3))sql";
+
 constexpr std::string_view next_webhook_with_pending = R"sql(
   SELECT webhook_id, CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora
   FROM entregas FORCE INDEX (entregas_por_reclamar)
@@ -236,8 +242,10 @@ void mend_clock(Session& session, const platform::DeliverySettings& settings, Cl
     }
     case Stage::rests: {
       if (!shorten_batch(session, lock_long_rests, shorten_rests_to, mending.rests,
-                         settings.retry_schedule.front(), settings.probe_interval))
+                         settings.retry_schedule.front(), settings.probe_interval)) {
+        session.update(end_outages_by_now);
         mending.stage = Stage::deliveries;
+      }
       return;
     }
     case Stage::deliveries:

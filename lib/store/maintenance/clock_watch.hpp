@@ -54,8 +54,8 @@ struct ClockMending {
 };
 /// Takes one step of the present stage: shortens a batch of times that are too far ahead. A lease gets the
 /// length of a new one, a rest the first wait of the schedule, the wait for a probe `probe_interval`, and a
-/// streak's times become the present. A delivery's wait beyond longest_wait becomes a random one below it, so
-/// that the deliveries do not all fall due together. Skips locked rows.
+/// streak's times and an outage's end become the present. A delivery's wait beyond longest_wait becomes a
+/// random one below it, so that the deliveries do not all fall due together. Skips locked rows.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);
 
 }  // namespace store
