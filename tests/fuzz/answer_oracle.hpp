@@ -12,7 +12,7 @@ struct Answer {
   enum class Verdict {
     valid,       // the final status line and the fields are whole and well-formed
     incomplete,  // the final status line or the fields are not whole
-    doubtful,    // a strict reader refuses the answer, a lenient reader may take it
+    doubtful,    // the sender may take the answer or refuse it
   };
   Verdict verdict = Verdict::incomplete;
   int status = 0;                        // only if `valid`

@@ -18,7 +18,7 @@ class MemoryFile {
  public:
   explicit MemoryFile(std::string_view text) : fd_(::memfd_create("config", 0)) {
     fuzz::require(fd_ >= 0 && ::write(fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size()),
-                  "a file");
+                  "the file in memory is written");
   }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;

@@ -37,7 +37,7 @@ void check(const json::Value& value, std::string_view& source, unsigned depth) {
 void check_parser(std::string_view source) try {
   const json::Value value = json::parse(source);
   const std::string written = json::dump(value);
-  fuzz::require(json::parse(written) == value, "written and read again it is the same");
+  fuzz::require(json::parse(written) == value, "a value that is written and read again is the same");
   check(value, source, 0);
 } catch (const json::ParseError& error) {
   fuzz::require_sentence(error.what(), longest_message);

@@ -46,7 +46,7 @@ void check_route(const api::Request& request) {
   fuzz::require((match.route == nullptr) == !match.allow.empty(),
                 "a match has a route or a list of methods, never both");
   fuzz::require(match.route == nullptr || match.route->method == request.method,
-                "the route is of the method");
+                "the route has the request's method");
   const auto open_segments = std::ranges::count(match.pattern, '{');
   for (std::size_t i = 0; i < match.parameters.size(); ++i) {
     const auto parameter = match.parameters.at(i);

@@ -34,17 +34,17 @@ std::string host_in(std::string_view url) {
 
 void require_public(const std::string& host) {
   const auto address = as_address(host);
-  fuzz::require(!address || is_public_by_the_registries(*address), "no address that is reserved");
-  fuzz::require(address || host.find('.') != std::string::npos, "no name of a single label");
+  fuzz::require(!address || is_public_by_the_registries(*address), "the host is no reserved address");
+  fuzz::require(address || host.find('.') != std::string::npos, "a host name has more than one label");
 }
 
 void check(const TargetUrl& target) {
   fuzz::require(std::ranges::all_of(target.text, [](unsigned char c) { return c > ' ' && c < 0x7f; }),
-                "visible ASCII");
+                "the URL is visible ASCII");
   const auto end_of_authority = target.text.find_first_of("/?", std::string_view("https://").size());
   fuzz::require(target.text.find_first_of("@\\#") >= end_of_authority,
                 "nothing but host and port before the path");
-  fuzz::require(target.port != 0, "a port");
+  fuzz::require(target.port != 0, "the port is not 0");
   require_public(host_in(target.text));
   require_public(target.host);
   const auto again = webhook::judge_target_url(target.text, {});
