@@ -1,4 +1,4 @@
-// The report of the entities that an event has reached.
+// An event's notifications, summed by entity: which entities were reached, and why others were not.
 #include <boost/test/unit_test.hpp>
 
 #include "admin/output/entity_report.hpp"

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_socket_can_be_connected_once_more) {
 }
 
 BOOST_AUTO_TEST_CASE(all_refuse) {
-  listen("127.0.0.7");  // for a port at which the others do not listen
+  listen("127.0.0.7");  // chooses the port, at which the others do not listen
   const auto dialled = dial({ip("127.0.0.8"), ip("127.0.0.9")});
   BOOST_CHECK(dialled.socket.fd() < 0 && dialled.address == ip("127.0.0.9") && dialled.heard);
   BOOST_CHECK(!dialled.timed_out && dialled.error == ECONNREFUSED);

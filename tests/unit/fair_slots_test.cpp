@@ -44,7 +44,7 @@ void end(FairSlots& slots, WebhookId webhook, Outcome outcome = Outcome::answere
   slots.recorded(webhook);
 }
 
-/// Makes the webhook's answer time known. The webhook still waits then, so its account and answer time stay.
+/// Makes the webhook's answer time known. Leaves the webhook waiting, so its account and answer time stay.
 void know(FairSlots& slots, const Destination& destination, platform::Milliseconds took) {
   wait(slots, destination);
   for (int i = 0; i < 3; ++i) {

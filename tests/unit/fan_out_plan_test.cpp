@@ -43,13 +43,13 @@ dispatcher::FanOutPlan plan(const std::vector<PendingNotification>& notification
   return dispatcher::plan_fan_out(judged, held, recipients, grants, ahead);
 }
 
-/// What is written if all are fanned out at once.
+/// What is written if all notifications are fanned out.
 store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
                            const Recipients& recipients, FairSlots slots) {
   return plan(notifications, recipients, slots, Ahead::yes).fan_out;
 }
 
-/// What is written if only what can be sent at once is fanned out.
+/// The plan if notifications that could only wait stay pending.
 dispatcher::FanOutPlan plan_sendable(const std::vector<PendingNotification>& notifications,
                                      const Recipients& recipients, FairSlots slots) {
   return plan(notifications, recipients, slots, Ahead::no);
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
   BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}}));
 }
 
-// Rows that another session took, or has locked, between reading and locking.
+// Another session took or locked notification 11 after it was read.
 BOOST_AUTO_TEST_CASE(what_is_not_held_is_left_out_and_takes_no_slot) {
   const std::vector judged{dispatcher::judge(opened(11)), dispatcher::judge(opened(12))};
   auto slots = with_slots(10, 1);

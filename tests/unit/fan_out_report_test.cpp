@@ -16,7 +16,7 @@ using platform::Milliseconds;
 const platform::MonotonicTime now{std::chrono::hours(1)};
 constexpr delivery::EntityId entity = 7;
 
-/// Entity 7 has its turn behind notification 100, then entity 8 behind notification 200.
+/// It is the turn of entity 7, after notification 100; then comes entity 8, after notification 200.
 struct Turns {
   ReadyEntities ready;
   Selection selection;

@@ -150,7 +150,7 @@ BOOST_FIXTURE_TEST_CASE(for_those_that_cannot_be_asked_others_are_asked_a_second
   judge.check_told_nothing(start + 10s);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 12s), 5U);
   judge.checking(5, start + 12s);
-  judge.check_told_nothing(start + 10s);  // of the first checks, too late
+  judge.check_told_nothing(start + 10s);  // a result of the first checks, too late
   for (int i = 0; i < 5; ++i) judge.check_failed(start + 12s, start + 14s);
   BOOST_CHECK(judge.outage().has_value());
 }

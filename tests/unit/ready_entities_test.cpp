@@ -17,7 +17,7 @@ using Line = std::vector<delivery::NotificationId>;
 
 const MonotonicTime now{std::chrono::hours(1)};
 
-/// Each entity has many notifications from 100 on, and none of them in line.
+/// Each entity has many notifications after notification 100, and none of them in line.
 ReadyEntities with_many(std::initializer_list<delivery::EntityId> ids) {
   ReadyEntities ready;
   for (const auto id : ids) {
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_after_the_walk_is_read_again_too) {
   BOOST_TEST(ready.found({7, {1}, false}));
 }
 
-// However many rows are left, a look must not return the walk to its start.
+// However many rows are left to a newer version, a look must not return the walk to its start.
 BOOST_AUTO_TEST_CASE(rows_left_to_a_newer_version_are_passed_over_in_one_go) {
   auto ready = with_many({7});
   ready.note_left(7, true);
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   auto ready = with_many({7});
   ready.note_left(7, true);
   ready.advance(7, 150);
-  ready.note_left(7, false);  // more rows follow, without an end
+  ready.note_left(7, false);  // this batch has no such rows, and more follow
   ready.advance(7, 200);
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST(position(ready) == 200);
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   BOOST_TEST(position(ready) == lowest);
 }
 
-// Every look finds the rows that are left. An entity with nothing else must not have a turn each time.
+// Every look finds rows left to a newer version. An entity with nothing else must not have a turn each time.
 BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_again_after_a_while) {
   auto ready = with_many({7});
   ready.note_left(7, true);

@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);
   ready.note_left(1, true);
   ready.advance(1, {UtcTime(Milliseconds(20)), 4});
-  ready.note_left(1, false);  // more rows follow, without an end
+  ready.note_left(1, false);  // this batch has no such rows, and more follow
   ready.advance(1, {UtcTime(Milliseconds(30)), 9});
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(30))));

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_makes_no_request) {
   BOOST_TEST(held(target(ring().seal(5, secret))));          // the secret of another webhook
   BOOST_TEST(held(target(sealed), ring('b')));               // sealed with another key
   BOOST_TEST(held(target(sealed), ring('a', "b")));          // an unknown key
-  BOOST_TEST(held(target(webhook::SealedSecret{"a", ""})));  // an empty secret
+  BOOST_TEST(held(target(webhook::SealedSecret{"a", ""})));  // no ciphertext
   auto damaged = sealed;
   damaged.ciphertext.back() = static_cast<char>(damaged.ciphertext.back() ^ 1);
   BOOST_TEST(held(target(damaged)));

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(it_opens_for_nobody_else) {
   BOOST_TEST(!open_test_data(ring("other"), 7, event, stored));
 }
 
-// A webhook's sealed secret never opens as test data, even if the ids are equal.
+// A webhook's sealed secret never opens as test data, even if the webhook's id equals the entity's.
 BOOST_AUTO_TEST_CASE(it_is_no_secret_of_a_webhook) {
   const auto secret = ring().seal(7, data);
   const auto as_data =

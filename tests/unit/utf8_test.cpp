@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(ill_formed) {
            "\xf4\x90\x80\x80",
            "\xf5\x80\x80\x80",
            "\xf8\x88\x80\x80\x80",
-           "\xfc\x84\x80\x80\x80\x80",  // too far
+           "\xfc\x84\x80\x80\x80\x80",  // beyond U+10FFFF
        }) {
     BOOST_TEST(!count_characters(text).has_value());
     BOOST_TEST(!count_characters("abc" + text).has_value());
