@@ -1,5 +1,5 @@
-"""Measures the cost of a delivery in counts instead of times, so that versions can be compared on a noisy machine: what its
-statements read, write and send, and the dispatcher's instructions. Each figure is the difference between a backlog of N and
+"""Counts what a delivery costs: what its statements read, write and send, and the dispatcher's instructions. Counts, unlike
+times, let versions be compared on a noisy machine. Each figure is the difference between a backlog of N and
 one of 3 N, over 2 N, so the cost of a start cancels out.
 """
 from __future__ import annotations
@@ -44,7 +44,7 @@ def run(options) -> Report:
     report.rows = [{"for a delivery": name, "count": value} for name, value in counted.items()]
     bounds = documented()
     report.targets = [Target(name, value, "at most", bounds[name]) for name, value in counted.items()]
-    report.notes = ["targets: the bounds in docs/benchmarks.md, which allow for the smaller batches of a busy moment"]
+    report.notes = ["targets: the bounds in docs/benchmarks.md, which allow for smaller batches on a busy machine"]
     return report
 
 

@@ -44,8 +44,8 @@ void initialise() {
   require(code);
 }
 
-/// Of a lookup's answers over TCP, which may have 64 KB each. c-ares takes 50 ms for 6,000 addresses: it asks
-/// the kernel for the way to each.
+/// Most bytes of a lookup's answers over TCP, which may have 64 KB each. c-ares takes 50 ms for 6,000
+/// addresses, because it asks the kernel for the route to each.
 constexpr std::uint64_t longest_answers = 8192;
 
 /// True: more than that has come at this socket. False for UDP.

@@ -47,7 +47,7 @@ int bytes_index() {
 /// What a receiver may send as its certificates. OpenSSL decodes the keys of all of them before it verifies
 /// anything; a key in compressed form on the curve P-224 takes 0.8 ms.
 constexpr unsigned most_certificates = 10;
-constexpr long longest_certificates = 32'768;  // in bytes, as for the list of authorities in a wish for ours
+constexpr long longest_certificates = 32'768;  // in bytes; OpenSSL limits CertificateRequest by it, too
 
 /// Handshake messages and their records from one request to the next. A handshake has a dozen, more only with
 /// a long chain of certificates in short records. Costly are KeyUpdates that ask for one in return: the 150
@@ -165,9 +165,9 @@ unsigned count_certificates(std::string_view message, bool has_extensions) {
   return count;
 }
 
-/// True: a key has a curve of its owner's invention. If a coordinate in compressed form is to be decoded,
-/// that takes 150 ms with a suitable prime. The key would have the number 1.2.840.10045.1 for the kind of its
-/// field, and real keys have the name of a curve (RFC 5480 section 2.1.1).
+/// True: a key describes a curve of its own instead of naming one, as RFC 5480 section 2.1.1 demands. To
+/// decode its point in compressed form takes 150 ms with a suitable prime. The description has the identifier
+/// of its kind of field, 1.2.840.10045.1.
 bool has_own_curve(std::string_view message) {
   constexpr std::string_view field = "\x2a\x86\x48\xce\x3d\x01";
   return message.find(field) != std::string_view::npos;

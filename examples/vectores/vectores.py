@@ -169,9 +169,9 @@ def cambios_de_secreto(lista):
 
     lista.aceptar("cambio de secreto: el receptor conoce los dos", [NUEVO, WHSEC], a_medias(), "auténtico: llega firmado con ambos")
     lista.aceptar("cambio de secreto: el receptor conoce el nuevo", [NUEVO], a_medias(),
-                  "auténtico: la primera de webhook-signature, y X-Webhook-Signature-Nueva")
+                  "auténtico: valen la primera de webhook-signature y X-Webhook-Signature-Nueva")
     lista.aceptar("cambio de secreto: el receptor conoce el anterior", [WHSEC], a_medias(),
-                  "auténtico: la segunda de webhook-signature, y X-Webhook-Signature")
+                  "auténtico: valen la segunda de webhook-signature y X-Webhook-Signature")
     lista.aceptar("antes del cambio de secreto", [NUEVO, WHSEC], lista.aviso(), "auténtico: firmado solo con el anterior")
     lista.aceptar("después del cambio de secreto", [NUEVO, WHSEC], lista.aviso(secreto=NUEVO), "auténtico: firmado solo con el nuevo")
     lista.rechazar("cambio de secreto: ninguna de las dos firmas es buena", [NUEVO, WHSEC], lista.aviso(secreto=AJENO, anterior=CORRIENTE),
@@ -184,7 +184,8 @@ def vectores(ahora=AHORA):
         parte(lista)
     return {
         "descripcion": "Avisos firmados para probar un receptor. `esperado` dice qué hace uno que comprueba webhook-signature, y uno que "
-                       "comprueba X-Webhook-Signature y que webhook-timestamp sea de ahora; ambos conocen `secretos`, y la hora es `ahora`.",
+                       "comprueba X-Webhook-Signature y exige webhook-id y un webhook-timestamp de ahora. Ambos conocen `secretos`, y la hora "
+                       "es `ahora`.",
         "ahora": ahora,
         "toleranciaSegundos": TOLERANCIA,
         "vectores": lista.vectores,

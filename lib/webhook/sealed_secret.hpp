@@ -28,8 +28,9 @@ struct SealedSecret {
 };
 
 /// The keys of secrets.key_file: lines `id:base64` of 32 bytes. The first key is the current one; blank
-/// lines and `#` comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]. Our tools name a key `k` and the
-/// start of its SHA-256, so that the keys of two installations fit in one file; any other id is valid too.
+/// lines and `#` comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]. The ids that our tools give are
+/// `k` and the start of the key's SHA-256, so that the keys of two installations fit in one file; any other
+/// id is valid too.
 class KeyRing {
  public:
   /// Throws KeyFileError, also when there is no key or an id repeats; the message names `path` unless it is

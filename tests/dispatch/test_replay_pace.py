@@ -50,7 +50,7 @@ def test_a_replay_holds_half_of_the_slots_and_what_is_new_goes_before_it(entity,
     receiver.behave(hook.path, Behaviour())
     receiver.release(hook.path)
     wait_until(lambda: progress(entity, hook, number)["entregadas"] == 60, 60, "all to be replayed")
-    ids = list(dict.fromkeys(replayed(receiver, hook)))  # a held delivery may time out, and is then sent twice
+    ids = list(dict.fromkeys(replayed(receiver, hook)))  # an unanswered delivery may time out, and is then sent twice
     assert len(ids) == 60
     numbers = [int(id.rpartition("_")[2]) for id in ids]
     assert all(abs(number - rank) <= SLOTS for number, rank in zip(numbers, sorted(numbers))), "oldest first"
@@ -64,7 +64,7 @@ def test_at_a_receiver_that_is_down_one_is_tried_until_it_is_back(entity, receiv
         wait_until(lambda: len(replayed(receiver, hook)) >= 1, 20, "the first replayed deliveries")
         wait_until(lambda: not int(stack.value(
             "SELECT COUNT(*) FROM reenvios_entregas r JOIN entregas e ON e.id = r.entrega_id"
-            f" WHERE r.reenvio_id = {number} AND (e.estado <> 'pendiente' OR e.paso = 0)")), 20, "the deliveries that were handed over to fail")
+            f" WHERE r.reenvio_id = {number} AND (e.estado <> 'pendiente' OR e.paso = 0)")), 20, "all handed-over deliveries to have failed")
         tried = len(replayed(receiver, hook))
         assert tried <= SLOTS // 2, "only those that were handed over before the first had failed"
         entity.notify()
@@ -124,7 +124,7 @@ def test_a_single_one_is_the_probe_of_a_receiver_that_is_down(entity, receiver, 
         receiver.behave(hook.path, Behaviour())
         stack.wait_delivery(waits, "entregada", 30)
         number = answer.json()["reenvio"]["id"]
-        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 1, 30, "the replayed one to arrive, too: both by probes alone")
+        wait_until(lambda: progress(entity, hook, number)["entregadas"] == 1, 30, "the replayed one to arrive, too, without a retry")
 
 
 def test_a_range_to_the_end_of_time_keeps_nobody_waiting(entity, new_entity, receiver, stack, delivered_before):

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(each_is_told_once_from_its_time_on) {
   BOOST_TEST((ready.after(2).due == UtcTime(Milliseconds(19))));
   ready.advance(2, {UtcTime(Milliseconds(50)), 4});
   ready.waits(2, now);
-  BOOST_TEST(ready.take_due(at(5)).empty());  // webhook 2 has been told already
+  BOOST_TEST(ready.take_due(at(5)).empty());  // webhook 2 was returned already
   ready.finished(2, now);
   BOOST_TEST(text(ready.ranges(at(5))) == "-..0 2..2 5..+ ");
   ready.waits(2, now);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_has_returned_is_read_before_what_follows_it) {
   ready.advance(1, {UtcTime(Milliseconds(50)), 4});
   ready.returned(1, now);
   BOOST_TEST((ready.after(1) == store::DuePosition{}));
-  BOOST_TEST(ready.take_due(now).empty());  // it is told already
+  BOOST_TEST(ready.take_due(now).empty());  // it was returned already
   ready.finished(1, now);
   ready.returned(1, now);
   BOOST_TEST((ready.take_due(now) == Ids{1}));

@@ -13,7 +13,7 @@ namespace store {
 /// The unfinished deliveries of a webhook's replays.
 struct OpenDeliveries {
   std::size_t untried = 0;
-  std::size_t waiting = 0;  // tried, and waiting for a retry or held
+  std::size_t waiting = 0;  // held, or tried and waiting for a retry
 };
 /// Counts at most 300 deliveries. Notes the results of those that ended without an attempt (cancelled, held
 /// for too long, purged).
