@@ -7,7 +7,8 @@ namespace store {
 
 namespace {
 
-// `repeticion` is the same for equal entries of one hour by the database's clock, which all writers share.
+// Equal entries of one hour have the same `repeticion`; the hour is by the database's clock, which all
+// writers share.
 // Two statements, because MariaDB's INSERT … ON DUPLICATE KEY UPDATE requires the right to update every
 // column that it inserts.
 constexpr std::string_view insert_entry = R"sql(
@@ -67,7 +68,8 @@ std::string repeated(const Author& author, AuditedAction action, WebhookId webho
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
                  std::string_view detail, std::optional<std::string_view> what) {
   const auto same = repeated(author, action, webhook, what.value_or(detail));
-  // An entry that probably exists is updated first: a refused INSERT keeps a lock that causes deadlocks.
+  // With `what`, an equal entry probably exists, so the UPDATE comes first: a refused INSERT keeps a lock
+  // that causes deadlocks.
   if (what && session.update(count_again, same) > 0) return;
   constexpr unsigned attempts = 3;  // the hour may end between the two statements
   for (unsigned attempt = 1;; ++attempt) {

@@ -101,7 +101,7 @@ EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& 
 }
 
 struct Probe {
-  std::optional<LeaseCandidate> candidate;  // unset: every delivery read has a running Retry-After
+  std::optional<LeaseCandidate> candidate;  // unset: none of the deliveries read can be sent now
   bool unreadable = false;                  // every delivery read has an event of a newer version
 };
 

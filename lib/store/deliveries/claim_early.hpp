@@ -46,7 +46,7 @@ struct EarlyClaim {
     bool more = false;    // true: further deliveries may wait
     /// True: nothing was leased, because the webhook may not receive, or its row or its entity's is locked.
     bool skipped = false;
-    /// The shortest remaining Retry-After of the skipped deliveries; unset: none was skipped.
+    /// The shortest running Retry-After of the deliveries read; unset: none has one.
     std::optional<platform::Milliseconds> asked;
     bool unreadable = false;  // true: some were left to a newer version
   };
@@ -58,7 +58,7 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
 
 struct ProbeClaim {
   Leased leased;
-  std::vector<WebhookId> left;  // unchanged: only a newer version knows the events of what waits
+  std::vector<WebhookId> left;  // not changed: only a newer version knows the events of their deliveries
 };
 /// Leases one delivery of each webhook as a probe: the one with the earliest last attempt among the oldest
 /// that wait for a retry and have no running Retry-After. A webhook with deliveries that wait for a retry

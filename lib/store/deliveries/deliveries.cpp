@@ -43,8 +43,7 @@ constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
-/// Needs no lock, as in a claim, because `notification cancel` cancels the deliveries again after its
-/// commit.
+/// Read without a lock, as a claim does: `notification cancel` cancels the deliveries again after its commit.
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
 
@@ -66,7 +65,7 @@ constexpr std::string_view some_failed = R"sql(
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
 constexpr std::string_view replay_some_failed =
     joined<some_failed, pending_or_held, due_as_replay, if_failed>;
-/// Makes due now the deliveries that wait for a retry.
+/// For deliveries that wait for a retry: sets their due time to now.
 constexpr std::string_view update_deliveries = "UPDATE entregas e SET ";
 constexpr std::string_view of_some_retries = R"sql(
   WHERE e.espera = 'pendiente' AND e.webhook_id = ? AND e.creada_en >= ? AND e.paso > 0

@@ -10,7 +10,7 @@ namespace store {
 namespace {
 
 constexpr unsigned looked_at = 2000;
-/// Many replays may add thousands of attempts, and an answer must fit in its connection's socket.
+/// Many replays may add thousands of attempts, and an answer must fit in the send buffer of its socket.
 constexpr unsigned shown_attempts = 100;
 
 constexpr std::string_view columns = R"sql(

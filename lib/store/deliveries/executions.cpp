@@ -54,8 +54,8 @@ constexpr std::string_view or_count = R"sql(,
 constexpr std::string_view note_executions =
     joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
 
-/// For batches of successes alone, as most are: takes half the time, because JSON_TABLE costs more than
-/// writing the row.
+/// For batches that contain only successes, as most do: takes half the time, because JSON_TABLE costs more
+/// than writing the row.
 constexpr std::string_view insert_successes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado) VALUES)sql";
@@ -134,7 +134,7 @@ bool only_succeeded(const Execution& execution) {
 void write_executions(Session& session, const std::map<WebhookId, Execution>& executions,
                       const FailurePolicy& policy) {
   if (executions.empty()) return;
-  // One form for the whole batch, because every session must lock these rows in the order of their ids.
+  // One statement for the whole batch, because every session must lock these rows in the order of their ids.
   if (std::ranges::all_of(executions, [](const auto& one) { return only_succeeded(one.second); })) {
     std::vector<Parameter> rows;
     for (const auto& [webhook, execution] : executions)

@@ -14,7 +14,8 @@ namespace {
 /// Keeps the due time, so that the delivery comes before those that fell due later. A scheduled attempt was
 /// due when it was claimed: if its due time is still to come, the clock has gone back, and the present time
 /// replaces the due time. Updates by primary key alone: a join might read all rows, and wait for locked ones.
-/// On MariaDB it does not wait (result_rows.cpp): another session may hold the place in an index.
+/// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
+/// index.
 constexpr std::string_view make_due = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE entregas FORCE INDEX (PRIMARY)

@@ -151,7 +151,7 @@ struct Sorted {
 Sorted sort_locked(Session& session, const std::vector<LockedDelivery>& locked,
                    const std::map<WebhookId, Receiving>& receiving, LeasedCandidates& result) {
   Sorted sorted;
-  std::set<WebhookId> full;  // webhooks with a delivery put off; their later ones must not overtake it
+  std::set<WebhookId> full;  // webhooks with a delivery put off, which later ones must not overtake
   std::uint64_t bytes = 0;
   const auto fates = read_fates(session, locked);
   for (const auto& delivery : locked) {

@@ -32,7 +32,7 @@ struct LeasedCandidates {
   std::set<WebhookId>
       skipped;  // webhooks that may not receive, that are locked, or that have a locked entity
   std::set<DeliveryId> put_off;  // left pending, because bytes_per_claim was reached
-  /// Numbers of deliveries left pending, because this version cannot read their notification.
+  /// How many deliveries of each webhook stay pending, because this version cannot read their notification.
   std::map<WebhookId, unsigned> unreadable;
 };
 

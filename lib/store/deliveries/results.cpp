@@ -49,7 +49,7 @@ void add_keys(std::set<ResultKey>& keys, const Batch& batch) {
   for (const auto* delivery_result : batch) keys.emplace(delivery_result->id, delivery_result->lease);
 }
 
-/// Records, in one transaction, the results without locked rows. Returns those that it left because their
+/// Records, in one transaction, the results without locked rows. Returns those not recorded because their
 /// webhook's row in webhook_ejecuciones could not be locked; with `absent`, none.
 Batch record_unlocked(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {

@@ -16,7 +16,7 @@ namespace {
 using platform::Milliseconds;
 using Stage = ClockMending::Stage;
 
-constexpr Milliseconds note_interval{10000};                   // between two notes, of any dispatcher
+constexpr Milliseconds note_interval{10000};  // between two notes of the time, by any dispatcher
 constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // what the database's clock may gain on ours
 constexpr Milliseconds longest_absence{std::chrono::days(3)};  // without any dispatcher
 
@@ -46,8 +46,8 @@ constexpr std::string_view jump_accepted = R"sql(
 constexpr std::string_view lock_long_leases = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";
-/// On MariaDB this and the next changes do not wait (result_rows.cpp): another session may hold the place in
-/// an index.
+/// On MariaDB this and the next changes fail at once (result_rows.cpp) if another session has locked a place
+/// in an index.
 constexpr std::string_view shorten_leases_to = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -69,7 +69,8 @@ constexpr std::string_view shorten_rests_to = R"sql(
     x.fallos_desde = LEAST(x.fallos_desde, UTC_TIMESTAMP(3)),
     x.fallos_ultimo = LEAST(x.fallos_ultimo, UTC_TIMESTAMP(3)))sql";
 
-/// An outage that ended while the clock was ahead would last until then: its time counts for no webhook.
+/// An outage that ended while the clock was ahead has its end in the future. All time until then would be
+/// outage time, which counts for no webhook.
 constexpr std::string_view end_outages_by_now = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE cortes_envio FORCE INDEX (cortes_por_visto)
@@ -123,8 +124,8 @@ bool concerns_one(Session& session, const DatabaseError& error) {
   return is_refused(error) || is_locked_place(session, error);
 }
 
-/// Calls `shorten`, a transaction, with ever smaller parts of `rows`, because some row is refused or locked;
-/// that row keeps its time.
+/// Calls `shorten`, in transactions, with ever smaller parts of `rows`, to find the rows that are refused or
+/// locked; these keep their times.
 template <class T, class Shorten>
 std::uint64_t shorten_isolated(Session& session, const std::vector<T>& rows, Shorten&& shorten) {
   std::uint64_t changed = 0;
@@ -134,8 +135,8 @@ std::uint64_t shorten_isolated(Session& session, const std::vector<T>& rows, Sho
   return changed;
 }
 
-/// Shortens a batch of the rows that `lock` finds beyond `bounds`, and adds them to `count`. True: there may
-/// be more.
+/// Shortens the times of a batch of rows that `lock` finds beyond `bounds`, and adds the number of rows to
+/// `count`. True: there may be more.
 template <class... Bounds>
 bool shorten_batch(Session& session, std::string_view lock, std::string_view shorten, std::uint64_t& count,
                    Bounds... bounds) {

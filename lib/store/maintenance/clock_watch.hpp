@@ -3,8 +3,8 @@
 // sent, as after a suspension; but purges and deactivations, which could not be undone, wait until the clock
 // is right or the operator accepts the clock.
 //
-// Several dispatchers may mend the waits at the same time, and again after a kill: the noted time, which
-// shows the jump, is overwritten last.
+// Several dispatchers may shorten the waits at the same time. After a kill the work is done again, because
+// the noted time, which shows the jump, is overwritten last.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace store {
 
-/// The difference between nodes of a cluster that does not count as a jump.
+/// A difference up to this is no jump, because the clocks of a cluster's nodes differ.
 inline constexpr platform::Milliseconds clock_tolerance{10000};
 
 /// A reading of the database's clock, and of ours at that moment.
@@ -52,10 +52,11 @@ struct ClockMending {
   DeliveryId delivery = 0;                               // and the id there
   std::uint64_t leases = 0, rests = 0, rescheduled = 0;  // rows changed so far
 };
-/// Takes one step of the present stage: shortens a batch of times that are too far ahead. A lease gets the
-/// length of a new one, a rest the first wait of the schedule, the wait for a probe `probe_interval`, and a
-/// streak's times and an outage's end become the present. A delivery's wait beyond longest_wait becomes a
-/// random one below it, so that the deliveries do not all fall due together. Skips locked rows.
+/// Takes one step of the present stage: shortens a batch of times that are too far ahead. The new length of a
+/// lease is that of a new lease; of a rest, the first wait of the schedule; of the wait for a probe,
+/// `probe_interval`. A streak's times and an outage's end become the present time. A delivery's wait beyond
+/// longest_wait becomes a random one below it, so that the deliveries do not all fall due together. Skips
+/// locked rows.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);
 
 }  // namespace store

@@ -18,7 +18,8 @@ constexpr std::string_view lock_held_for_long = R"sql(
   SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'retenida' AND webhook_id = ? AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
   ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
-/// On MariaDB it does not wait (result_rows.cpp): another session may hold the place in an index.
+/// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
+/// index.
 constexpr std::string_view fail = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j

@@ -37,7 +37,7 @@ constexpr std::string_view notifications_after = R"sql(
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
 /// Reads only deleted webhooks past their retention, in the order of their deletion: an entity that registers
 /// and deletes all day leaves many, and every sweep would read them all for a month. The hint forces this
-/// index, because the optimiser ignores it for a small table.
+/// index, which the optimiser would not use for a small table.
 constexpr std::string_view deleted_webhooks_after = R"sql(
   SELECT id, 0 AS clase, CAST(fecha_baja AS CHAR) AS baja,
     TIMESTAMPDIFF(MICROSECOND, fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
@@ -55,8 +55,9 @@ constexpr std::string_view quarantined_after = R"sql(
 
 // Expired rows are checked again after locking, because they may have been replayed in between.
 
-// On MariaDB no DELETE waits (result_rows.cpp): another session may hold the place in an index. An INSERT of
-// the evaluation system that finds its `clave` taken does so until its transaction ends.
+// On MariaDB every DELETE fails at once (result_rows.cpp) if another session has locked a place in an index.
+// An INSERT of the evaluation system that finds its `clave` taken keeps such a lock until its transaction
+// ends.
 
 /// A notification has at most five deliveries. The hint forces this index even for many notifications.
 constexpr std::string_view deliveries_of = R"sql(

@@ -4,9 +4,9 @@
 // Ids are nearly in the order of time, so two walks find all expired rows with few reads:
 //  * The follower reads up to the first row that is younger than `retention.delivered`, and waits there, so
 //    it reads each row about once. Nearly all earlier rows are deleted, and hardly any later one has expired.
-//  * The sweep runs now and then over the rows that the follower has left (failed, held, or delivered after
-//    days). It starts at the first row and ends where all rows are younger than the shortest retention. It
-//    finds test notifications, which have a shorter retention, in a table of their own
+//  * The sweep runs now and then over the rows that the follower has not deleted (failed, held, or delivered
+//    after days). It starts at the first row and ends where all rows are younger than the shortest retention.
+//    It finds test notifications, which have a shorter retention, in a table of their own
 //    (`pruebas_por_borrar`).
 // A walk is a value in memory. After a restart a new walk begins, and finds less to do.
 #pragma once

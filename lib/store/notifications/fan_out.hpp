@@ -108,8 +108,8 @@ std::set<NotificationId> find_left_pending(Session& session, const std::vector<N
 /// already or is not pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
-/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Then takes off
-/// the list what is no longer pendiente, and returns those that still are.
+/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Then takes those
+/// that are not pendiente off the list, and returns the others.
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
                                                       const std::vector<NotificationId>& ids);
 

@@ -27,8 +27,8 @@ constexpr std::string_view cancel = R"sql(
   SET estado = 'cancelada', error = ?, terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ? AND estado = 'pendiente')sql";
 
-/// Keeps the versions that have tried it, the newest first: with the last one alone, two versions side by
-/// side would try it in turns without end.
+/// Keeps all versions that have tried the notification, the newest first: if only the last were kept, two
+/// versions side by side would try it in turns without end.
 constexpr std::string_view add_to_list = R"sql(
   INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
   VALUES (?, ?, ?, ?, UTC_TIMESTAMP(3))

@@ -15,7 +15,7 @@ constexpr unsigned page_size = 1000;
 // A page takes two statements: first the remaining rows with the time of the last row read, then rows with
 // later times. A single range on the time would read all rows of that time again, and a broadcast has many.
 // The hint forces the index of events. A day that does not exist, which some sql_modes of the writer's
-// session allow, is in no order: its notification is rejected, and left out here.
+// session allow, has no place in this order: its notification is rejected, and left out here.
 
 constexpr std::string_view of_the_same_instant = R"sql(
   SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en

@@ -105,7 +105,7 @@ std::string statement_of(const Bucket& bucket, std::string_view text) {
   return statement;
 }
 
-/// The time in which `amount` of `limit` comes back.
+/// The time that a bucket of `limit` takes to regain `amount`.
 std::int64_t share_us(Quota quota, std::uint64_t limit, std::uint64_t amount) {
   const double window_us = (quota == Quota::test_bytes ? day_s : hour_s) * 1e6;
   const auto share = window_us * static_cast<double>(amount) / static_cast<double>(limit);
@@ -139,8 +139,8 @@ QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit) {
   if (limit == 0) return {Quota::replayed, 0, no_limit, day_s, day_s};
   const auto rows = session.query(replayed_in_a_day, entity, entity);
   const auto used = rows.at(0).unsigned_integer("usadas");
-  // If no replay ended in the last 24 h, running replays hold all that is used, and their end is unknown: say
-  // an hour.
+  // If no replay ended in the last 24 h, all that is used belongs to running replays, and their end is
+  // unknown: returns an hour.
   const auto first = rows.at(0).optional_integer("falta_s").value_or(hour_s);
   return {Quota::replayed, limit, limit - std::min<std::uint64_t>(used, limit),
           static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s)), day_s};

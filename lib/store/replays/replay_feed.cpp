@@ -75,7 +75,8 @@ constexpr std::string_view deliveries_by_id =
     "SELECT id, intentos FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_ended =
     "AND (estado IN ('entregada', 'fallida') OR (estado = 'pendiente' AND paso > 0)) FOR UPDATE SKIP LOCKED";
-/// On MariaDB it does not wait (result_rows.cpp): another session may hold the place in an index.
+/// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
+/// index.
 constexpr std::string_view update_by_id = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j

@@ -25,7 +25,7 @@ struct ReplayWalk {
   std::uint64_t replayed = 0;  // deliveries
   std::uint64_t finished = 0;  // replays
   std::vector<UnreadableReplay> unreadable;
-  std::string refusal;  // the last row that the database refused to change while the others went on, and why
+  std::string refusal;  // the last row that the database refused to change (the others were changed), and why
   bool done = false;
 };
 

@@ -71,7 +71,7 @@ struct ReplayProgress {
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
   std::uint64_t candidates;  // matches counted at the request; more if more are replayed
-  std::uint64_t replayed;    // made due, or received after the request
+  std::uint64_t replayed;    // made due, or answered 2xx between request and replay
   std::uint64_t delivered;   // of `replayed`: answered with a 2xx
   std::uint64_t failed;      // of `replayed`: failed for good
 };

@@ -67,11 +67,10 @@ void execute_in_tries(Session& session, std::string_view statement, const Patien
     } catch (const LockTimeout&) {
       auto whose = holders(session, patience);
       const bool last = done >= patience.tries;
-      progress(
-          "held up: another connection has the table locked (try " + std::to_string(done) + " of " +
-          std::to_string(patience.tries) +
-          (last ? ")" : "; the next one in " + seconds(patience.pause) + ", others continue until then)") +
-          (whose == told ? "" : whose));
+      progress("held up: another connection has the table locked (try " + std::to_string(done) + " of " +
+               std::to_string(patience.tries) +
+               (last ? ")" : "; the next in " + seconds(patience.pause) + "; others use it until then)") +
+               (whose == told ? "" : whose));
       told = std::move(whose);
       if (last) throw;
     }

@@ -62,7 +62,7 @@ bool is_applied(Session& session, const Migration& migration) {
 
 void require_held(Session& session, const MigrationGuard& guard) {
   if (!guard.held(session))
-    throw MigrationError("another migration took over: this one was silent for too long");
+    throw MigrationError("another migration took over, because this one did not renew its guard in time");
 }
 
 /// Whether a statement may change a table; SET, PREPARE and DEALLOCATE only accompany such a statement.

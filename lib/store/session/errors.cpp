@@ -45,8 +45,8 @@ std::string_view remedy(int code) {
     case 1698:
       return " (check database.user and database.password_file: apientidades-admin config show)";
     case refused_authentication_code:
-      return " (the database's user must have a password by mysql_native_password or ed25519, or with "
-             "database.tls_ca or the socket by caching_sha2_password)";
+      return " (the database's user must authenticate by mysql_native_password or ed25519; "
+             "caching_sha2_password needs database.tls_ca or the socket)";
     case 1820:
     case 1862:
     case 3118:

@@ -12,8 +12,8 @@
 
 namespace store {
 
-/// The number of refused rows after which the rest of a batch is left: to look for each one would keep the
-/// session from other work.
+/// After so many refused rows the rest of a batch is not tried: a search for each one would keep the session
+/// from other work.
 inline constexpr unsigned most_refused = 32;
 
 /// Whether the database refuses a row's content, and would do so again.

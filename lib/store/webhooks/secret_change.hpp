@@ -41,7 +41,7 @@ SecretChange change_secret(Session& session, const Author& author, WebhookId id,
 bool end_grace(Session& session, const Author& author, WebhookId id);
 
 /// Erases a batch of secrets after their grace, and moves the current ones to `a`. Returns the number of
-/// webhooks. Leaves a webhook that the database refuses to change, and names it in `refusal`. Waits for no
+/// webhooks. Skips a webhook that the database refuses to change, and names it in `refusal`. Waits for no
 /// lock.
 std::uint64_t erase_ended_secrets(Session& session, std::string& refusal);
 

@@ -98,7 +98,7 @@ void walk(Session& session, const webhook::KeyRing& keys, std::string_view kind,
       after = row.integer("id");
       try {
         if (!reseal(session, row, keys, result)) ++result.unreadable;
-      } catch (const Refused& error) {  // the other rows go on
+      } catch (const Refused& error) {  // the other rows are still tried
         ++result.refused;
         result.refusal = std::string(kind) + ' ' + std::to_string(after) + ": " + error.what();
       }
