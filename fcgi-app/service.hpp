@@ -21,8 +21,8 @@
 
 namespace api {
 
-/// What all threads share; it must outlive every Service. Only the keys, which a reload replaces, and the
-/// observation change.
+/// What all threads share; it must outlive every Service. Only two members change: the keys, which a reload
+/// replaces, and the observation.
 struct Shared {
   webhook::SharedKeys keys;
   std::vector<platform::HostOverride> overrides;

@@ -110,7 +110,7 @@ std::vector<Command> config_commands() {
        .run = show},
       {.words = "config check",
        .summary = "Check every key, the files that they name, and the database server",
-       .details = "Run it as the user that a program runs as to see what that user may read.\n"
+       .details = "To see what a program may read, run it as that program's user.\n"
                   "It checks the server's version, settings and clock, and that the server accepts writes.\n"
                   "Exit status 2: the configuration is wrong; 1: the server is. A server that cannot "
                   "be asked is only reported.",

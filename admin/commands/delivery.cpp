@@ -62,7 +62,7 @@ std::string why_not(const store::Delivery& delivery) {
   if (delivery.state == "en_curso")
     return "is en_curso: it is being sent at this moment, wait for its outcome";
   if (delivery.state == "retenida")
-    return "is retenida: it is sent by itself once its webhook is active (`webhook enable " +
+    return "is retenida: it is sent as soon as its webhook is active (`webhook enable " +
            to_string(delivery.webhook) +
            "`), its entity too (`entity enable`), and the secret can be opened (`secrets status`)";
   return "is " + delivery.state + " and its notification " + to_string(delivery.notification) +
@@ -75,7 +75,7 @@ Result retry_one(Context& context, delivery::DeliveryId id) {
   const std::string name = "delivery " + to_string(id) + " ";
   if (change == store::DeliveryChange::webhook_deleted)
     throw Failure(name + "is " + delivery.state + " and its webhook " + to_string(delivery.webhook) +
-                  " has been deleted by its entity: it can go nowhere");
+                  " has been deleted by its entity: it cannot be sent");
   if (change != store::DeliveryChange::done) throw Failure(name + why_not(delivery));
   const bool held = delivery.state == "retenida";
   return {to_row(delivery),

@@ -50,7 +50,7 @@ std::string advice(const store::Notification& notification) {
     return "only its deliveries can still change: `delivery list --notification " +
            to_string(notification.id) + "`, `delivery retry`";
   if (notification.state == "rechazada")
-    return "`notification retry` tries it again, `notification discard` puts it away";
+    return "`notification retry` tries it again, `notification discard` cancels it";
   return "nothing of it will be sent";
 }
 
@@ -80,7 +80,7 @@ Result retry(Context& context, const Arguments& arguments) try {
 } catch (const store::DuplicateKey&) {
   throw Failure(
       "another notification of the entity has used its clave since: "
-      "`notification discard` puts this one away");
+      "`notification discard` cancels this one");
 }
 
 Result discard(Context& context, const Arguments& arguments) {

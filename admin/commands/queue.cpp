@@ -209,7 +209,7 @@ Result accept_clock(Context& context, const Arguments&) {
   return {json::Object{{"salto_reloj_s", std::int64_t{jumped}}},
           jumped == 0 ? "The database's clock was believed already."
                       : "The database's clock is believed again, " + describe_age(jumped) +
-                            " further on: retention goes on by it."};
+                            " further on: retention continues."};
 }
 
 constexpr platform::Milliseconds shortest_pause{1000};
@@ -309,7 +309,7 @@ std::vector<Command> queue_commands() {
        .details =
            "mas_antigua_s: seconds that the oldest pending notification or due delivery has waited "
            "(without deliveries\n"
-           "of a webhook that rests or is paused on its own).\n"
+           "of webhooks that rest, or that one of `pausas` stops).\n"
            "cortes: outages of this service itself (red: no host answers; dns: no name server does), as "
            "each dispatcher\nsees them. Delayed deliveries are sent when the outage is over, and count as no "
            "failure.\npausas: the entities, webhooks and hosts that `queue pause` has stopped.\n"
@@ -344,7 +344,7 @@ std::vector<Command> queue_commands() {
        .recorded = Recorded::before,
        .run = resume},
       {.words = "queue clock accept",
-       .summary = "Believe the database's clock after a jump forward: retention goes on by it",
+       .summary = "Believe the database's clock after a jump forward, so that retention continues",
        .details = "Until then nothing is purged. If the clock is wrong, set it right instead: then nothing "
                   "needs to be accepted.",
        .example = "apientidades-admin queue clock accept",

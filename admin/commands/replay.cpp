@@ -46,7 +46,7 @@ std::vector<Command> replay_commands() {
       {.words = "replay list",
        .summary = "List the replays that entities have asked for: of one delivery (entrega_id), or of many",
        .details = "Goes back as far as retention.delivered. reenviadas: how many of the candidatas have been "
-                  "handed to the schedule so far.",
+                  "made due so far.",
        .options = {.options = {entity_filter,
                                webhook_filter,
                                {"state", "STATE", "only these: pendiente, en_curso, terminado, cancelado"},

@@ -12,7 +12,7 @@ namespace admin {
 
 struct EntityReport {
   std::optional<std::string> name{};  // unset: the entity does not exist
-  std::int64_t webhooks = 0;          // the most that one notification went to
+  std::int64_t webhooks = 0;          // the largest number of webhooks for one notification
   std::int64_t notifications = 0;
   std::int64_t reached = 0;  // notifications that at least one webhook received
   // Numbers of deliveries; a notification without any counts as one if pending, rejected or cancelled.

@@ -118,8 +118,8 @@ bool heard_out(const FCGX_Request& fcgi, BodyState body) {
 /// body would be taken for the next request, and an idle connection would block this thread.
 ///
 /// libfcgi waits up to 2 s for the peer to close first, so that bytes still arriving do not make the kernel
-/// drop our answer. That wait costs a fifth of a handler's processor time. FCGX_Detach skips it if everything
-/// has arrived.
+/// drop our answer. That wait costs a fifth of a handler's processor time. If everything has arrived,
+/// FCGX_Detach skips it.
 void finish(FCGX_Request& fcgi, BodyState body) {
   if (heard_out(fcgi, body))
     FCGX_Detach(&fcgi);
@@ -132,9 +132,9 @@ void finish(FCGX_Request& fcgi, BodyState body) {
 /// nginx has the whole request before it connects, so a peer that is silent for so long will not send.
 constexpr timeval patience{5, 0};
 
-/// The longest answer (a delivery with 64 KiB of data and 100 attempts) fits in the socket, so that a slow
-/// client does not block this thread. The size is the most that Linux grants by default; the kernel doubles
-/// it to 416 KiB.
+/// The longest answer (a delivery with 64 KiB of data and 100 attempts) fits in the socket's send buffer, so
+/// that a slow client does not block this thread. The size is the most that Linux grants by default; the
+/// kernel doubles it to 416 KiB.
 constexpr int socket_buffer = 212992;
 
 /// Accepts a connection, with time-outs, which libfcgi's own accept does not set, and reads its request.

@@ -108,8 +108,8 @@ std::vector<ConfigKey> delivery_keys() {
        [](Settings& s, Text t) { s.delivery.denied_networks = read_networks(t); }},
       {{"delivery.source_addresses", "",
         "addresses of this host, or networks (203.0.113.7/32), comma-separated",
-        "addresses that POSTs are sent from, and that entities are told; networks are only told; empty: "
-        "entities are told none"},
+        "addresses that POSTs are sent from, and that entities see; networks are only shown; empty: "
+        "entities see none"},
        [](Settings& s, Text t) { s.delivery.source_addresses = read_source_addresses(t); }},
       {{"delivery.host_overrides", "", "pattern=address, comma-separated",
         "address dialled for a host name, by the first pattern (name or *.name) that matches; never for an "

@@ -51,8 +51,7 @@ export function urlOf(url) {
 }
 
 /**
- * Shows these children instead of the earlier ones. Equal children without controls stay, so that nothing moves under a reader; otherwise all are
- * replaced, and the focus and what was opened are found again by their ids.
+ * Shows these children instead of the earlier ones. If all are equal and have no controls, nothing is replaced, so that nothing moves while a person reads; otherwise the focus and the open details are restored by their ids.
  * @param {Element} parent
  * @param {...Child} children
  */

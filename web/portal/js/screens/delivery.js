@@ -12,7 +12,7 @@ import { link } from "../router.js";
 import { bothTimes, utc, when } from "../time.js";
 import { STATES, count, eventName, stateBadge } from "../words.js";
 
-const WATCH_MS = 2_000; // while an attempt is pending or in flight
+const WATCH_MS = 2_000; // while the delivery is pending or in flight, or its replay runs
 const IDLE_MS = 60_000;
 const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
 const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // of the button
