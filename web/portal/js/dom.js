@@ -51,7 +51,8 @@ export function urlOf(url) {
 }
 
 /**
- * Shows these children instead of the earlier ones. If all are equal and have no controls, nothing is replaced, so that nothing moves while a person reads; otherwise the focus and the open details are restored by their ids.
+ * Shows these children instead of the earlier ones. If all are equal and have no controls, nothing is replaced, so that nothing
+ * moves while a person reads; otherwise the focus and the open details are restored by their ids.
  * @param {Element} parent
  * @param {...Child} children
  */
