@@ -50,8 +50,8 @@ void try_database(store::Session& session, const platform::Log& log) {
   store::warn_of_server(session, log);
 }
 
-/// Stops all threads of this process, which wait for this signal. One failed thread stops them all, because
-/// the pool must not lose threads unnoticed.
+/// Stops all threads of this process: they wait for SIGTERM. One failed thread stops them all, because the
+/// pool must not lose threads unnoticed.
 void request_stop() { ::kill(::getpid(), SIGTERM); }
 
 /// Reports the status when it has changed.

@@ -51,7 +51,7 @@ struct TestRequest {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // a kept connection may be open, and libcurl has room to leave it open
+  bool expects_kept = false;  // a kept connection may be open, and libcurl need not close it for lack of room
   bool says_closed = false;   // the answer announced that the connection closes
   bool left_open = false;     // the connection stayed open after the answer
 };

@@ -57,8 +57,8 @@ class Log {
   bool journal_;  // whether standard error is the journal
 };
 
-/// Writes an entry to the journal wherever standard error goes: for the operator's commands, whose standard
-/// error is a terminal. Does nothing without a journal.
+/// Writes an entry to the journal wherever standard error goes: for the operator's commands, which have a
+/// terminal as standard error. Does nothing without a journal.
 void write_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields);
 
 /// Returns `message key=value …`, the line without time and level. Exposed for tests.

@@ -43,7 +43,8 @@ std::vector<ConfigKey> database_keys() {
 std::vector<ConfigKey> service_keys() {
   return {
       {{"api.threads", "16", "1 to 256",
-        "worker threads of each FastCGI process, each with a database session; a further session looks up callers"},
+        "worker threads of each FastCGI process, each with a database session; a further session looks up "
+        "callers"},
        [](Settings& s, Text t) { s.api.threads = static_cast<unsigned>(read_number(t, 1, 256)); }},
       {{"secrets.key_file", "/etc/apientidades/secrets.keys", "absolute path",
         "keys that seal the webhooks' secrets: lines id:base64 of 32 bytes, the first is current"},

@@ -48,7 +48,7 @@ struct EarlyClaim {
     bool skipped = false;
     /// The shortest running Retry-After of the deliveries read; unset: none has one.
     std::optional<platform::Milliseconds> asked;
-    bool unreadable = false;  // true: some were left to a newer version
+    bool unreadable = false;  // true: some deliveries wait for a newer version
   };
   std::vector<Reach> reached;  // in the order of the requests
 };

@@ -47,7 +47,7 @@ constexpr std::string_view lock_delivery = R"sql(
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
 
-// A replay is due now and starts its schedule again; it is held while its webhook is inactive.
+// A replayed delivery is due now and starts its schedule again; while its webhook is inactive, it is held.
 
 constexpr std::string_view pending_or_held = "e.estado = IF(w.activo, 'pendiente', 'retenida'), ";
 constexpr std::string_view delivery_and_webhook =

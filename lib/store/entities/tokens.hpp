@@ -31,7 +31,7 @@ struct NewToken {
 /// Returns nullopt when there is no such entity.
 std::optional<TokenId> issue_token(Session& session, const NewToken& token);
 std::vector<Token> list_tokens(Session& session, std::optional<EntityId> entity);
-/// Returns false when there is no such token. Revoking again keeps the first time.
+/// Returns false when there is no such token. A second revocation keeps the time of the first.
 bool revoke_token(Session& session, TokenId id);
 
 }  // namespace store

@@ -325,7 +325,7 @@ Table quarantined(const RetentionSettings& retention) {
 std::uint64_t remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto removed = remove_deliveries(session, retention, seen);
   removed += remove_notifications(session, retention, seen);
-  // Read apart: a DELETE would wait for the notifications that it reads.
+  // Read in a statement of their own: a DELETE would wait for the notifications that it reads.
   auto gone = seen;
   for (const auto id : ids_of(query_ids(session, present_by_id, seen, {}))) std::erase(gone, id);
   if (!gone.empty()) session.update(forget_tests, json_ids(gone));

@@ -127,8 +127,8 @@ constexpr std::string_view list_as_processed = R"sql(
 constexpr std::string_view unlist_processed =
     "DELETE FROM notificaciones_apartadas WHERE estado = 'procesada' AND notificacion_id IN";
 
-/// Reads from the id of the first row that was inserted. The limit stops it at the last leased row, so it
-/// reads only rows inserted here or, in between, by other sessions.
+/// Reads from the id of the first row that was inserted. The limit ends the reading at the last leased row,
+/// so only rows are read that were inserted here or, in between, by other sessions.
 constexpr std::string_view created_leased = R"sql(
   SELECT id, notificacion_id, webhook_id, CAST(creada_en AS CHAR) AS creada
   FROM entregas FORCE INDEX (PRIMARY) WHERE id >= ? AND arriendo = ? ORDER BY id LIMIT ?)sql";

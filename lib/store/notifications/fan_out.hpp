@@ -34,7 +34,7 @@ struct PendingNotification {
 
 struct TakeRequest {
   EntityId entity;
-  NotificationId after;  // reads only higher ids: earlier ones were passed over
+  NotificationId after;  // reads only higher ids; lower ones have been passed over
   unsigned limit;        // 1 or more
 };
 /// Finds the oldest pending notifications of each entity, by entity in the given order and by id. This and

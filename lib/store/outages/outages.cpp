@@ -15,7 +15,7 @@ constexpr std::string_view insert_outage = R"sql(
   VALUES (?, ?, UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND, UTC_TIMESTAMP(3)))sql";
 constexpr std::string_view last_id = "SELECT LAST_INSERT_ID() AS id";
 /// Requires a recent note of the time, because a jump may not be noted yet, as select_those_failed does
-/// (webhooks/failing.cpp). Read apart: a DELETE would lock the row.
+/// (webhooks/failing.cpp). Read in a statement of its own: a DELETE would lock the row.
 constexpr std::string_view clock_is_believed = R"sql(
   SELECT 1 FROM reloj_visto WHERE id = 1 AND salto_ms = 0 AND hora > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR)sql";
 constexpr std::string_view forget_old = R"sql(

@@ -16,7 +16,7 @@ enum class Quota {
   replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
   diagnostics,      // limits.diagnostics, an hour
   test_bytes,       // limits.test_bytes, a day
-  replayed,         // limits.replayed, 24 h: what ended replays have replayed, and the caps of running ones
+  replayed,         // limits.replayed, 24 h: deliveries of ended replays, and the caps of running ones
   pending_tests,    // limits.pending_test_deliveries: test deliveries that have not ended
 };
 

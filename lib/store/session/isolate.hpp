@@ -66,7 +66,7 @@ std::uint64_t change_accepted(const std::vector<Id>& ids, std::string_view kind,
     isolate(
         ids, [&](const std::vector<Id>& some) { changed += change(some); }, blame,
         [&](const DatabaseError& error) { return is_refused(error) && refused < most_refused; });
-  } catch (const Refused&) {  // the rest of the batch is left
+  } catch (const Refused&) {  // the rest of the batch is not tried
   }
   return changed;
 }

@@ -27,7 +27,8 @@ namespace {
 constexpr int connect_timeout_s = 3;  // the connector's default is no time-out
 
 sql::Driver& driver() {
-  // The first call initialises the client library and is not thread-safe; a local static makes it so.
+  // The first call initialises the client library and is not thread-safe; a local static makes it
+  // thread-safe.
   static sql::Driver& instance = *sql::mysql::get_driver_instance();
   return instance;
 }

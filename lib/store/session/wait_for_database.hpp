@@ -15,9 +15,9 @@ class Session;
 void warn_of_server(Session& session, const platform::Log& log);
 
 /// Calls `check`, half a second apart at first, then up to 5 s, until it throws no DatabaseError: the server
-/// may be unreachable, or the program's user or the tables missing. Logs a reason when it differs from the
-/// last one, and reports it in the service manager's status. Calls `between` before every try. Returns false
-/// when the stop signal came first. Rethrows other exceptions of `check`.
+/// may be unreachable, or the program's user or the tables may be missing. Logs a reason when it differs from
+/// the last one, and reports it in the service manager's status. Calls `between` before every try. Returns
+/// false when the stop signal came first. Rethrows other exceptions of `check`.
 bool wait_for_database(const std::function<void()>& check, const platform::StopSignal& stop,
                        const std::function<void()>& between, const platform::Log& log);
 
