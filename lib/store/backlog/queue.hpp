@@ -18,8 +18,8 @@ struct QueueStatus {
   /// The greater of the next two.
   std::int64_t oldest_s;
   std::int64_t oldest_notification_s;  // age of the oldest pending notification; 0: none
-  std::int64_t oldest_delivery_s;      // longest time since a pending delivery fell due, of a webhook that
-                                       // neither rests nor is paused on its own; 0: none
+  std::int64_t oldest_delivery_s;      // longest time since a pending delivery fell due, except for webhooks
+                                       // that rest or that one of `paused_parts` covers; 0: none
   bool paused;
   std::int64_t clock_jump_s = 0;  // how far the database's clock jumped forward, until the operator accepts
                                   // the clock; unless 0, nothing is purged
