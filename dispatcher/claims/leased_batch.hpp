@@ -40,7 +40,7 @@ Destination destination_of(const store::Target& target, delivery::EntityId entit
 void log_refused_lease(const platform::Log& log, std::string_view duty, delivery::WebhookId webhook,
                        const store::DatabaseError& error);
 
-/// Makes leases with random tokens, for `duration`.
+/// Makes leases that last `duration`, with random tokens.
 class LeaseSource {
  public:
   explicit LeaseSource(platform::Milliseconds duration) : duration_(duration) {}

@@ -24,8 +24,8 @@ constexpr unsigned rows_past_locks = 64;
 
 enum class Source { scanner, retries, locked };  // of the rows of a batch
 
-/// Notes which of `rows` are locked, and are tried again. What has no room is known to ReadyEntities if it
-/// came from the scanner; otherwise it is tried again, too.
+/// Notes the locked ones of `rows`, so that they are tried again. Rows without room are known to
+/// ReadyEntities if they came from the scanner; otherwise they are tried again, too.
 void note_locks(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes, Source source,
                 LockedNotifications& locked) {
   const auto now = monotonic_now();

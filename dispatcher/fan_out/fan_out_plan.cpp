@@ -39,8 +39,8 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
 }
 
 /// `webhooks`: those that got a pending delivery, so that their later deliveries must be pending, too.
-/// `for_others`: true if a webhook of the present notification holds nothing (holds_any) and got no slot,
-/// because other webhooks hold the slots.
+/// `for_others`: true if a webhook of the present notification has nothing in hand or unrecorded (holds_any)
+/// and got no slot, because other webhooks hold the slots.
 struct Waiting {
   std::set<delivery::WebhookId> webhooks;
   bool for_others = false;

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto until_retry = 50ms;  // another dispatcher needs so long to isolate a refused row
+constexpr auto until_retry = 50ms;  // another dispatcher may need this long to isolate a refused row
 constexpr auto until_past_lock = 15ms;
 constexpr auto between_finishes = 1s;
 constexpr std::size_t most_known = 10'000;
@@ -59,7 +59,7 @@ std::vector<delivery::NotificationId> LockedNotifications::take_unfinished(platf
   if (unfinished_.empty() || now < next_finish_) return {};
   next_finish_ = now + between_finishes;
   std::vector<delivery::NotificationId> ids;
-  // Continues after the last id taken: the ids of rows that stay locked come back.
+  // Continues after the last id taken, because the ids of rows that stay locked are added again.
   for (auto next = unfinished_.upper_bound(last_taken_); ids.size() < most && !unfinished_.empty();) {
     if (next == unfinished_.end()) next = unfinished_.begin();
     ids.push_back(*next);

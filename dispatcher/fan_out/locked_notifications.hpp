@@ -23,7 +23,7 @@ class LockedNotifications {
   void found_again(const store::NotificationKey& notification, platform::MonotonicTime now);
   /// Returns notifications to be tried once more.
   std::vector<store::NotificationKey> take_retries(platform::MonotonicTime now, std::size_t most);
-  /// Returns notifications that were found again.
+  /// Returns notifications to be fanned out past the lock.
   std::vector<store::NotificationKey> take_locked(platform::MonotonicTime now, std::size_t most);
 
   /// The notification's deliveries exist, but its row does not say so yet.

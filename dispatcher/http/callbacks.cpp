@@ -125,8 +125,8 @@ CURLcode prepare_tls(CURL* /*handle*/, void* context, void* data) {
   return CURLE_OK;
 }
 
-/// Called before libcurl looks up a name in a thread of its own. Refuses, because Resolver has looked up the
-/// name.
+/// Called before libcurl looks up a name in a thread of its own. Refuses if the URL has no address, because
+/// Resolver has looked up the name.
 int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
   auto& progress = *static_cast<Progress*>(data);
   if (progress.literal) return 0;

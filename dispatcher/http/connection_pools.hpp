@@ -26,7 +26,7 @@ namespace dispatcher {
 /// the certificate.
 inline constexpr std::chrono::seconds longest_life{120};
 /// How long a connection to a host (name and port) is kept: 60 to 120 s. Hosts have different lives, because
-/// a burst to a thousand hosts makes a thousand connections at once, which must not end at once.
+/// a burst to a thousand hosts makes a thousand connections together, which must not end together.
 std::chrono::seconds connection_life(const std::string& host);
 
 class ConnectionPools {

@@ -1,4 +1,4 @@
-// A request whose attempt has begun, and the attempts that end without a transfer.
+// A request with an attempt that has begun, and the attempts that end without a transfer.
 #pragma once
 
 #include <optional>

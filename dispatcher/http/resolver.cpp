@@ -48,7 +48,7 @@ void initialise() {
 /// addresses, because it asks the kernel for the route to each.
 constexpr std::uint64_t longest_answers = 8192;
 
-/// True: more than that has come at this socket. False for UDP.
+/// True: more than longest_answers has come at this socket. Always false for UDP.
 bool has_too_much(int fd) {
   tcp_info facts{};
   socklen_t size = sizeof facts;

@@ -50,10 +50,10 @@ constexpr unsigned most_certificates = 10;
 constexpr long longest_certificates = 32'768;  // in bytes; OpenSSL limits CertificateRequest by it, too
 
 /// Handshake messages and their records from one request to the next. A handshake has a dozen, more only with
-/// a long chain of certificates in short records. Costly are KeyUpdates that ask for one in return: the 150
+/// a long chain of certificates in short records. KeyUpdates that ask for one in return are costly: the 150
 /// that are allowed take 4 ms.
 constexpr std::intptr_t most_handshake_parts = 300;
-/// The message with the certificates counts as so many parts, which allows two renegotiations (TLS 1.2).
+/// The message with the certificates counts as this many parts, which allows two renegotiations (TLS 1.2).
 constexpr std::intptr_t certificates_as_parts = 100;
 
 void store(SSL* tls, int index, std::intptr_t number) {
@@ -223,8 +223,8 @@ void remember_connection(CURL* handle, int fd, platform::MonotonicTime now) {
   if (tls == nullptr) return;
   store(tls, socket_index(), std::intptr_t{fd} + 1);
   store(tls, time_index(), milliseconds(now));
-  SSL_CTX_set_app_data(SSL_get_SSL_CTX(tls),
-                       nullptr);  // after the handshake, `wanted` belongs to another transfer
+  // When the receiver asks for a certificate later, `wanted` may belong to another transfer.
+  SSL_CTX_set_app_data(SSL_get_SSL_CTX(tls), nullptr);
 }
 
 platform::MonotonicTime::duration age_of_connection(CURL* handle, platform::MonotonicTime now) {
@@ -285,7 +285,8 @@ void limit_handshake(void* tls_context) {
   SSL_CTX_set_msg_callback(context, &look_at_message);
   SSL_CTX_set_max_cert_list(context, longest_certificates);
 #ifdef SSL_OP_NO_RX_CERTIFICATE_COMPRESSION
-  SSL_CTX_set_options(context, SSL_OP_NO_RX_CERTIFICATE_COMPRESSION);  // look_at_message() must see them
+  // look_at_message() cannot read compressed certificates.
+  SSL_CTX_set_options(context, SSL_OP_NO_RX_CERTIFICATE_COMPRESSION);
 #endif
 }
 

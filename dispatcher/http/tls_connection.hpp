@@ -13,7 +13,7 @@ namespace dispatcher {
 // The functions with a handle are for the pre-request callback (CURLOPT_PREREQFUNCTION), where the handle has
 // its connection; those with a context are for CURLOPT_SSL_CTX_FUNCTION.
 
-/// Notes a new connection, after its handshake, for the two functions that follow.
+/// Notes a new connection, after its handshake, for the three functions that follow.
 void remember_connection(CURL* handle, int fd, platform::MonotonicTime now);
 
 /// How long ago the connection was made.
@@ -39,8 +39,8 @@ std::optional<delivery::TlsFacts> tls_facts(CURL* handle);
 void note_wanted_certificate(void* tls_context, bool* wanted);
 
 /// Limits what a receiver's handshake can cost the thread that serves all receivers, whatever the time-outs:
-/// - Certificates are refused that take OpenSSL long to decode, which it does before it verifies them.
-/// - A connection ends on which handshake messages come without end. OpenSSL reads session tickets (TLS 1.3)
+/// - Certificates that take OpenSSL long to decode are refused: it decodes them before it verifies them.
+/// - A connection on which handshake messages do not stop is ended. OpenSSL reads session tickets (TLS 1.3)
 ///   and HelloRequests (TLS 1.2) in a loop that it leaves only when no byte waits.
 void limit_handshake(void* tls_context);
 

@@ -138,8 +138,7 @@ void Transfer::set_protocol_options() {
   // body; 8.14 does not.
   set_option(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set_option(handle(), CURLOPT_POST, 1L);
-  // libcurl applies it to the connections of all hosts. before_request ends those of hosts with shorter
-  // lives.
+  // libcurl applies this limit to all hosts. before_request ends the connections of hosts with shorter lives.
   set_option(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(longest_life.count()));
   set_option(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   set_option(handle(), CURLOPT_BUFFERSIZE, receive_buffer);
@@ -150,7 +149,8 @@ void Transfer::set_tls_options() {
   set_option(handle(), CURLOPT_SSL_VERIFYPEER, 1L);
   set_option(handle(), CURLOPT_SSL_VERIFYHOST, 2L);
   set_option(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  // Without DHE, whose numbers the receiver chooses: 10,000 bits take half a second of the network's thread.
+  // Without DHE: the receiver chooses its numbers, and 10,000 bits take half a second of the network's
+  // thread.
   set_option(handle(), CURLOPT_SSL_CIPHER_LIST, "DEFAULT:!kDHE");
   set_option(handle(), CURLOPT_SSL_EC_CURVES, groups);
   set_option(handle(), CURLOPT_CAINFO, settings_.ca_file.c_str());

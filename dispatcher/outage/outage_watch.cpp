@@ -89,7 +89,7 @@ void OutageWatch::note(const Attempt& attempt) {
     network.wait_for_sign(attempt.ended);
   }
   if (attempt.silence == Silence::names) {
-    // A host that has not answered for known_for is no witness.
+    // A host without an answer within known_for is no witness.
     if (hosts_.seen_since(attempt.host, attempt.ended - names.known_for))
       names.judge.silent(attempt.host, entity, attempt.ended);
     names.judge.wait_for_sign(attempt.ended);

@@ -24,8 +24,8 @@ class LookInterval {
   platform::Milliseconds after_none() { return next_ = std::min(2 * next_, poll_); }
   platform::Milliseconds longest() const { return 2 * poll_; }
 
-  /// The time by which a look that took `took` delays the next: the shorter one of the last two, because one
-  /// slow look may only have waited for a processor.
+  /// How long a look delays the next one: `took`, or the time of the look before if that was shorter, because
+  /// one slow look may only have waited for a processor.
   platform::MonotonicTime::duration counted(platform::MonotonicTime::duration took) {
     return std::min(took, std::exchange(former_, took));
   }

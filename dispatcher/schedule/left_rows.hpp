@@ -11,7 +11,7 @@ namespace dispatcher {
 /// later reads begin behind them: otherwise every look would find these rows first, and never further ones.
 class LeftRows {
  public:
-  /// A batch was read. `some`: it has rows to be left; otherwise the walk past such rows is over.
+  /// A batch was read. `some`: it has rows to be skipped; otherwise the walk past such rows is over.
   void note(bool some) {
     if (!some) return ended();
     passing_ = true;

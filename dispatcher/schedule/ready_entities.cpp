@@ -61,7 +61,7 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
   ++visits_;
   if (entry.more) return false;
   const bool waited = entry.waits();
-  // A known entity that does not wait has left rows: it is read from behind them.
+  // A known entity that does not wait has skipped rows: it is read from behind them.
   if (waited) {
     take_turns_from(entry, entry.in_line.back());
   } else if (is_new) {

@@ -1,6 +1,6 @@
 // The ready set of fan-out: entities with notifications that wait, as far as this dispatcher knows, and which
 // of them is next. These are hints: the database decides, and QueueScanner finds what is missing here. An
-// entity with nothing that waits is forgotten, unless it has left rows (left_rows.hpp). Entities that wait
+// entity with nothing that waits is forgotten, unless it has skipped rows (left_rows.hpp). Entities that wait
 // but cannot be taken add nothing to the cost of a call, except of ranges(). Pure bookkeeping.
 #pragma once
 
@@ -90,7 +90,7 @@ class ReadyEntities {
   /// The entity is not taken before `until`, whatever is found: another session has locked its rows.
   void postpone(delivery::EntityId entity, platform::MonotonicTime until);
 
-  /// Makes every entity be read from its first notification again, except while its left rows are skipped:
+  /// Makes every entity be read from its first notification again, except while some of its rows are skipped:
   /// ids are assigned before the commit, so a lower one may come after a higher one.
   void look_again();
 

@@ -45,7 +45,7 @@ void ReadyWebhooks::waits(delivery::WebhookId webhook, platform::MonotonicTime d
 
 void ReadyWebhooks::returned(delivery::WebhookId webhook, platform::MonotonicTime now) {
   auto& entry = webhooks_[webhook];
-  // Rows that are left would be read again with each return.
+  // Skipped rows would be read again with each return.
   if (!entry.left.active()) entry.after = {};
   waits(webhook, now);
 }
