@@ -22,7 +22,7 @@ NAMES = {
     "idle": "processor time with nothing to do",
     "scale": "a backlog beside millions of finished or waiting rows, and beside a backup",
     "isolation": "how much receivers that never answer, and one entity's million rows, delay other entities",
-    "crowds": "how much slow receivers, bad, large or locked rows, broadcasts and deletions delay others: --only CASE,…",
+    "crowds": "how much a crowd (slow receivers, bad rows, locks, replays …) delays others: --only CASE,…",
     "memory": "resident memory with 1,000 deliveries in flight, beside a bare libcurl loop",
     "log": "pages of the delivery log of a webhook with a million deliveries, and its statistics, beside a FastCGI hello",
     "api": "requests per second of each endpoint, beside a FastCGI hello and the database's own commits",
@@ -74,11 +74,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, metavar="N", help="rounds of service and control in turn")
     parser.add_argument("--dispatchers", type=positive, metavar="N", help="throughput: dispatchers side by side (1)")
     parser.add_argument("--seconds", type=positive, metavar="N", help="length of a measurement at a steady load")
-    parser.add_argument("--in-flight", type=positive, metavar="N", help="memory: deliveries held at once (1,000)")
+    parser.add_argument("--in-flight", type=positive, metavar="N", help="memory: deliveries in flight at once (1,000)")
     parser.add_argument("--requests", type=positive, metavar="N",
                         help="api: requests until a handler's memory is judged (1,000,000)")
     parser.add_argument("--others", type=several, metavar="N,…",
-                        help="scale: other rows (100000,2000000); log: deliveries, by the last value (1000000)")
+                        help="scale: other rows (100000,2000000); log: the last value is the number of deliveries (1000000)")
     parser.add_argument("--backlog", type=positive, metavar="N",
                         help="isolation: rows of one entity (1,000,000); each black hole has a hundredth")
     parser.add_argument("--only", type=cases, metavar="CASE,…", help="crowds: only these cases (all)")
@@ -87,9 +87,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")
-    parser.add_argument("--timeout", type=positive, default=3600, metavar="SECONDS", help="for everything (3600)")
+    parser.add_argument("--timeout", type=positive, default=3600, metavar="SECONDS", help="limit of the whole run (3600)")
     parser.add_argument("--settle-timeout", dest="record_timeout", type=positive, default=600, metavar="SECONDS",
-                        help="for the deliveries of one round (600)")
+                        help="limit of the deliveries of one round (600)")
     parser.add_argument("--only-arguments", action="store_true", help=argparse.SUPPRESS)  # to check them before the build
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in NAMES]

@@ -58,7 +58,7 @@ Options parse(int argc, char** argv) {
   po::store(po::parse_command_line(argc, argv, known), values);
   po::notify(values);
   if (options.hosts == 0 || options.connections == 0 || options.per_host == 0)
-    throw std::runtime_error("--hosts, --connections and --per-host are 1 or more");
+    throw std::runtime_error("--hosts, --connections and --per-host must be 1 or more");
   return options;
 }
 

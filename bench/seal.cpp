@@ -1,6 +1,6 @@
 // Seals one secret for many webhooks, so that `./dev bench crowds` can register tens of thousands by SQL;
-// through the API that would take a minute. Prints one line for each, as SQL takes it: webhook id,
-// key id, sealed secret in hexadecimal.
+// through the API that would take a minute. Prints one line for each webhook: its id, the key's id, and the
+// sealed secret in hexadecimal.
 #include <boost/algorithm/hex.hpp>
 #include <boost/program_options.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
-"""One row for each of 40,000 entities, at 1,000 hosts and at a host for each; compared with as many rows of 1,000
-entities."""
+"""One row for each of 40,000 entities, once with 1,000 hosts for all and once with a host for each; compared with as many
+rows of 1,000 entities."""
 from __future__ import annotations
 
 import statistics

@@ -21,7 +21,7 @@ def run(options):
 
         @contextlib.contextmanager
         def rows():
-            """Writes notifications for the same webhooks in every phase, while the healthy entities' are measured."""
+            """Writes notifications for the same webhooks in every phase, while those for the healthy entities are measured."""
             flow = Flow(stage.service, RATE, entities, options.seconds)
             running = in_background(flow.run)
             yield

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The benchmarks: bench/ measures, on stacks of its own that it takes down.
+# Runs the benchmarks of bench/, which make stacks of their own and take them down.
 
 command_bench() {
   local argument

@@ -8,7 +8,7 @@ PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
 build_preset() {
   local preset=$1 folder=$ROOT/build/$1 warnings=()
   shift
-  [[ -z ${CI:-} ]] || warnings=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON) # the preset release does not set it
+  [[ -z ${CI:-} ]] || warnings=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON) # the preset `release` does not set it
   [[ -z $DEV_NO_BUILD ]] || return 0
   is_tested_release "$(host_release)" || {
     warnings=(--compile-no-warning-as-error)

@@ -12,7 +12,7 @@ Usage: ./dev cluster COMMAND      a stack in .dev/cluster, like that of `./dev u
   group-replication   the same with three MySQL nodes (Debian unstable's: see DEV_DATABASE), each of them a primary
   status              one line for each part
   kill NODE [-9]      end a node (or another part) and wait for its end
-  start NODE          start it again: it copies what it missed from the others, or, if its folder is gone, everything
+  start NODE          start it again: it copies from the others what it missed, or everything if its folder is gone
   cut NODE            cut it off from the others; it runs on, and refuses work
   rejoin NODE         end the cut
   freeze NODE         stop it (SIGSTOP); its connections stay open

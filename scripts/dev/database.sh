@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The stack's own database server, MariaDB or MySQL, on a socket in a private folder; without network, unless
-# DEV_DB_PORT asks for a port, with TLS. DEV_DB_OPTIONS: options of the server, for tests.
+# The stack's own database server, MariaDB or MySQL, on a socket in a private folder; also on the port DEV_DB_PORT, with
+# TLS, if that is set. DEV_DB_OPTIONS: options of the server, for tests.
 
 DB_USERS=(api dispatcher admin evaluacion)
 DB_CLIENT_HOSTS=(localhost) # where the programs connect from

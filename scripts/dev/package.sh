@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The Debian package of a release, by CPack, its bill of materials, and lintian's check. One commit makes the same bytes
-# with the same versions of the build tools, whatever the folder, user, host, umask, locale, time zone and order of
-# files.
+# Makes a release's Debian package (by CPack) and its bill of materials, and checks the package with lintian. One commit
+# makes the same bytes with the same versions of the build tools, whatever the folder, user, host, umask, locale, time
+# zone and order of files.
 
 command_package() {
   local version='' release=''
