@@ -13,7 +13,7 @@ namespace {
 constexpr const char* system_ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
 
 /// Fills in the default CA bundle, and checks what depends on this host: CA file, file descriptors, source
-/// addresses. Throws ConfigError, and std::runtime_error for what may come by itself.
+/// addresses. Throws ConfigError, or std::runtime_error if the problem may end by itself.
 platform::Settings prepare(platform::Settings settings) {
   if (settings.delivery.ca_file.empty()) settings.delivery.ca_file = system_ca_bundle;
   platform::require_certificates("delivery.ca_file", settings.delivery.ca_file);

@@ -28,7 +28,8 @@ class FanOutWriter {
   // The two functions below return the outcome of every notification, append to `into` even if they throw,
   // and throw errors of the session or the server.
 
-  /// A notification that the database refuses even in a transaction of its own goes to Quarantine.
+  /// A notification that the database refuses for its content, even in a transaction of its own, goes to
+  /// Quarantine.
   Outcomes write(const std::vector<JudgedNotification>& notifications, Ahead ahead, LeasedBatch& into);
 
   /// Writes the deliveries of notifications with rows that another session has locked, without touching those

@@ -165,9 +165,9 @@ unsigned count_certificates(std::string_view message, bool has_extensions) {
   return count;
 }
 
-/// True: a key describes a curve of its own instead of naming one, as RFC 5480 section 2.1.1 demands. To
-/// decode its point in compressed form takes 150 ms with a suitable prime. The description has the identifier
-/// of its kind of field, 1.2.840.10045.1.
+/// True: a key describes a curve of its own instead of naming one, which RFC 5480 section 2.1.1 demands. To
+/// decode a compressed point of such a curve can take 150 ms. The description has the identifier of the
+/// curve's kind of field, 1.2.840.10045.1.
 bool has_own_curve(std::string_view message) {
   constexpr std::string_view field = "\x2a\x86\x48\xce\x3d\x01";
   return message.find(field) != std::string_view::npos;

@@ -27,7 +27,7 @@ bool is_quiet(CURL* handle);
 /// Tells why a kept connection is not quiet. True: data has arrived. False: the connection has ended.
 bool holds_data(CURL* handle);
 
-/// Begins the count of limit_handshake() anew, and ends the connection after that many bytes of TLS records.
+/// Begins the count of limit_handshake() anew, and ends the connection after `bytes` bytes of TLS records.
 /// Called before each request.
 void allow_messages(CURL* handle, std::size_t bytes);
 

@@ -17,15 +17,15 @@ class LookInterval {
   explicit LookInterval(platform::Milliseconds poll_interval) : poll_(poll_interval), next_(poll_interval) {}
 
   /// `unread`: new notifications are left for the next look. There is work until then, so the wait is a
-  /// quarter.
+  /// quarter of the poll interval.
   platform::Milliseconds after_new(bool unread) {
     return next_ = std::max(platform::Milliseconds{1}, poll_ / (unread ? 4 : 8));
   }
   platform::Milliseconds after_none() { return next_ = std::min(2 * next_, poll_); }
   platform::Milliseconds longest() const { return 2 * poll_; }
 
-  /// How long a look delays the next one: `took`, or the time of the look before if that was shorter, because
-  /// one slow look may only have waited for a processor.
+  /// The duration that counts for the wait until the next look: the shorter one of this look (`took`) and the
+  /// look before, because one slow look may only have waited for a processor.
   platform::MonotonicTime::duration counted(platform::MonotonicTime::duration took) {
     return std::min(took, std::exchange(former_, took));
   }

@@ -17,7 +17,7 @@ class LeftRows {
     passing_ = true;
     looks_ = left_looks;
   }
-  /// A row was refused. It is read again soon; each further refusal doubles the time until then, up to
+  /// A row was refused. It is read again soon; each further refusal doubles that wait, up to
   /// most_looks.
   void note_refused() {
     passing_ = true;
