@@ -34,7 +34,7 @@ class Failed(Exception):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, default=90, help="the time for everything (90)")
+    parser.add_argument("--seconds", type=int, default=90, help="limit of the whole run (90)")
     limit_time(parser.parse_args().seconds)
     stack = Stack(folder=os.environ.get("DEV_DIR") or str(ROOT / ".dev"), port=os.environ.get("DEV_PORT") or "8443")
     try:

@@ -35,7 +35,7 @@ wait_for() {
   done
 }
 
-# From here on the command has the stack's folder to itself, and any other `dev` waits. Only this process keeps
+# After this call the command has the stack's folder to itself, and any other `dev` waits. Only this process keeps
 # descriptor 9: part.py does not pass it on to the processes that it starts.
 lock_stack() {
   umask 077 # whatever user reaches the socket can be the database's root, without a password

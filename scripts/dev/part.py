@@ -172,7 +172,7 @@ def main():
     starter.add_argument("--ready", type=float, metavar="SECONDS", help="wait for READY=1 from each")
     starter.add_argument("command", nargs="+")
     stopper.add_argument("--kill", action="store_true", help="SIGKILL at once")
-    stopper.add_argument("--wait", type=float, default=60, metavar="SECONDS", help="for the end after SIGTERM")
+    stopper.add_argument("--wait", type=float, default=60, metavar="SECONDS", help="how long to wait after SIGTERM")
     stopper.add_argument("--then-kill", action="store_true", help="SIGKILL what remains then")
     options = parser.parse_args()
 
