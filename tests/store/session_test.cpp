@@ -276,6 +276,27 @@ BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
   BOOST_CHECK_NE(skipped[0].find("127.0.0.1:1)"), std::string::npos);
 }
 
+// The watchdog's limit is for one answer of the database, and each of these waits for another one.
+BOOST_AUTO_TEST_CASE(progress_is_told_while_connecting_and_after_the_preparation) {
+  Database database;
+  auto settings = server(database.name);
+  int told = 0;
+  const auto during = [&](Session& session, auto&& call) {
+    session.before_statements([&] { ++told; });
+    told = 0;
+    call();
+    return told;
+  };
+  Session session(settings, {"root"});
+  BOOST_CHECK_EQUAL(during(session, [&] { session.connect(); }), 3);  // the call, the server, the isolation
+  const auto ask = [&] { session.query("SELECT 1 AS uno"); };
+  BOOST_CHECK_EQUAL(during(session, ask), 2);
+  BOOST_CHECK_EQUAL(during(session, ask), 1);  // it is prepared
+  settings.hosts = {"127.0.0.1:1", "127.0.0.1:2"};
+  Session none(settings, {"root"});
+  BOOST_CHECK_EQUAL(during(none, [&] { BOOST_CHECK_THROW(none.connect(), Unavailable); }), 3);
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_time) {
   // By default the connector waits forever.
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

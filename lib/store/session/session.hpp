@@ -73,7 +73,9 @@ class Session {
   /// connect() does.
   bool is_mariadb();
 
-  /// Calls `progress` before each statement, on the session's thread. It must not throw or use the session.
+  /// Calls `progress` on the session's thread before each statement, before its execution if it had to be
+  /// prepared first, and before each server and each of its checks while connecting. It must not throw or use
+  /// the session.
   void before_statements(std::function<void()> progress);
 
   bool connected() const noexcept;
