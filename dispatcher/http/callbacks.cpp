@@ -19,8 +19,8 @@ namespace dispatcher {
 
 namespace {
 
-/// Bytes of TLS records for each byte of delivery.max_response: enough if each byte of an answer is a chunk
-/// or a record of its own. libcurl reads the extensions of chunks (RFC 9112 section 7.1.1) without end.
+/// Bytes of TLS records for each byte of delivery.max_response: far more than chunks, short records and
+/// padding add to a real answer. libcurl reads the extensions of chunks (RFC 9112 section 7.1.1) without end.
 constexpr std::size_t bytes_per_byte = 32;
 
 std::uint16_t port_of(const sockaddr* address) {
