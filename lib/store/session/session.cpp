@@ -134,7 +134,7 @@ struct Session::Impl {
   void connect();
   void connect_to(const std::string& address);
   int read_timeout_s() const;
-  void tell();
+  void report_progress();
   void execute(std::string_view sql);
   void require_tls();
   void require_member();
@@ -166,7 +166,7 @@ struct Session::Impl {
   template <class F>
   auto translated(F&& call) -> decltype(call()) {
     last_used = platform::monotonic_now();
-    tell();
+    report_progress();
     try {
       connect();
       return call();
@@ -207,18 +207,18 @@ int Session::Impl::read_timeout_s() const {
                          : options.read_timeout_s;  // 0: none
 }
 
-void Session::Impl::tell() {
+void Session::Impl::report_progress() {
   if (before_statement) before_statement();
 }
 
 void Session::Impl::execute(std::string_view sql) {
-  tell();
+  report_progress();
   const std::unique_ptr<sql::Statement> statement(connection->createStatement());
   statement->execute(std::string(sql));
 }
 
 void Session::Impl::require_tls() {
-  tell();
+  report_progress();
   const std::unique_ptr<sql::Statement> statement(connection->createStatement());
   const std::unique_ptr<sql::ResultSet> result(
       statement->executeQuery("SHOW SESSION STATUS LIKE 'Ssl_cipher'"));
@@ -229,7 +229,7 @@ void Session::Impl::require_tls() {
 
 /// Throws Unavailable unless the server accepts writes, is in its cluster's majority and has caught up.
 void Session::Impl::require_member() {
-  tell();
+  report_progress();
   try {
     const std::unique_ptr<sql::Statement> statement(connection->createStatement());
     const std::unique_ptr<sql::ResultSet> result(statement->executeQuery(node_variables));
@@ -249,7 +249,7 @@ void Session::Impl::require_member() {
 }
 
 void Session::Impl::connect_to(const std::string& address) {
-  tell();
+  report_progress();
   sql::ConnectOptionsMap map;
   map["hostName"] = sql::SQLString(address);
   map["userName"] = sql::SQLString(settings.user.empty() ? options.program_user : settings.user);
@@ -312,7 +312,7 @@ sql::PreparedStatement& Session::Impl::prepare(std::string_view sql) {
   const auto known = statements.find(sql);
   if (known != statements.end()) return *known->second;
   std::unique_ptr<sql::PreparedStatement> statement(connection->prepareStatement(std::string(sql)));
-  tell();
+  report_progress();
   return *statements.emplace(std::string(sql), std::move(statement)).first->second;
 }
 
