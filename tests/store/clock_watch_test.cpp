@@ -1,6 +1,7 @@
 // Jumps of the database's clock, forward and back.
 #include <boost/test/unit_test.hpp>
 
+#include "lib/store/outages/outages.hpp"
 #include "tests/store/maintenance_support.hpp"
 
 using namespace store;
@@ -278,6 +279,18 @@ BOOST_AUTO_TEST_CASE(an_outage_that_ended_while_the_clock_was_ahead_does_not_las
   mend(session);
   BOOST_CHECK_EQUAL(count("cortes_envio", "visto_en <= UTC_TIMESTAMP(3) AND hasta <= UTC_TIMESTAMP(3)"), 1);
   BOOST_CHECK_EQUAL(count("cortes_envio", "visto_en <= UTC_TIMESTAMP(3) AND hasta IS NULL"), 1);
+}
+
+// Otherwise its time would not count, and `queue status` would show a start in the future.
+BOOST_AUTO_TEST_CASE(an_outage_that_began_while_the_clock_was_ahead_and_lasts_counts_from_now_on) {
+  set_clock(10 * day);
+  const auto id = begin_outage(session, "here:1", OutageKind::network, Milliseconds(0));
+  set_clock(Milliseconds(0));
+  update_outage(session, id, 1, {});  // its dispatcher confirms it before the clock is mended
+  mend(session);
+  set_clock(an_hour);
+  update_outage(session, id, 1, {});
+  BOOST_CHECK(read_outages(session, UtcTime{}).since(UtcTime{}) >= an_hour - Milliseconds(60000));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -54,7 +54,7 @@ struct ClockMending {
 };
 /// Takes one step of the present stage: shortens a batch of times that are too far ahead. The new length of a
 /// lease is that of a new lease; of a rest, the first wait of the schedule; of the wait for a probe,
-/// `probe_interval`. A streak's times and an outage's end become the present time. A delivery's wait beyond
+/// `probe_interval`. A streak's and an outage's times become the present time. A delivery's wait beyond
 /// longest_wait becomes a random one below it, so that the deliveries do not all fall due together. Skips
 /// locked rows.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);
