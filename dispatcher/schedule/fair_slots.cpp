@@ -128,11 +128,14 @@ bool FairSlots::take(delivery::WebhookId id) {
   const bool known = webhook.recent && !webhook.probing;
   const auto charge = known ? std::max(*webhook.recent, least_charge) : limits_.longest;
   webhook.charged.push_back(charge);
-  pass_present(webhook.entity);
+  auto& host = webhook.host->second;
+  pass_present(queue_, webhook.entity);
+  pass_present(host.queue, webhook.entity);
   ++webhook.given;
   ++webhook.in_hand;
   ++in_hand_;
   queue_.charge(webhook.entity, charge);
+  host.queue.charge(webhook.entity, charge);
   entities_.at(webhook.entity).webhooks.charge(id, charge);
   place(id, webhook);
   return true;
@@ -140,10 +143,10 @@ bool FairSlots::take(delivery::WebhookId id) {
 
 /// Raises the minimum: what an entity uses while slots are free must not count against it when a new entity
 /// comes, which has used nothing.
-void FairSlots::pass_present(delivery::EntityId entity) {
-  auto present = queue_.account(entity);
-  if (!queue_.order().empty()) present = std::min(present, queue_.order().begin()->first);
-  queue_.pass(present - limits_.longest);
+void FairSlots::pass_present(FairQueue<delivery::EntityId>& queue, delivery::EntityId entity) const {
+  auto present = queue.account(entity);
+  if (!queue.order().empty()) present = std::min(present, queue.order().begin()->first);
+  queue.pass(present - limits_.longest);
 }
 
 bool FairSlots::take_new(const Destination& destination) {
@@ -231,9 +234,9 @@ bool FairSlots::has_room(const Webhook& webhook) const {
 /// case.
 bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) const {
   const auto& host = webhook.host->second;
-  if (host.slots >= limits_.per_host && !host.waiting_here.empty()) {
-    const auto& [since, first] = *host.waiting_here.begin();
-    if (since < queue_.account(webhook.entity) || webhooks_.at(first).entity == webhook.entity) return true;
+  if (host.slots >= limits_.per_host && !host.queue.order().empty()) {
+    const auto& [account, first] = *host.queue.order().begin();
+    if (account < host.queue.account(webhook.entity) || first == webhook.entity) return true;
   }
   if (unreserved() > 0 || queue_.order().empty()) return false;
   const auto& [account, entity] = *queue_.order().begin();
@@ -264,7 +267,7 @@ bool FairSlots::host_has_room(const Webhook& webhook) const {
   const auto& host = webhook.host->second;
   if (host.slots >= limits_.per_host) return false;
   const auto own = host.by_entity.find(webhook.entity);
-  return own == host.by_entity.end() || own->second < std::max(1U, limits_.per_host / 2);
+  return own == host.by_entity.end() || own->second.slots < std::max(1U, limits_.per_host / 2);
 }
 
 void FairSlots::put(delivery::WebhookId id, Webhook& webhook, Place place) {
@@ -272,18 +275,27 @@ void FairSlots::put(delivery::WebhookId id, Webhook& webhook, Place place) {
   auto& queue = entities_.at(webhook.entity).webhooks;
   auto& host = webhook.host->second;
   const bool makes_room = webhook.place == Place::ordered && place != Place::at_host;
+  // Before the old place is left: otherwise the minimum at the host would pass the entity's account.
+  if (place == Place::at_host) host.queue.enter(webhook.entity);
+  if (place == Place::ordered) host.queue.charge(webhook.entity, SlotTime{});
   if (webhook.place == Place::joining) joining_.erase(id);
-  if (webhook.place == Place::at_host) host.waiting_here.erase({webhook.waits_since, id});
+  if (webhook.place == Place::at_host) {
+    auto& waiting = host.by_entity.at(webhook.entity).waiting;
+    waiting.erase({webhook.waits_since, id});
+    if (waiting.empty()) host.queue.leave(webhook.entity);
+    drop_share(host, webhook.entity);
+  }
   if (webhook.place == Place::ordered) {
     queue.leave(id);
     --host.ordered;
+    host.queue.release(webhook.entity, SlotTime{});
     if (queue.order().empty()) queue_.leave(webhook.entity);
   }
   webhook.place = place;
   if (place == Place::joining) joining_.insert(id);
   if (place == Place::at_host) {
-    webhook.waits_since = queue_.account(webhook.entity);
-    host.waiting_here.emplace(webhook.waits_since, id);
+    webhook.waits_since = queue.account(id);
+    host.by_entity[webhook.entity].waiting.emplace(webhook.waits_since, id);
   }
   if (place == Place::ordered) {
     queue.enter(id);
@@ -310,7 +322,7 @@ void FairSlots::hold_slot(Webhook& webhook) {
   ++entity.slots;
   ++webhook.slots;
   ++webhook.host->second.slots;
-  ++webhook.host->second.by_entity[webhook.entity];
+  ++webhook.host->second.by_entity[webhook.entity].slots;
 }
 
 /// Releases the slots that the webhook does not need for what it has in hand.
@@ -324,8 +336,9 @@ void FairSlots::release_slots(Webhook& webhook) {
     --used_;
     --entity.slots;
     --host.slots;
-    if (--host.by_entity[webhook.entity] == 0) host.by_entity.erase(webhook.entity);
+    --host.by_entity.at(webhook.entity).slots;
   }
+  drop_share(host, webhook.entity);
   if (webhook.slots == 0) webhook.given = 0;
 }
 
@@ -335,22 +348,42 @@ void FairSlots::drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTim
   if (deliveries(webhook) == 0) webhook.stalled = false;
   const auto correction = took - webhook.charged.front();
   webhook.charged.pop_front();
+  auto& host = webhook.host->second;
   queue_.release(webhook.entity, correction);
+  host.queue.release(webhook.entity, correction);
   entities_.at(webhook.entity).webhooks.release(id, correction);
   release_slots(webhook);
   place(id, webhook);
-  let_in(webhook.host->second);
+  let_in(host);
+  while (host.queue.forget_one()) continue;
   forget_idle();
 }
 
-/// Moves as many webhooks from Place::at_host to Place::ordered as the host has room for, the lowest account
-/// first. Skips entities that hold half of the host's slots.
+/// Moves as many webhooks from Place::at_host to Place::ordered as the host has room for.
 void FairSlots::let_in(Host& host) {
-  for (auto next = host.waiting_here.begin();
-       next != host.waiting_here.end() && host.slots + host.ordered < limits_.per_host;) {
-    const auto id = (next++)->second;
-    if (auto& webhook = webhooks_.at(id); host_has_room(webhook)) put(id, webhook, Place::ordered);
+  while (let_in_each(host)) continue;
+}
+
+/// Moves one webhook of each entity, the lowest account first. Skips entities that hold half of the host's
+/// slots. True: some were moved.
+bool FairSlots::let_in_each(Host& host) {
+  bool any = false;
+  const auto& order = host.queue.order();
+  for (auto next = order.begin(); next != order.end() && host.slots + host.ordered < limits_.per_host;) {
+    const auto id = host.by_entity.at((next++)->second).waiting.begin()->second;
+    auto& webhook = webhooks_.at(id);
+    if (!host_has_room(webhook)) continue;
+    put(id, webhook, Place::ordered);
+    any = true;
   }
+  return any;
+}
+
+/// Forgets what the entity has at the host if it has nothing there.
+void FairSlots::drop_share(Host& host, delivery::EntityId entity) {
+  const auto found = host.by_entity.find(entity);
+  if (found != host.by_entity.end() && found->second.slots == 0 && found->second.waiting.empty())
+    host.by_entity.erase(found);
 }
 
 void FairSlots::join_host(Webhook& webhook, const std::string& name) {

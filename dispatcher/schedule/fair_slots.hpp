@@ -109,13 +109,20 @@ class FairSlots {
   std::size_t size() const { return webhooks_.size() + entities_.size(); }
 
  private:
+  /// What an entity has at a host.
+  struct Share {
+    unsigned slots = 0;
+    FairQueue<delivery::WebhookId>::Order waiting;  // webhooks in Place::at_host, by their account
+  };
+  /// `queue`: entities by the slot-time that they have used at the host; they wait there while they have
+  /// webhooks in Place::at_host. Their accounts for all hosts would not do: while an entity waits here, the
+  /// minimum of those passes it, so a webhook that comes later would seem to have used more.
   struct Host {
     unsigned slots = 0;
-    unsigned ordered = 0;                              // webhooks in Place::ordered
-    unsigned known = 0;                                // webhooks
-    std::map<delivery::EntityId, unsigned> by_entity;  // slots
-    /// Webhooks in Place::at_host, by the account that their entity had when they came.
-    FairQueue<delivery::WebhookId>::Order waiting_here;
+    unsigned ordered = 0;  // webhooks in Place::ordered
+    unsigned known = 0;    // webhooks
+    std::map<delivery::EntityId, Share> by_entity;
+    FairQueue<delivery::EntityId> queue;
   };
   using Hosts = std::map<std::string, Host>;
   struct Entity {
@@ -133,7 +140,7 @@ class FairSlots {
     bool probing = false;
     bool wanted = false;  // waits
     Place place = Place::none;
-    SlotTime waits_since{};  // the key in Host::waiting_here
+    SlotTime waits_since{};  // the key in Share::waiting
     unsigned in_hand = 0;
     unsigned diagnosing = 0;  // diagnoses among those in hand
     unsigned slots = 0;
@@ -158,7 +165,7 @@ class FairSlots {
     return all - std::min(all, used_ - reserved_);
   }
 
-  void pass_present(delivery::EntityId entity);
+  void pass_present(FairQueue<delivery::EntityId>& queue, delivery::EntityId entity) const;
   void put(delivery::WebhookId id, Webhook& webhook, Place place);
   void place(delivery::WebhookId id, Webhook& webhook);
   bool add_ordered(std::size_t most, NextWebhooks& result);
@@ -167,6 +174,8 @@ class FairSlots {
   void release_slots(Webhook& webhook);
   void drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTime took);
   void let_in(Host& host);
+  bool let_in_each(Host& host);
+  static void drop_share(Host& host, delivery::EntityId entity);
   void join_host(Webhook& webhook, const std::string& name);
   void leave_host(Webhook& webhook);
   void forget(delivery::EntityId entity);

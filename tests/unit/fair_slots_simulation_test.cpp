@@ -337,6 +337,20 @@ BOOST_AUTO_TEST_CASE(a_slow_host_is_charged_to_whose_request_it_is) {
   BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
 }
 
+BOOST_AUTO_TEST_CASE(a_slow_crowd_does_not_hold_up_a_quick_webhook_of_its_host) {
+  Simulation simulation(512, 50);
+  for (int entity = 1; entity <= 100; ++entity) simulation.add({entity, 9s + entity * 40ms, "provider", 0});
+  simulation.run(time_out * 4);
+  const auto webhook = simulation.add({healthy, 5ms, "provider", 20});
+  simulation.add({healthy + 1, 5ms, {}, 20});
+  simulation.run(time_out * 4);
+  simulation.measure();
+  simulation.run(time_out * 4);
+  BOOST_TEST(simulation.p99_wait(webhook).count() <= 1000);
+  BOOST_TEST(simulation.longest_wait(webhook).count() <= 3000);
+  BOOST_TEST(simulation.sent(webhook) >= 1150U);
+}
+
 // After any sequence of events, all wanted deliveries are done, and nothing stays taken or remembered.
 BOOST_AUTO_TEST_CASE(nobody_waits_for_ever_and_nothing_is_left_behind) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
