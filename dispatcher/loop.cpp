@@ -117,6 +117,9 @@ bool Loop::work() {
   if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
+  // The ready set would look at a resting webhook only once a minute.
+  for (const auto webhook : maintenance_.take_changed())
+    scanner_.webhooks().postpone(webhook, platform::monotonic_now());
   const bool was_paused = scanner_.paused();
   task("scan", [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
   // The sender hands back deliveries that it has not started; those that are not paused are claimed again.

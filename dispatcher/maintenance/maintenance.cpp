@@ -1,6 +1,7 @@
 #include "dispatcher/maintenance/maintenance.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lib/store/audit/audit.hpp"
@@ -164,6 +165,7 @@ bool Maintenance::reconcile(store::Session& session) {
 bool Maintenance::apply_changes(store::Session& session) {
   const bool done = take_turn([&] {
     store::apply_changes(session, changes_);
+    std::ranges::move(std::exchange(changes_.begun, {}), std::back_inserter(changed_));
     return changes_.done;
   });
   if (!done) return false;

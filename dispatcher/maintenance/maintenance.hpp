@@ -10,8 +10,11 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "dispatcher/observation/metrics.hpp"
+#include "lib/delivery/ids.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/maintenance/clock_watch.hpp"
@@ -32,6 +35,8 @@ class Maintenance {
   /// Runs the task that has been due for longest, if one is due. `idle`: nothing waits to be delivered, so
   /// maintenance may take half of the time. Throws store::Unavailable, and nothing else.
   void run(store::Session& session, platform::MonotonicTime now, bool idle = false);
+  /// Returns, each once, webhooks that no longer rest, because their entities have changed them.
+  std::vector<delivery::WebhookId> take_changed() { return std::exchange(changed_, {}); }
 
  private:
   using Span = platform::MonotonicTime::duration;
@@ -76,6 +81,7 @@ class Maintenance {
   store::ReconcileWalk reconciliation_;
   store::HeldWalk held_;
   store::ChangeWalk changes_;
+  std::vector<delivery::WebhookId> changed_;  // for take_changed()
   store::ReplayWalk replays_;
   platform::MonotonicTime next_replays_{};  // when to look for replays, after a look that found none
   store::PurgeWalk follower_;

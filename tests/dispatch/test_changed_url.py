@@ -5,7 +5,7 @@ import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import BASE
-from support.wait import wait_until
+from support.wait import holds_for, wait_until
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,3 +35,17 @@ def test_the_former_url_says_nothing_of_the_new_one(entity, receiver, stack, ans
     assert [attempt["estado_http"] for attempt in stack.attempts(delivery)] == [answer.status, 200]
     assert stack.sql("SELECT fallos, COALESCE(descansa_hasta, '') FROM webhook_ejecuciones"
                      f" WHERE webhook_id = {hook.id}") == [["0", ""]]
+
+
+def test_a_new_url_need_not_wait_for_the_rest_of_the_former_one(entity, receiver, stack):
+    hook, other = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
+    receiver.behave(hook.path, Behaviour(429, {"Retry-After": "3600"}))
+    first = stack.delivery_id(entity.notify(), hook.id)
+    wait_until(lambda: stack.delivery(first)["intentos"] == 1, what="the rest to begin")
+    second = stack.delivery_id(entity.notify(), hook.id)
+    holds_for(2, lambda: len(receiver.requests(hook.path)) == 1, "the second to wait")
+    moved = entity.api("PATCH", f"{BASE}/{hook.id}", body=json.dumps({"url": other.url}).encode(),
+                       headers={"Content-Type": "application/merge-patch+json"})
+    assert moved.status == 200
+    for delivery in (first, second):
+        stack.wait_delivery(delivery, "entregada")

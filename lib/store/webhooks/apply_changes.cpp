@@ -122,6 +122,7 @@ void apply_changes(Session& session, ChangeWalk& walk) {
     return;
   }
   walk.hastened += applied->hastened;
+  if (!applied->held) walk.begun.push_back(walk.after);
   (applied->held ? walk.held : applied->finished ? walk.applied : walk.unfinished) += 1;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/store/audit/audit.hpp"
 #include "lib/store/session/session.hpp"
@@ -75,6 +76,7 @@ struct ChangeWalk {
   std::uint64_t applied = 0;     // webhooks
   std::uint64_t unfinished = 0;  // webhooks with further deliveries to make due
   std::uint64_t held = 0;        // webhooks with a locked row
+  std::vector<WebhookId> begun;  // webhooks with an ended rest: what waits for them may be due
   std::string refusal;           // the last row that the database refused to change, and why
   bool done = false;
 };
