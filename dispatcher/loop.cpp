@@ -156,14 +156,23 @@ bool Loop::diagnose(bool may_begin) {
   });
 }
 
-/// Claims what is due and fans out what is new. The order alternates, so that neither takes every free slot.
+/// Claims what is due or tried ahead of its schedule, and fans out what is new. Each of these is the first in
+/// its turn, so that none takes every free slot.
 bool Loop::take_in() {
-  fan_out_first_ = !fan_out_first_;
-  const auto fan_out = [&] { return take_in("fan-out", [&](auto& into) { fan_out_.run_sendable(into); }); };
-  const auto claim = [&] { return take_in("claim", [&](auto& into) { claimer_.claim(into); }); };
-  bool busy = fan_out_first_ ? fan_out() : claim();
-  busy = (fan_out_first_ ? claim() : fan_out()) || busy;
-  busy = take_in("early claim", [&](auto& into) { early_claimer_.claim(into); }) || busy;
+  first_ = (first_ + 1) % 3;
+  bool busy = false;
+  for (unsigned i = 0; i < 3; ++i) {
+    switch ((first_ + i) % 3) {
+      case 0:
+        busy = take_in("fan-out", [&](auto& into) { fan_out_.run_sendable(into); }) || busy;
+        break;
+      case 1:
+        busy = take_in("claim", [&](auto& into) { claimer_.claim(into); }) || busy;
+        break;
+      default:
+        busy = take_in("early claim", [&](auto& into) { early_claimer_.claim(into); }) || busy;
+    }
+  }
   busy = take_in("fan-out past locks", [&](auto& into) { fan_out_.run_locked(into); }) || busy;
   return take_in("fan-out ahead", [&](auto& into) { fan_out_.run_ahead(into); }) || busy;
 }

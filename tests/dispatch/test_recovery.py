@@ -141,6 +141,29 @@ def test_a_webhook_that_fails_is_probed_and_gets_everything_once_it_answers(enti
             assert len({request.id for request in back.requests(hook.path)}) == count
 
 
+def test_a_webhook_is_probed_while_slow_receivers_use_every_slot(new_entity, receiver, stack, patient):
+    slow = [new_entity() for _ in range(4)]
+    hooks = [entity.register() for entity in slow for _ in range(2)]
+    failing = new_entity()
+    away = failing.register(port=free_port())
+    with patient(probe_interval="1s", delivery_max_in_flight="4"):
+        delivery = stack.delivery_id(failing.notify(), away.id)
+        attempts = lambda: stack.delivery(delivery)["intentos"]
+        wait_until(lambda: attempts() == 1, 15, "the first attempt to fail")
+        for hook in hooks:
+            receiver.behave(hook.path, Behaviour(delay=1))
+        for _ in range(20):
+            for entity in slow:
+                entity.notify()
+        wait_until(lambda: all(receiver.requests(hook.path) for hook in hooks), 30, "all slow receivers to have their turn")
+        before = attempts()
+        wait_until(lambda: attempts() >= before + 2, 20, "two probes")
+        assert sum(delivered(stack, hook) for hook in hooks) < 150, "the slow ones still use every slot"
+        for hook in hooks:
+            receiver.behave(hook.path, Behaviour())
+        wait_until(lambda: all(delivered(stack, hook) == 20 for hook in hooks), 60, "the others to arrive")
+
+
 def test_of_successive_failed_probes_the_first_the_last_and_their_number_are_kept(entity, stack, patient):
     hook = entity.register(port=free_port())
     with patient(probe_interval="200ms"):
