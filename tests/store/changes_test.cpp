@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(what_the_former_url_answers_says_nothing_of_the_webhook) {
       BOOST_CHECK(now().webhook.active && now().webhook.last_error.empty());
       BOOST_CHECK_EQUAL(number("SELECT COALESCE(SUM(fallos + sondeo), 0) AS n FROM webhook_ejecuciones"), 0);
       BOOST_CHECK_EQUAL(load_receiving(session, {webhook.id}).at(0).rest.count(), 0);
-      const auto again = claim_one();  // it is due at once
+      const auto again = claim_one();  // the delivery is due at once
       BOOST_CHECK(again.id == leased.id && again.failures == 0 && again.attempts == 1);
       record_results(session, {delivered(again)}, {Milliseconds(1)});
       BOOST_CHECK_EQUAL(list_attempts(session, leased.id).size(), 2U);
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(a_change_during_the_record_of_a_first_failure_ends_the_rest
     ChangeWalk walk;
     try {
       while (!walk.done) apply_changes(other, walk);
-    } catch (const LockTimeout&) {  // MySQL waits, and the task is repeated
+    } catch (const LockTimeout&) {  // MySQL waits for the lock; the dispatcher repeats the task
       BOOST_CHECK(!session.is_mariadb());
     }
     record_executions(session, judged.batch, {Milliseconds(0)});

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_success_and_a_failure_in_one_batch_count_in_their_order) 
 
 BOOST_AUTO_TEST_CASE(what_waits_is_claimed_oldest_first_and_once_between_two_steps) {
   const Ids waiting{fail_one().id, fail_one().id, fail_one().id};
-  queue_one();  // it is due, so early claims leave it
+  queue_one();  // this delivery is due, so early claims do not take it
   BOOST_TEST(early(2) == (Ids{waiting[0], waiting[1]}));
   BOOST_TEST(early(2, waiting[1]) == Ids{waiting[2]});
   BOOST_TEST(early(2).empty());
@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(a_probe_is_the_one_that_was_untried_for_longest_and_the_nex
   BOOST_REQUIRE_EQUAL(leased.size(), 1U);
   BOOST_CHECK(leased[0].id == waiting[1] && leased[0].kind == AttemptKind::probe);
   BOOST_TEST(found().empty());
-  BOOST_TEST(
-      claim_probes(session, webhooks, 15min, long_lease).leased.deliveries.empty());  // by another dispatcher
+  // Another dispatcher that has found the same webhooks gets none.
+  BOOST_TEST(claim_probes(session, webhooks, 15min, long_lease).leased.deliveries.empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_event_of_a_newer_version_takes_no_probe_from_the_others) {

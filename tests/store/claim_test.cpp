@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
 }
 
 BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_fan_out_that_has_looked) {
-  // Otherwise the fan-out could commit after the DELETE has answered, and its deliveries would be sent.
+  // Otherwise the fan-out could commit after the DELETE is answered, and the deliveries would be sent.
   queue_one();
   Session other = database.connect();
   other.execute("SET SESSION innodb_lock_wait_timeout = 1");

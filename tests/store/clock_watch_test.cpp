@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_late)
   for (const EntityId entity : {1, 2}) insert_notification(session, entity);
   fan_out(session);
   set_clock(Milliseconds(0));
-  insert_notification(session, 2);  // its delivery lies between the two in the index
+  insert_notification(session, 2);  // its delivery, due at once, lies between the two others in the index
   fan_out(session);
   auto other = lock_gap(database, first.id, "pendiente", due_now);
   const auto start = platform::monotonic_now();

@@ -65,7 +65,7 @@ Database::Database() : name(new_name()), session(create(name)) {}
 Database::~Database() {
   try {
     session.execute("DROP DATABASE " + name);
-  } catch (const std::exception&) {  // the test has killed the connection, or its server
+  } catch (const std::exception&) {  // the test has killed the connection or the server
   }
 }
 
@@ -133,7 +133,7 @@ bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::stri
 
 std::int64_t rows_read(Session& session) {
   std::int64_t rows = 0;
-  // MariaDB counts apart the index entries that it checks before it reads their rows.
+  // MariaDB has a counter of its own for index entries that it checks before it reads their rows.
   for (const auto& row : session.query("SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler_read%' OR "
                                        "Variable_name = 'Handler_icp_attempts'"))
     rows += row.integer("Value");

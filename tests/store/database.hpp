@@ -44,7 +44,7 @@ struct Database {
 /// the gaps beside them in the index.
 Session lock_gap(const Database& database, WebhookId webhook, std::string_view state,
                  const std::string& condition = "TRUE");
-/// For lock_gap: no delivery meets it, so only the gap is locked in which deliveries due now would lie.
+/// With this condition, which no delivery meets, lock_gap locks only the gap where deliveries due now lie.
 inline const std::string due_now = "proximo_intento = UTC_TIMESTAMP(3)";
 
 const webhook::KeyRing& keys();
@@ -83,7 +83,7 @@ std::vector<PendingNotification> oldest_pending(Session& session, const std::vec
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = DeliveryState::pending,
                                      const Lease& lease = {77, platform::Milliseconds(60000)});
 
-/// Runs a whole walk of the reconciliation; returns the deliveries changed.
+/// Runs a whole walk of the reconciliation; returns how many deliveries it changed.
 ReconcileWalk::Changed reconcile(Session& session);
 
 /// A successful attempt of a leased delivery.

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
   BOOST_CHECK_EQUAL(walk({.event = "evaluacion.cerrada"}, 100).first, 0U);
 }
 
-// If an end moved, the next page would repeat deliveries or leave some out.
+// If the end of a page moved, the next page would repeat deliveries or leave some out.
 BOOST_AUTO_TEST_CASE(what_is_purged_or_arrives_while_a_page_is_read_moves_no_end_of_it) {
   add_deliveries(1000, "fallida", 0);
   add_deliveries(4000, "entregada", 0);

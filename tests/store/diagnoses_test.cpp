@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(one_is_asked_for_carried_out_and_shown) {
   BOOST_TEST((asked[0].target.webhook == webhook.id && asked[0].target.url == webhook.url));
   BOOST_TEST((asked[0].entity == 1 && asked[0].entity_name == "Entidad ñ" && asked[0].diagnosable));
   BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
-  BOOST_CHECK(claim_diagnosis(session, webhook.id, 7, length) == lost);  // by another dispatcher
+  BOOST_CHECK(claim_diagnosis(session, webhook.id, 7, length) == lost);  // another dispatcher is too late
   BOOST_TEST(!peek_queue(session).asked_diagnoses);
   const auto running = find_diagnosis(session, webhook.id).value();
   BOOST_TEST((running.state == "en_curso" && running.started.has_value()));
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(of_a_webhook_there_is_one_at_a_time_which_counts_once) {
   BOOST_TEST(list_audit(session, {}, "diagnostico").size() == 1U);
   BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == written);
   BOOST_CHECK_EXCEPTION(ask(1), OverQuota, is_of(Quota::diagnostics));
-  BOOST_TEST(state() == "terminado");  // a refused request leaves the last diagnosis
+  BOOST_TEST(state() == "terminado");  // a refused request does not replace the last diagnosis
   BOOST_TEST(ask(0).state == "pendiente");
   BOOST_TEST(find_diagnosis(session, webhook.id)->findings.empty());
 }

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(what_an_attempt_gives_back_while_its_notification_is_cancel
   const auto id = insert_notification(session, 1);
   fan_out(session);
   BOOST_REQUIRE_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
-  // Stands for a result that is recorded after the deliveries were read and before the commit.
+  // The trigger stands for a result that is recorded between the reading of the deliveries and the commit.
   session.execute(
       "CREATE TRIGGER prueba AFTER UPDATE ON notificaciones_pendientes FOR EACH ROW UPDATE entregas"
       " SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL WHERE estado = 'en_curso'");

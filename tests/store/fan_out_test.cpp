@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(the_oldest_of_an_entity_and_what_is_still_pending_of_some) 
   session.execute("ROLLBACK");
 }
 
-/// InnoDB moves a row that grows, and may write its page anew (migration 0028).
+/// The row must not grow: InnoDB would move it, and might write its page anew (migration 0028).
 BOOST_AUTO_TEST_CASE(the_time_of_the_end_takes_the_place_of_the_filler) {
   insert_notification(session, 1);
   const auto bytes = [&] {

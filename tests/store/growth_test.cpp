@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   check_same_cost(candidates);
 }
 
-// What is read begins at the first row that was inserted, however many are in flight.
+// Reading begins at the first delivery that was inserted, however many others are in flight.
 BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
   const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);

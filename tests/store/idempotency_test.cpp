@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(after_24_hours_it_is_a_key_like_any_other) {
   BOOST_TEST(forget_old_requests(session) == 0U);
   BOOST_TEST(answer("k", "cuerpo") == first);
   make_older("86400 SECOND");
-  const auto second = answer("k", "otro");  // also before the old key is forgotten
+  const auto second = answer("k", "otro");  // although the old key is not forgotten yet
   BOOST_TEST(second != first);
   BOOST_TEST(answer("k", "otro") == second);
   BOOST_TEST(count("claves_idempotencia") == 1);

@@ -12,7 +12,7 @@ using platform::Milliseconds;
 
 namespace {
 
-constexpr Lease passed{1, Milliseconds(-1)};  // a lease of 0 ms passes only a millisecond later
+constexpr Lease passed{1, Milliseconds(-1)};  // not 0: such a lease would end a millisecond later
 constexpr Lease present{2, Milliseconds(60000)};
 
 struct Fixture {
@@ -27,7 +27,7 @@ struct Fixture {
   std::vector<LeasedDelivery> claim_some(unsigned limit, const Lease& lease) {
     return claim(session, {{webhook.id, limit}}, lease).leased.deliveries;
   }
-  /// Adds a trigger that refuses to make a delivery pendiente.
+  /// Adds a trigger that refuses to make the delivery pending.
   void refuse_to_release(DeliveryId id) {
     session.execute(
         "CREATE TRIGGER del_sitio BEFORE UPDATE ON entregas FOR EACH ROW SET @x = IF(NEW.estado = "
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_cannot_be_ended_does_not_make_the_next_look_la
     const auto end = platform::monotonic_now() + time;
     while (platform::monotonic_now() < end) maintenance.run(session, platform::monotonic_now(), true);
   };
-  work_for(500ms);  // it looks for the first time
+  work_for(500ms);  // includes the first look for expired leases
   const auto second = claim_some(1, passed).at(0);
   work_for(2500ms);
   BOOST_CHECK_EQUAL(state(second), "pendiente");
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_hand_back_keeps_no_
   BOOST_CHECK_NO_THROW(buffer.record(session));
   for (const auto& one : leased)
     BOOST_CHECK_EQUAL(state(one), one.id == leased[1].id ? "en_curso" : "pendiente");
-  BOOST_CHECK_EQUAL(buffer.take_done().size(), 4U);  // its lease ends by itself
+  BOOST_CHECK_EQUAL(buffer.take_done().size(), 4U);  // the refused one is done, too: its lease ends by itself
 }
 
 BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_leases_of_its_webhook) {

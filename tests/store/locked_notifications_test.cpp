@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(the_operator_cancels_it_when_it_is_free) {
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());
 }
 
-// It stays pending until its row is free, and is tried again until then.
+// Such a notification stays pending, and its fan-out is tried again until its row is free.
 BOOST_AUTO_TEST_CASE(one_without_a_subscribed_webhook_is_not_counted_as_processed_while_it_is_locked) {
   const auto unsubscribed = insert_notification(session, 2);  // its entity has no webhook
   session.update("INSERT INTO entidades (id, nombre) VALUES (2, 'Dos')");
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(one_without_a_subscribed_webhook_is_not_counted_as_processe
   BOOST_CHECK_EQUAL(metrics.processed.value(), 1U);
 }
 
-// Its deliveries would be sent after the cancellation, or belong to no notification.
+// Otherwise its deliveries would be sent after the cancellation, or belong to no notification.
 BOOST_AUTO_TEST_CASE(one_that_another_session_is_cancelling_or_deleting_waits_for_its_lock) {
   const auto deleted = insert_notification(session, 1);
   const auto locked = insert_notification(session, 1);
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(one_that_another_session_is_cancelling_or_deleting_waits_fo
   BOOST_CHECK_EQUAL(deliveries.at(0).integer("notificacion_id"), locked);
 }
 
-// Otherwise the scanner would find it seconds later.
+// Otherwise the scanner would find that notification only seconds later.
 BOOST_AUTO_TEST_CASE(what_has_no_room_in_a_batch_of_locked_ones_is_in_the_next) {
   using namespace std::chrono_literals;
   constexpr int many = 40;  // more than twice bytes_per_batch
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_has_no_room_in_a_batch_of_locked_ones_is_in_the_next) 
   const auto patience = platform::monotonic_now() + 3s;
   std::int64_t listed = 0;
   while (listed < many && platform::monotonic_now() < patience) {
-    std::this_thread::sleep_for(60ms);  // all that was found is due at once
+    std::this_thread::sleep_for(60ms);  // then all notifications found are due together
     fan_out.run_locked(batch);
     listed = session.query("SELECT COUNT(*) AS n FROM notificaciones_apartadas WHERE notificacion_id > ?", id)
                  .at(0)

@@ -70,8 +70,8 @@ BOOST_AUTO_TEST_CASE(deliveries_of_several_statements_are_numbered_in_order) {
   BOOST_CHECK(std::ranges::is_sorted(created, {}, &CreatedDelivery::notification));
 }
 
-/// An INSERT … SELECT, as an operator may write it, locks the numbering. The others then get MariaDB's error
-/// 1467, which says nothing about their rows.
+/// An INSERT … SELECT, as an operator may write it, locks the numbering. Other INSERTs then get MariaDB's
+/// error 1467, which says nothing about their rows.
 BOOST_AUTO_TEST_CASE(a_locked_numbering_interrupts_the_statement) {
   if (!session.is_mariadb()) return;
   ThreadedWork slow([&] {

@@ -95,10 +95,10 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
       const auto& table = step.table;
       tables.insert(table);
       const bool scanned = step.access == "ALL" || step.access == "index";
-      // j is a JSON_TABLE of ids, plazas one of the five places
+      // j is a JSON_TABLE of ids, plazas one of the five places of an entity
       const bool small = table == "j" || table == "plazas" || table.starts_with("<") || table == read_whole;
       BOOST_CHECK_MESSAGE(!scanned || small, "reads all of " << table << ": " << statement.substr(0, 300));
-      const bool few = small || table == "webhooks";  // of one entity, five at most
+      const bool few = small || table == "webhooks";  // those of one entity: five rows at most
       BOOST_CHECK_MESSAGE(few || step.extra.find("filesort") == std::string::npos,
                           "sorts " << table << ": " << statement.substr(0, 300));
     }
@@ -173,7 +173,7 @@ void change(Session& session, EntityId entity, WebhookId id) {
   erase_ended_secrets(session, refusal);
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
-  // `id` stays: EXPLAIN would show no plan for the statements of a deleted webhook.
+  // Deletes another webhook, not `id`: EXPLAIN would show no plan for statements on a deleted one.
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, {}}, keys());
   delete_expected_webhook(session, author, made.webhook.value().id, any);
 }
@@ -210,8 +210,8 @@ void replay(Session& session, EntityId entity, WebhookId webhook) {
   forget_old_replay(session, Milliseconds(0));
 }
 
-/// Commands of the operator, but none that reads much by design: no list, which reads all that its filter
-/// matches, and no `secrets status`.
+/// Commands of the operator, except those that read much by design: lists, which read all that their filter
+/// matches, and `secrets status`.
 void operate(Session& session, WebhookId webhook) {
   const auto id_of = [&](std::string_view what) {
     return session.query("SELECT MIN(id) AS id FROM " + std::string(what)).at(0).integer("id");

@@ -125,7 +125,8 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_
   const auto first = add_webhook(session, 1), second = add_webhook(session, 2);
   insert_notification(session, 2);
   fan_out(session);
-  session.execute("UPDATE entregas SET estado = 'retenida'");  // lies between the two in the index
+  // Once the next two deliveries are held, this one lies between them in the index.
+  session.execute("UPDATE entregas SET estado = 'retenida'");
   for (const EntityId entity : {1, 2}) insert_notification(session, entity);
   fan_out(session);
   for (const auto id : {first.id, second.id}) disable_webhook(session, id, disabled_by_operator);

@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(no_more_than_a_hundred_wait_for_a_retry) {
       fail(leased, 400);
       refused.push_back(leased.id);
     }
-    session.update(
-        "UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL");  // as if the receiver took others
+    // As if the receiver had accepted other deliveries.
+    session.update("UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL");
   }
   BOOST_CHECK_EQUAL(refused.size(), 100U);
   ask(single);

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
   }
 }
 
-// Only if both change the same row do two nodes of a cluster find that their transactions conflict.
+// Two nodes of a cluster find that their transactions conflict only if both change the same row.
 BOOST_AUTO_TEST_CASE(each_turn_changes_the_row_of_the_entity) {
   session.update(
       "INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (1, UTC_TIMESTAMP(6) + INTERVAL 50 "

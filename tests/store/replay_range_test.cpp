@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_range_of_an_event_that_only_a_newer_version_knows_is_carr
   BOOST_CHECK_EQUAL(progress(asked).replayed, 2U);
 }
 
-// A row as an earlier version left it.
+// An earlier version wrote such rows of `reenvios`.
 BOOST_AUTO_TEST_CASE(one_that_reaches_to_the_end_of_time_is_carried_out) {
   add_deliveries(3, "fallida", 0);
   ask(failed);

@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
   BOOST_CHECK(record_results(session, {delivery_results[1]}, {Milliseconds(0)}).locked.empty());
 }
 
-/// The deactivation waits for the next failure, the result does not wait.
+/// The result is recorded at once; the deactivation waits for the next failure.
 BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later) {
   queue_one();
   const auto fail = [&] {

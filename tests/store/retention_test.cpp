@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them
   }
   PurgeWalk follower;
   BOOST_CHECK_EQUAL(purge(session, retention, follower).rows,
-                    0U);  // it waits at rows younger than retention.delivered
+                    0U);  // the follower waits at rows younger than retention.delivered
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 2U + 2U);
   BOOST_CHECK_EQUAL(count("entregas"), 2000 + 4);
   BOOST_CHECK_EQUAL(count("pruebas_por_borrar"), 4);
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_locked_test_delays_no_sweep) {
   BOOST_CHECK_EQUAL(count("pruebas_por_borrar"), 0);
 }
 
-// The INSERT that finds a `clave` taken keeps a lock on its place in the index alone.
+// An INSERT that finds its `clave` taken locks only the entry of that `clave` in the index.
 BOOST_AUTO_TEST_CASE(a_notification_that_is_written_again_delays_no_purge) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 3, 40 * day);
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(a_notification_that_is_written_again_delays_no_purge) {
       evaluation.update("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES"
                         " (1, 'evaluacion.cerrada', '{}', 'k2')"),
       DuplicateKey);
-  if (session.is_mariadb()) {  // MySQL cannot but wait
+  if (session.is_mariadb()) {  // on MySQL the sweep waits for this lock
     const auto start = platform::monotonic_now();
     BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U);
     BOOST_TEST((platform::monotonic_now() - start < Milliseconds(900)));
@@ -410,7 +410,7 @@ BOOST_AUTO_TEST_CASE(what_is_being_replayed_keeps_its_evidence) {
       "WHERE id = ?",
       replayed);
   session.execute("SET SESSION innodb_lock_wait_timeout = 1");
-  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U);  // waits for no lock
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U);  // without waiting for a lock
   operator_session.execute("COMMIT");
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
   BOOST_CHECK_EQUAL(count("intentos_entrega", "entrega_id = " + std::to_string(replayed)), 1);

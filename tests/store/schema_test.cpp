@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_json_or_too_long_fails_at_the_insert) {
   BOOST_CHECK_NO_THROW(insert(database.session, "evaluacion.abierta", "\"" + std::string(65534, 'a') + "\""));
 }
 
-// The default collations of servers ignore case, and differ: utf8mb4_general_ci, from MariaDB 11.5 on
-// utf8mb4_uca1400_ai_ci.
+// The default collations of servers ignore case, and differ: MariaDB's is utf8mb4_general_ci before 11.5, and
+// utf8mb4_uca1400_ai_ci from then on.
 BOOST_AUTO_TEST_CASE(no_text_has_the_collation_that_a_server_prefers) {
   Database database;
   std::set<std::string> collations;
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
 BOOST_AUTO_TEST_CASE(a_webhook_that_fails_since_a_version_without_probes_gets_one_after_the_upgrade) {
   Database database;
   auto& session = database.session;
-  // As 0.1.0 writes them: 1 fails, 2 was answered. 3 failed under this version, which has tried it since.
+  // As 0.1.0 writes them, webhook 1 fails and 2 was answered. This version has tried 3, which failed.
   session.execute(
       "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_error, fallos, fallos_desde)"
       " VALUES (1, UTC_TIMESTAMP(3), 'error', 1, UTC_TIMESTAMP(3)), (2, UTC_TIMESTAMP(3), '', 0, NULL),"

@@ -44,7 +44,7 @@ struct SecretFixture : DeliveryFixture {
         .at(0)
         .integer("n");
   }
-  /// The secret that an earlier version reads: it knows only this column.
+  /// The secret in column a, the only one that an earlier version knows.
   std::string in_a() {
     const auto row =
         session
@@ -106,17 +106,17 @@ BOOST_AUTO_TEST_CASE(both_sign_while_the_grace_runs) {
   BOOST_CHECK((in_force() == Texts{"tres", "dos"}));
 }
 
-// `webhook explain` names it if it is missing. That of the previous secret holds nothing up.
+// `webhook explain` names this key if it is missing. A missing key of the previous secret stops nothing.
 BOOST_AUTO_TEST_CASE(the_key_of_the_present_secret) {
   const auto key = [this] { return find_backlog(session, webhook.id).value().secret_key.value_or("none"); };
   BOOST_CHECK_EQUAL(key(), "k1");
   change_secret(session, {3, 9}, webhook.id, {"dos", 24h}, newer_keys());
-  BOOST_CHECK_EQUAL(key(), "k2");  // in b
+  BOOST_CHECK_EQUAL(key(), "k2");  // in column b
   let_grace_end();
   erase_ended_secrets(session, refusal);
-  BOOST_CHECK_EQUAL(key(), "k2");  // in a
+  BOOST_CHECK_EQUAL(key(), "k2");  // in column a
   change_secret(session, {3, 9}, webhook.id, {"tres", 24h}, keys_again());
-  BOOST_CHECK_EQUAL(key(), "k1");  // in b
+  BOOST_CHECK_EQUAL(key(), "k1");  // in column b
 }
 
 BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
   BOOST_CHECK_EQUAL(kept(), 1);
   set("seis", 1h);
   BOOST_CHECK(end_grace(session, {3, 9}, webhook.id));
-  set("siete", 1h);  // before the dispatcher has moved the current one
+  set("siete", 1h);  // before the dispatcher has moved the current secret to column a
   BOOST_CHECK((in_force() == Texts{"siete", "seis"}));
   BOOST_CHECK_EQUAL(in_a(), "siete");
   let_grace_end();

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(what_a_vanished_host_has_locked_is_taken_back_by_the_server
   other.execute("SET SESSION idle_transaction_timeout = 1");
   other.execute("START TRANSACTION");
   other.update("UPDATE entidades SET nombre = 'otra' WHERE id = 1");
-  // Waits for the row for less than lock_wait_s.
+  // The row is free before lock_wait_s has passed.
   BOOST_CHECK_EQUAL(database.session.update("UPDATE entidades SET nombre = 'mía' WHERE id = 1"), 1U);
   BOOST_CHECK_THROW(other.execute("COMMIT"), Unavailable);
 }
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
   BOOST_CHECK_NE(skipped[0].find("127.0.0.1:1)"), std::string::npos);
 }
 
-// The watchdog's limit is for one answer of the database, and each of these waits for another one.
+// The watchdog's limit is for one answer of the database, so each wait for an answer is told separately.
 BOOST_AUTO_TEST_CASE(progress_is_told_while_connecting_and_after_the_preparation) {
   Database database;
   auto settings = server(database.name);
@@ -288,10 +288,11 @@ BOOST_AUTO_TEST_CASE(progress_is_told_while_connecting_and_after_the_preparation
     return told;
   };
   Session session(settings, {"root"});
-  BOOST_CHECK_EQUAL(during(session, [&] { session.connect(); }), 3);  // the call, the server, the isolation
+  // Progress is told at the call, before the server is dialled, and before the isolation is set.
+  BOOST_CHECK_EQUAL(during(session, [&] { session.connect(); }), 3);
   const auto ask = [&] { session.query("SELECT 1 AS uno"); };
   BOOST_CHECK_EQUAL(during(session, ask), 2);
-  BOOST_CHECK_EQUAL(during(session, ask), 1);  // it is prepared
+  BOOST_CHECK_EQUAL(during(session, ask), 1);  // the statement is prepared already
   settings.hosts = {"127.0.0.1:1", "127.0.0.1:2"};
   Session none(settings, {"root"});
   BOOST_CHECK_EQUAL(during(none, [&] { BOOST_CHECK_THROW(none.connect(), Unavailable); }), 3);
