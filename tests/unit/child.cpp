@@ -16,7 +16,7 @@ namespace unit {
 
 namespace {
 
-/// A file, because unlike a pipe it cannot fill up.
+/// Redirects to a file, because a pipe could fill up.
 void redirect(int descriptor, const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND);
   if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(98);

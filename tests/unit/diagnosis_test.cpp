@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(every_address_is_judged_though_four_are_dialled) {
   BOOST_TEST(text.find("1 de las direcciones no es") == 0U);
   Receiver behind{.addresses = std::vector(4, inner), .broken = {{inner, TransportResult::address_refused}}};
   BOOST_CHECK(item(behind, Check::addresses).result == Result::bad);
-  behind.addresses.push_back(public_address);  // a delivery would reach it
+  behind.addresses.push_back(public_address);  // a delivery would reach this address
   BOOST_CHECK((not_good(behind) == Found{{"direcciones", Result::warning}}));
 }
 
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_
 BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothing) {
   for (const auto& [took, result] : std::map<platform::Milliseconds, Result>{
            {platform::Milliseconds(11s), Result::warning}, {platform::Milliseconds(13s), Result::good}}) {
-    Receiver receiver;  // the repeated request is the fifth
+    Receiver receiver;  // the repeated request follows four others, which take `took` each
     receiver.took = took;
     receiver.kept = {{Kind::wrong_signature, TestRequest::Kept::used},
                      {Kind::no_signature, TestRequest::Kept::used},

@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(nor_two_thousand_that_never_answer) {
   simulation.run(time_out);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(time_out * 2);
-  // The 400 entities are more than the reserve has slots: a few rows wait until attempts end.
+  // There are more entities (400) than slots in the reserve: a few rows wait until attempts end.
   BOOST_TEST(simulation.p99_wait(webhook).count() <= 200);
 }
 
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(nor_those_that_turn_slow_at_once) {
   Simulation simulation(512);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(5s);
-  simulation.add_crowd(250, 1, time_out);  // fifty entities, fewer than the reserve has slots
+  simulation.add_crowd(250, 1, time_out);  // fifty entities; the reserve has more slots
   simulation.measure();
   simulation.run(time_out * 2);
   BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
   BOOST_TEST(slots.slots(1) == 2U);  // the two do not follow the diagnosis on its slot
   end(slots, 1, Outcome::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
-  end(slots, 1, Outcome::not_started);  // only the diagnosis is left, which tells nothing of the receiver
+  end(slots, 1, Outcome::not_started);  // only the diagnosis remains, which tells nothing of the receiver
   BOOST_TEST(take(slots, own(1)) == 9U);
   end(slots, 1, Outcome::not_started);
   end(slots, 1, Outcome::diagnosed, 2s);  // its end tells nothing, either

@@ -16,7 +16,7 @@ constexpr LimitSettings all{.requests_per_address = 1800,
                             .pending_test_deliveries = 50,
                             .registrations = 60};
 
-/// Without the comment that says where the text comes from.
+/// Drops the first line, a comment that says where the text comes from.
 std::string directives(const std::string& text) { return text.substr(text.find('\n') + 1); }
 
 }  // namespace

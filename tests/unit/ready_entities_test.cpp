@@ -72,13 +72,13 @@ BOOST_AUTO_TEST_CASE(an_entity_with_many_has_its_share_of_the_line_and_then_take
   for (int id = 1; id <= 10; ++id) ready.arrived({id, 7});
   ready.arrived({11, 8});
   BOOST_TEST((line(ready) == Line{1, 2, 3, 4, 11}));
-  BOOST_TEST(next(ready, 9).empty());  // not before its notifications in line
+  BOOST_TEST(next(ready, 9).empty());  // entity 7 has no turn before its notifications in line
   ready.advance(7, 3);
   BOOST_TEST(next(ready, 9).empty());
   ready.advance(7, 4);
   BOOST_TEST((next(ready, 9) == Ids{7}));
   BOOST_TEST(position(ready) == 4);
-  BOOST_TEST(!ready.arrived({12, 7}));  // it comes after the others of entity 7
+  BOOST_TEST(!ready.arrived({12, 7}));  // notification 12 comes after the others of entity 7
   BOOST_TEST((line(ready) == Line{11}));
 }
 
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_passed_over_for_longer_each_time_and_for
   BOOST_TEST(ready.known() == 0U);
 }
 
-/// A locked notification is tried again when the walk of its entity has ended.
+/// A locked notification is tried again later, and may be refused after its entity has been read to the end.
 BOOST_AUTO_TEST_CASE(what_is_refused_after_the_walk_is_read_again_too) {
   ReadyEntities ready;
   ready.found({7, {1}, false});
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   auto ready = with_many({7});
   ready.note_left(7, true);
   ready.advance(7, 150);
-  ready.note_left(7, false);  // this batch has no such rows, and more follow
+  ready.note_left(7, false);  // this batch has no such rows, and other rows follow
   ready.advance(7, 200);
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST(position(ready) == 200);

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(each_is_told_once_from_its_time_on) {
 }
 
 // A webhook with a retry tomorrow gets something new: the search for what is due today must not begin at
-// tomorrow.
+// that retry.
 BOOST_AUTO_TEST_CASE(what_comes_before_the_first_one_found_is_not_skipped) {
   constexpr Milliseconds day{86'400'000};
   const UtcTime seen(Milliseconds(1'000'000));
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);
   ready.note_left(1, true);
   ready.advance(1, {UtcTime(Milliseconds(20)), 4});
-  ready.note_left(1, false);  // this batch has no such rows, and more follow
+  ready.note_left(1, false);  // this batch has no such rows, and other rows follow
   ready.advance(1, {UtcTime(Milliseconds(30)), 9});
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(30))));
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_has_returned_is_read_before_what_follows_it) {
   ready.advance(1, {UtcTime(Milliseconds(50)), 4});
   ready.returned(1, now);
   BOOST_TEST((ready.after(1) == store::DuePosition{}));
-  BOOST_TEST(ready.take_due(now).empty());  // it was returned already
+  BOOST_TEST(ready.take_due(now).empty());  // webhook 1 was returned already
   ready.finished(1, now);
   ready.returned(1, now);
   BOOST_TEST((ready.take_due(now) == Ids{1}));

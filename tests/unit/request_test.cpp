@@ -120,8 +120,8 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_makes_no_request) {
   BOOST_TEST(!held(target(sealed)));
 }
 
-// Otherwise a webhook with a lost key would wait for the end of the grace after its entity set another
-// secret.
+// Otherwise, after a key is lost and the entity has set another secret, deliveries would be held until the
+// grace period ends.
 BOOST_AUTO_TEST_CASE(a_previous_secret_that_is_unreadable_holds_nothing) {
   auto in_grace = target(ring().seal(4, secret));
   const auto alone = dispatcher::headers_of(std::get<Request>(prepare(in_grace)), now);

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_and_then_gives_up) {
   for (unsigned failures = 1; failures <= policy.schedule.size(); ++failures) {
     BOOST_TEST(wait_ms(failures) == policy.schedule[failures - 1].count());
   }
-  BOOST_TEST(wait_ms(0) == 5000);  // against the contract, but no reason to give up
+  BOOST_TEST(wait_ms(0) == 5000);  // the contract excludes 0, but 0 must not end the retries
   BOOST_TEST(wait_ms(10) == -1);
   BOOST_TEST(wait_ms(4000000000) == -1);
 }

@@ -53,7 +53,7 @@ struct Fixture {
     while (!condition() && platform::monotonic_now() < deadline) std::this_thread::sleep_for(1ms);
   }
 
-  /// Sends a request as if it had been read `age` ago; returns its attempt.
+  /// Sends a request as if its webhook had been read `age` ago; returns its attempt.
   Attempt send(dispatcher::Sender& sender, Request request, platform::Milliseconds age) {
     const auto now = platform::monotonic_now();
     request.body = "{}";
@@ -69,7 +69,7 @@ struct Fixture {
     return std::move(result.front());
   }
 
-  /// Sends a request that was read `age` ago to the silent port; returns its transport result.
+  /// Sends such a request to the silent port; returns its transport result.
   TransportResult send(platform::Milliseconds age) {
     dispatcher::Sender sender(settings, attempts);
     Request request;
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_key_exchange_over_a_finite_field_is_not_offered) {
   BOOST_CHECK_EQUAL(send_to(curve, *sender_to(curve)).status, 200);
 }
 
-// libcurl reads and ignores them, and no callback tells of them.
+// libcurl reads and ignores such extensions, and no callback tells of them.
 BOOST_AUTO_TEST_CASE(an_extension_of_a_chunk_without_end_ends_the_connection) {
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {
     if (request.empty()) return true;
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(an_extension_of_a_chunk_without_end_ends_the_connection) {
   BOOST_CHECK(attempt.duration < settings.timeout / 2);
 }
 
-// To find each value libcurl compares the names of all fields: 64 KB of them took 800 ms of the network's
+// For each value, libcurl compares the names of all fields: 64 KB of fields took 800 ms of the network's
 // thread.
 BOOST_AUTO_TEST_CASE(no_more_than_ten_values_of_retry_after_are_looked_for) {
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {

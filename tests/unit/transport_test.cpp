@@ -23,8 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Makes the poller's epoll descriptor fail, as on a host without memory for another socket, until the
-/// object's end.
+/// While the object exists, the poller's epoll descriptor fails, as on a host without memory for another
+/// socket.
 class Failure {
  public:
   Failure() : epoll_(find_epoll()), kept_(::dup(epoll_)), nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
