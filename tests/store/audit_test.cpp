@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(entities_that_change_webhooks_count_for_an_hour_whatever_th
   BOOST_TEST(count_changing_entities(session) == 2);
   session.execute("UPDATE auditoria SET ocurrida_en = ocurrida_en - INTERVAL 61 MINUTE WHERE entidad_id = 1");
   BOOST_TEST(count_changing_entities(session) == 1);
-  // Written while the database's clock was ten days ahead.
+  // As if the entries had been written while the database's clock was ten days ahead.
   session.execute("UPDATE auditoria SET ocurrida_en = ocurrida_en + INTERVAL 10 DAY");
   BOOST_TEST(count_changing_entities(session) == 0);
 }

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_is_believed_once_it_is_accepted)
   set_clock(140 * day);
   BOOST_CHECK(jumped() > 100 * day - an_hour && jumped() <= 100 * day + an_hour);
   BOOST_CHECK_EQUAL(number("SELECT salto_ms > 0 FROM reloj_visto"), 1);
-  std::optional<ClockSight> other;  // another dispatcher, which starts here
+  std::optional<ClockSight> other;  // another dispatcher, which starts after the jump
   BOOST_CHECK(watch_clock(session, other, now).jumped > 99 * day);
   BOOST_CHECK_EQUAL(queue_status(session).clock_jump_s, jumped() / std::chrono::seconds(1));
   BOOST_CHECK(accept_clock(session) > 99 * day);

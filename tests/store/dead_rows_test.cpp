@@ -179,8 +179,8 @@ BOOST_AUTO_TEST_CASE(no_operation_reads_them) {
   for (const auto& operation : operations) {
     const auto with = cost(operation);
     BOOST_TEST(with <= without[operation.name] + operation.slack,
-               operation.name << ": " << with << " rows read with finished rows, " << without[operation.name]
-                              << " without");
+               operation.name << ": " << with << " rows read with many finished rows, "
+                              << without[operation.name] << " with few");
   }
 }
 

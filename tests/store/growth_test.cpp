@@ -49,7 +49,8 @@ struct Fixture {
     const auto small = cost(work);
     grow(4000);
     const auto large = cost(work);
-    BOOST_TEST(large <= small + 20, large << " rows read with a backlog, " << small << " without");
+    BOOST_TEST(large <= small + 20,
+               large << " rows read with a larger backlog, " << small << " with a smaller one");
   }
 };
 
@@ -68,7 +69,8 @@ BOOST_AUTO_TEST_CASE(the_figures_of_the_queue_up_to_a_limit) {
   const auto small = cost(count);
   grow(4000);
   const auto large = cost(count);
-  BOOST_TEST(large <= small + 50, large << " rows read with a backlog, " << small << " without");
+  BOOST_TEST(large <= small + 50,
+             large << " rows read with a large backlog, " << small << " with a small one");
 }
 
 BOOST_AUTO_TEST_CASE(finding_who_waits) {
@@ -113,11 +115,12 @@ BOOST_AUTO_TEST_CASE(passing_over_what_is_in_quarantine) {
   quarantine();
   const auto last = insert_notification(session, 1);
   const auto large = cost(pass_over);
-  BOOST_TEST(large <= small + 20, large << " rows read with many in quarantine, " << small << " without");
+  BOOST_TEST(large <= small + 20, large << " rows read with many in quarantine, " << small << " with few");
   const auto beyond = cost([&] {
     BOOST_TEST(oldest_pending(session, {{1, last.previous(), 10}}).size() == 1U);
   });
-  BOOST_TEST(beyond <= small + 20, beyond << " rows read behind them, " << small << " without");
+  BOOST_TEST(beyond <= small + 20,
+             beyond << " rows read behind those in quarantine, " << small << " among few");
 }
 
 BOOST_AUTO_TEST_CASE(loading_recipients_with_retries_for_tomorrow) {
@@ -186,7 +189,8 @@ BOOST_AUTO_TEST_CASE(a_claim_and_the_recording_of_its_results) {
   const auto small = round();
   grow(4000);
   const auto large = round();
-  BOOST_TEST(large <= small + 50, large << " rows read with a backlog, " << small << " without");
+  BOOST_TEST(large <= small + 50,
+             large << " rows read with a large backlog, " << small << " with a small one");
 }
 
 BOOST_AUTO_TEST_CASE(the_plans_use_the_indexes_made_for_them) {

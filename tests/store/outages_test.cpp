@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(time_that_outages_share_counts_once_and_only_from_then_on) 
   add(100, 80);
   add(90, 70, OutageKind::names);
   add(60, 50);
-  add(58, 55);  // within another
+  add(58, 55);  // within the one above
   BOOST_CHECK_EQUAL(minutes_since(200), 40);
   BOOST_CHECK_EQUAL(minutes_since(75), 15);
   BOOST_CHECK_EQUAL(minutes_since(52), 2);

@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(deliveries_of_deleted_and_inactive_webhooks_are_found_among
   BOOST_CHECK_EQUAL(changed.cancelled, 1U);
   BOOST_CHECK_EQUAL(changed.held, 2U);
   BOOST_CHECK_EQUAL(count("entregas", "estado = 'pendiente'"), 297);
-  // Deliveries are released again, except those held for an unreadable secret.
+  // Deliveries are released again, but not while their webhook rests for an unreadable secret.
   session.update("UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = ?", inactive.id);
   session.update("UPDATE entregas SET estado = 'retenida' WHERE webhook_id = ?", active.id);
   session.update(

@@ -142,8 +142,8 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   for (const auto& state : migration_status(database.session, migrations))
     BOOST_CHECK(state.applied.has_value());
 
-  // Forgets all migrations, as if each had been interrupted at its last line. Two sessions repair that at
-  // once.
+  // Forgets all migrations, as if each had been interrupted at its last line. Two sessions repair that at the
+  // same time.
   database.session.execute("DELETE FROM migraciones");
   std::vector<std::string> first;
   ThreadedWork other([&] {
