@@ -136,7 +136,7 @@ void list_failing(Fixture& f) {
 struct Operation {
   const char* name;
   std::function<void(Fixture&)> run;  // leaves as many live rows as it found
-  int slack = 20;                     // how many more rows it may read
+  int slack = 20;                     // how many more rows it may read when many are finished
 };
 
 /// A step of the reconciliation reads 200 webhooks, also deleted ones, and a few rows for each.

@@ -32,7 +32,7 @@ struct Fixture : MaintenanceFixture {
   AskedDiagnosis ask(Session& by, WebhookId of, unsigned limit) {
     return ask_diagnosis(by, author, "Entidad ñ", of, limit);
   }
-  /// Asks for a diagnosis. Returns the seconds to wait if it is refused; if accepted, ends it and returns 0.
+  /// Asks for a diagnosis. If refused, returns the seconds to wait; if accepted, ends it and returns 0.
   unsigned refused_for(unsigned limit) {
     try {
       BOOST_CHECK(ask(limit).result == done);

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(the_operator_cancels_it_when_it_is_free) {
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());
 }
 
-// Such a notification stays pending, and its fan-out is tried again until its row is free.
+// A locked notification without recipients stays pending; its fan-out is tried again until its row is free.
 BOOST_AUTO_TEST_CASE(one_without_a_subscribed_webhook_is_not_counted_as_processed_while_it_is_locked) {
   const auto unsubscribed = insert_notification(session, 2);  // its entity has no webhook
   session.update("INSERT INTO entidades (id, nombre) VALUES (2, 'Dos')");

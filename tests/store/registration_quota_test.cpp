@@ -18,7 +18,7 @@ NewWebhook registration(EntityId entity) {
   return {entity, "https://receptor.example.org/", events, {}};
 }
 
-/// Registers a webhook. Returns the seconds to wait if it is refused; if accepted, deletes it and returns 0.
+/// Registers a webhook. If refused, returns the seconds to wait; if accepted, deletes it and returns 0.
 unsigned register_one(Session& session, unsigned limit, EntityId entity = 1) {
   try {
     const auto made = despite_lock_timeouts(

@@ -40,7 +40,7 @@ auto despite_lock_timeouts(F&& work) {
   }
 }
 
-/// A session that counts its errors, but for duplicate keys and lock time-outs.
+/// A session that counts its errors, except duplicate keys and lock time-outs.
 Session connect_counting(const Database& database, std::atomic<int>& errors);
 
 }  // namespace store::testing

@@ -13,7 +13,7 @@ struct ChildResult {
   std::string err;
 };
 
-/// The body's result is the child's exit status, 99 when it throws.
+/// The body's result is the child's exit status; 99 if the body throws.
 ChildResult run_in_child(const std::function<int()>& body);
 
 }  // namespace unit

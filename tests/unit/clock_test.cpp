@@ -90,8 +90,8 @@ BOOST_AUTO_TEST_CASE(the_shortest_spelling_reads_back) {
     BOOST_TEST(parse_duration(format_duration(value)).value().count() == value.count());
 }
 
-/// 0: `holds` is true in a time namespace where the machine seems to have been suspended for `seconds`; 1: it
-/// is false; 97: no such namespace can be made.
+/// Calls `holds` in a time namespace where the machine seems to have been suspended for `seconds`. Returns 0
+/// if it returns true, 1 if false, 97 if no such namespace can be made.
 int with_time_suspended(long seconds, const std::function<bool()>& holds) {
   if (::unshare(CLONE_NEWTIME) != 0) return 97;
   std::ofstream("/proc/self/timens_offsets") << "boottime " << seconds << " 0" << std::endl;

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
   slots.diagnoses(1);
   BOOST_TEST(slots.slots(1) == 1U);
   BOOST_TEST(take(slots, own(1), 2) == 2U);
-  BOOST_TEST(slots.slots(1) == 2U);  // the two do not follow the diagnosis on its slot
+  BOOST_TEST(slots.slots(1) == 2U);  // the two deliveries do not follow the diagnosis on its slot
   end(slots, 1, Outcome::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
   end(slots, 1, Outcome::not_started);  // only the diagnosis remains, which tells nothing of the receiver

@@ -69,7 +69,7 @@ struct Fixture {
     return std::move(result.front());
   }
 
-  /// Sends such a request to the silent port; returns its transport result.
+  /// The same with a request to the silent port; returns its transport result.
   TransportResult send(platform::Milliseconds age) {
     dispatcher::Sender sender(settings, attempts);
     Request request;
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_key_exchange_over_a_finite_field_is_not_offered) {
   BOOST_CHECK_EQUAL(send_to(curve, *sender_to(curve)).status, 200);
 }
 
-// libcurl reads and ignores such extensions, and no callback tells of them.
+// libcurl reads and ignores extensions of chunks, and no callback tells of them.
 BOOST_AUTO_TEST_CASE(an_extension_of_a_chunk_without_end_ends_the_connection) {
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {
     if (request.empty()) return true;
