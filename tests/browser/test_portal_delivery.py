@@ -116,8 +116,8 @@ def test_a_replay_that_fails_too(browser, entity, failure, expect):
 
 
 def test_the_delivery_ends_before_its_replay_is_known_to(browser, entity, failure, expect):
-    """The page asks for the delivery and for the replay separately. The button comes back once the replay, too, is known to have
-    failed."""
+    """The page asks for the delivery and for the replay separately. The button can be pressed again once the replay, too, is
+    known to have failed."""
     page = open_portal(browser, entity.token, place(failure))
     going = {"entregadas": 0, "fallidas": 0, "reenviadas": 1, "estado": "terminado"}
     answer(page, "GET", f"webhooks/{failure[0].id}/reenvios/*", 200, going)
@@ -196,7 +196,7 @@ def test_an_answer_that_never_came(browser, entity, failure, expect, arrives):
 
 
 def test_it_is_shown_once_the_service_is_back(browser, entity, failure, expect):
-    """The first request, for the webhook, fails. Nothing says when to ask again."""
+    """The first request, for the webhook, gets no answer, so no Retry-After says when to ask again."""
     page = browser.page(PORTAL + place(failure))
     path = f"**{API}webhooks/{failure[0].id}"
     page.route(path, lambda route: route.abort())

@@ -100,7 +100,7 @@ def test_the_portal_and_the_page_of_errors_say_the_same_remedies(call):
             remedy = call("remedies", "remedyOf", text.replace("{estado}", str(status)))["remedy"]
             told.add(remedy)
             place = f" {cell}. ".casefold().find(f" {before}{remedy} ".casefold())
-            assert place == 0 or before and place > 0, f"{text} {status}: {remedy!r} is not how the page begins: {cell!r}"
+            assert place == 0 or before and place > 0, f"{text} {status}: {remedy!r} is not the remedy of the page: {cell!r}"
     known = re.findall(r'remedy: "([^"]+)"', (ROOT / "web/portal/js/remedies.js").read_text())
     assert set(known) - told == {"Revise su receptor con ese mensaje."}
 

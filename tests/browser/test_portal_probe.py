@@ -56,7 +56,7 @@ def test_by_keyboard_alone_to_two_at_once(browser, entity, receiver, expect):
 
 
 def test_the_first_is_not_shown_as_the_second(browser, entity, expect):
-    """The second has no delivery yet when the page asks for it."""
+    """When the page asks for the delivery of the second test event, there is none yet."""
     hook = entity.register()
     page = screen(browser, entity)
     page.clock.install()

@@ -199,7 +199,7 @@ def test_after_the_question_the_focus_is_at_its_button_again(browser, entity, ex
 
 
 def test_fewer_were_sent_again_than_counted_without_any_limit(browser, entity, stack, failed, expect):
-    """One of the three arrives by other means between the count and its turn."""
+    """After the count, one of the three becomes `entregada` before the replay reaches it."""
     stack.stop("dispatcher")
     try:
         asked = entity.api("POST", f"{BASE}/{failed.id}/reenvios", json_body={"desde": "2020-01-01T00:00:00Z"}).json()["reenvio"]["id"]

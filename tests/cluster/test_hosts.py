@@ -17,7 +17,7 @@ from support.arena import BLOCKED_EVERY, LEASE, Stopwatch
 from support.visitor import AWAY, Visitor, judge
 from support.wait import wait_until
 
-pytestmark = pytest.mark.skipif(not os.environ.get("TEST_HOSTS"), reason="./dev cluster test hosts")
+pytestmark = pytest.mark.skipif(not os.environ.get("TEST_HOSTS"), reason="needs ./dev cluster test hosts")
 
 CUT = LEASE + 28  # longer than the lease and than every time-out on the way
 RETURN = 45  # a dispatcher waits 30 s for the answer to a statement, and tries again after up to 5 s
@@ -132,7 +132,7 @@ class InCourse:
 
     def begin(self) -> None:
         spread = any(self._spread(number) for number in range(TRIES))
-        assert spread, f"{HELD} requests at once, {TRIES} times, and never some at each host"
+        assert spread, f"in {TRIES} tries, {HELD} requests at once never reached both hosts"
 
     def _spread(self, number: int) -> bool:
         """Begins HELD registrations. Returns whether some wait at each host; if not, all have ended."""
@@ -207,7 +207,7 @@ def power_off(arena, visitors, host):
     time_out = time.monotonic() + BOUND
     wait_until(lambda: time.monotonic() > time_out and all(v.alive() for v in visitors), BOUND + 5, "requests to be answered", every=0.2)
     require_only_those_in_course(visitors, cut_at)
-    return seen, f"what it had locked was delivered by the other after {taken_over:.1f} s"
+    return seen, f"the delivery that it had locked was delivered by the other host after {taken_over:.1f} s"
 
 
 def gone_while_recording(arena, host):

@@ -14,7 +14,7 @@ TIMED_OUT = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: co
 UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL"
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 
-ANSWERS = {  # the addresses that DNS returns, in this order, and the attempt's error; empty: the attempt succeeds
+ANSWERS = {  # the addresses that DNS returns, in this order, and the attempt's error; no error: the attempt succeeds
     "silent, good": ({"a": [SILENT[0], PUBLIC]}, ""),
     "two silent, good": ({"a": [*SILENT[:2], PUBLIC]}, ""),
     "five silent, good: each has its turn in time": ({"a": [*SILENT, PUBLIC]}, ""),
@@ -62,7 +62,7 @@ def test_the_next_address_begins_while_the_one_before_is_silent(world, name):
 
 
 def test_the_address_that_answered_is_the_first_one_from_then_on(world):
-    """For the time to live of the DNS answer, the silent address is not dialled, even if it answers again."""
+    """While the DNS answer is valid, the silent address is not dialled, even if it answers again."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [WAKING, PUBLIC]}})

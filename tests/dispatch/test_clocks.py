@@ -1,4 +1,4 @@
-"""The wall clock of the dispatcher or of the database jumps by an hour or a day: no burst and no standstill follows."""
+"""The wall clock of the dispatcher or of the database jumps by an hour, a day or 100 days: no burst and no standstill follows."""
 import time
 
 import pytest

@@ -1,5 +1,5 @@
 """A kept connection ends after one to two minutes, each host's after its own time (docs/receivers.md#what-counts-as-an-answer).
-The dispatcher's clocks are moved on instead of waiting."""
+The test moves the dispatcher's clocks on instead of waiting."""
 import pytest
 
 from dispatch.test_isolation import delivered
@@ -39,7 +39,7 @@ def connections(stack, entities, hooks, receiver):
 
 def test_kept_connections_end_after_one_to_two_minutes_at_different_times(clock, entities, hooks, receiver, stack):
     first = connections(stack, entities, hooks, receiver)
-    clock.jump_to(30)  # with the seconds that a busy machine takes, below 60
+    clock.jump_to(30)  # below 60 even with the seconds that a busy machine adds
     assert connections(stack, entities, hooks, receiver) == first
     clock.jump_to(90)
     kept = sum(before == after for before, after in zip(first, connections(stack, entities, hooks, receiver)))

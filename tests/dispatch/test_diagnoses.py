@@ -107,7 +107,7 @@ def test_a_webhook_without_a_secret(scripted):
 
 
 def test_a_rotation_under_way(scripted):
-    """During a rotation a request has two signatures, and the one with wrong signatures has two as well."""
+    """During a rotation a request has two signatures, also the request with wrong ones."""
     verifiers = [Verifier(secret) for secret in ("s3creto", "nuevo-secreto")]
 
     def script(connection, number, fields):

@@ -52,7 +52,7 @@ def test_the_queue_is_paused(entity, receiver, held, stack, part):
     try:
         receiver.release(held.path)
         found = wait_ended(entity, held, "fallido")
-        assert "detenido" in found["repetida"]["detalle"] and len(receiver.requests(held.path)) <= 2, "the pause takes effect at the next look"
+        assert "detenido" in found["repetida"]["detalle"] and len(receiver.requests(held.path)) <= 2, "at most one request follows the pause"
         assert ask(entity, held).status == 202
         holds_for(1.5, lambda: shown(entity, held)["estado"] == "pendiente", "the wait of the diagnosis")
     finally:
@@ -134,7 +134,7 @@ def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(enti
 
 
 def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(entity, receiver, stack):
-    """The genuine request waits behind a delivery: to a host that answers fast no second connection is made. The request is
+    """The genuine request waits behind a delivery: no second connection is made to a host that answers fast. The request is
     not sent, so another dispatcher may begin the diagnosis anew."""
     hook = entity.register()
     receiver.behave(hook.path, *[Behaviour()] * 20, Behaviour(hold=True), Behaviour())
@@ -176,18 +176,18 @@ def test_a_secret_that_cannot_be_read_sends_nothing(entity, receiver, stack):
     try:
         ask(entity, hook)
         found = wait_ended(entity, hook, "fallido")
-    finally:  # later tests open every secret
+    finally:  # later tests decrypt every secret
         stack.sql(f"UPDATE webhooks SET secreto_clave = '{key}' WHERE id = {hook.id}")
     assert "secreto" in found["autentica"]["detalle"] and receiver.requests(hook.path) == []
 
 
 def test_two_dispatchers_send_each_once(new_entity, stack):
-    """The second dispatcher dials 127.0.0.2, so that the receiver can tell them apart."""
+    """The second dispatcher dials 127.0.0.2, so that the receiver can tell the two apart."""
     certificate = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
     with Receiver(*certificate, free_port(), ("127.0.0.1", "127.0.0.2")) as receiver:
         entity, rounds = new_entity(), 0
         hooks = [entity.register(port=receiver.port) for _ in range(5)]
-        lease = setting(delivery_lease="60s")  # longer than a dispatcher has to wait on a busy machine
+        lease = setting(delivery_lease="60s")  # longer than a busy machine delays a dispatcher
         with (stack.dispatcher_with(**lease),
               stack.second_dispatcher(**lease, **setting(delivery_host_overrides="*.receptor.test=127.0.0.2"))):
             while rounds < 3 or len({one.local_address for one in receiver.requests()}) < 2:

@@ -52,6 +52,6 @@ def test_of_a_name(world, name):
     found = diagnose(entity, hook)
     assert not_good(found) == expected, found
     text = json.dumps(found)
-    assert not [address for address in ("10.1.2.3", "127.0.0.1", "169.254", "11.0.") if address in text], "an inner address, or one in allowed_networks"
+    assert not [address for address in ("10.1.2.3", "127.0.0.1", "169.254", "11.0.") if address in text], "an internal address, or one in allowed_networks"
     requests = world.receiver.requests(hook.path)
     assert {one["local_address"] for one in requests} <= {PUBLIC} and len(requests) == (5 if expected.get("autentica") is None else 0)

@@ -20,7 +20,7 @@ UNRESOLVED = "No se pudo resolver el nombre del receptor: revise la URL y el DNS
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 UNREACHABLE = ("No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL")
 
-ANSWERS = {  # what DNS says of the receiver's name, and the error that the entity reads; empty: the delivery arrives
+ANSWERS = {  # what DNS says of the receiver's name, and the error that the entity reads; no error: the delivery arrives
     "a plain answer": ({"a": [PUBLIC]}, ""),
     "an alias": ({"cname": "elsewhere.example.com", "a": [PUBLIC]}, ""),
     "many addresses": ({"a": [OTHER_PUBLIC, PUBLIC]}, ""),
@@ -194,7 +194,7 @@ def test_a_server_that_was_slow_is_not_waited_for_longer(world):
     slow = [entity.register([event]) for event in EVENTS[:4]]
     stalled = entity.register([EVENTS[4]])
     world.dns.say({host_of(hook): {"a": [PUBLIC], "fault": "slow"} for hook in slow} | {host_of(stalled): {"fault": "stall"}})
-    world.network.use_dns("127.0.0.1")  # forgets what c-ares knew of the server
+    world.network.use_dns("127.0.0.1")  # makes c-ares forget what it knew of the server
     for hook, event in zip(slow, EVENTS):
         world.stack.wait_delivery(world.stack.delivery_id(entity.notify(event), hook.id), "entregada")
     delivery = world.stack.delivery_id(entity.notify(EVENTS[4]), stalled.id)
@@ -262,7 +262,8 @@ def test_a_server_without_edns_costs_no_family(world):
 
 
 def test_a_long_answer_needs_no_tcp(world):
-    """60 addresses take 1,000 bytes, which EDNS allows. On a busy machine the second round, without EDNS, may need TCP."""
+    """60 addresses take 1,000 bytes, which EDNS allows. A busy machine may cause a second try, without EDNS, which may need
+    TCP."""
     entity = world.entity()
     hooks = [(entity.register([event]), event) for event in EVENTS[:5]]
     world.network.use_dns("127.0.0.53", "127.0.0.1")

@@ -1,5 +1,5 @@
-"""The output to entities and receivers, to the byte, for the same input: `./dev test --mysql` expects the same bytes from
-MySQL as from MariaDB. Only what must differ is replaced by a name: ids, times and the receiver's address."""
+"""The same input gives entities and receivers the same bytes: `./dev test --mysql` expects the same from MySQL as from MariaDB.
+Only what must differ is replaced by a name: ids, times and the receiver's address."""
 import re
 
 from fakes import verify

@@ -110,8 +110,8 @@ def redirect(status, url):
 
 @pytest.fixture(scope="module")
 def outcomes(stack, receiver):
-    """name -> (the webhook in the listing, [state, number of attempts] of its first delivery, its attempts, the same state and
-    number of a second delivery, sent after the receiver was corrected)."""
+    """name -> (the webhook in the listing, [state, number of attempts] of its first delivery, that delivery's attempts, [state,
+    number of attempts] of a second delivery, sent after the receiver was corrected)."""
     cases = [*ENDLESS, *BROKEN, *REDIRECTS, *NO_REDIRECTS]
     campaign = Campaign(stack, receiver, dict.fromkeys(cases, receiver.port))
     for name, (_, hook, _) in campaign.hooks.items():
@@ -337,14 +337,15 @@ def test_fifty_times_all_of_them_leave_nothing_behind(stack, receiver, no_retrie
     well = good.register()
 
     def at_rest():
-        """Returns resources() after one more delivery: a new connection makes libcurl close those that receivers have left."""
+        """Returns resources() after one more delivery: a new connection makes libcurl close the connections that receivers have
+        ended."""
         stack.wait_delivery(stack.delivery_id(good.notify(), well.id), "entregada")
         return resources(stack)
 
     repeat(5, 5)
     before = at_rest()
     repeat(REPEATS, 5 + REPEATS)
-    after = wait_until(lambda: (now := at_rest())[0] <= before[0] + 2 and now, 20, "descriptors", every=0.3)
+    after = wait_until(lambda: (now := at_rest())[0] <= before[0] + 2 and now, 20, "the descriptors to be closed", every=0.3)
     assert after[1] == before[1], "threads"
     assert after[2] < before[2] + 8192, "KiB"
     for entity, hook, _ in campaign.hooks.values():

@@ -58,7 +58,7 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
         for entity in entities:
             entity.notify()
     wait_until(lambda: delivered(stack, hooks)[1:] == [21, 21, 21], 20, "the other webhooks' deliveries")
-    assert delivered(stack, hooks)[0] < 21, "the row was held"
+    assert delivered(stack, hooks)[0] < 21, "the row was locked"
     assert waited_in_vain(stack) == waits, "claim and fan-out wait for no lock"
     root("ROLLBACK")
     wait_until(lambda: delivered(stack, hooks)[0] == 21, 30, "the rest")
@@ -83,7 +83,7 @@ def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_o
     stack.admin("queue", "resume")
     for free in (0, 1, 4):
         stack.wait_notification(notifications[free], "procesada")
-    assert stack.notification(notifications[locked])["estado"] == "pendiente", "the gap was held"
+    assert stack.notification(notifications[locked])["estado"] == "pendiente", "the gap was locked"
     assert waited_in_vain(stack) == waits, "no task waits for the lock"
     root("ROLLBACK")
     for held in (locked, 3):
@@ -147,7 +147,7 @@ def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was
     assert entities[2].api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
     receiver.behave(hooks[0].path, Behaviour())
     entities[0].notify()
-    wait_until(lambda: delivered(stack, [hooks[0]])[0] >= 1, 15, "rows to be written and taken up again")
+    wait_until(lambda: delivered(stack, [hooks[0]])[0] >= 1, 15, "a delivery after the lock")
 
 
 def lock_the_whole_table(stack, lock: str):

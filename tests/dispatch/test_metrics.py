@@ -106,7 +106,7 @@ def test_a_secret_that_stays_unreadable_is_counted_again_and_again(scrape, stack
     grows(scrape, before, 1, "apientidades_deliveries_total", state="retenida")
     grows(scrape, before, 1, "apientidades_unreadable_total")
     look_again = f"UPDATE webhook_ejecuciones SET descansa_hasta = NULL WHERE webhook_id = {hook.id}"
-    stack.sql(look_again)  # it rests for a minute
+    stack.sql(look_again)  # otherwise the webhook rests for a minute
     grows(scrape, before, 2, "apientidades_unreadable_total")
     assert scrape().value("apientidades_deliveries_total", state="retenida") - before.value(
         "apientidades_deliveries_total", state="retenida") == 1

@@ -1,5 +1,5 @@
-"""A newer version works at the same time, as in an upgrade of one host after the other. This version leaves to
-the newer one the rows that it does not understand; they delay nothing else."""
+"""A newer version works at the same time, as in an upgrade of one host after the other. This version leaves rows that it does not
+understand to the newer one; such rows delay nothing else."""
 import contextlib
 
 from support.stack import EVENTS

@@ -9,7 +9,7 @@ needs_network = pytest.mark.skipif(bool(why_not()), reason=why_not())
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 
 
-# First, because `world` stops the stack's dispatcher.
+# This test comes first, because `world` stops the stack's dispatcher.
 @pytest.mark.parametrize("port", [22, 6379, 10080])
 def test_a_webhook_of_before_at_a_port_of_another_protocol_fails_and_says_why(entity, stack, port):
     hook = entity.register()

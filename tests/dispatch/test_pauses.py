@@ -1,4 +1,4 @@
-"""`queue pause` of an entity, a webhook or a host: nothing is sent there, everything else goes on. With --for it ends by
+"""`queue pause` of an entity, a webhook or a host: nothing is sent there, everything else goes on. With --for the pause ends by
 itself."""
 import pytest
 

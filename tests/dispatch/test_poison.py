@@ -27,7 +27,7 @@ def failed_tasks(stack) -> int:
 
 
 def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver, stack):
-    """The refused results come first, enough of them to conclude that the database refuses all results."""
+    """The refused results come first; they are so many that the database seems to refuse all results."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register(["evaluacion.abierta"], port=2) for entity in entities for _ in range(5)]
     other = new_entity()
@@ -70,7 +70,7 @@ def test_a_refused_result_and_a_locked_row_together_stop_no_other(new_entity, re
         for hook in hooks:
             receiver.release(hook.path)
         stack.wait_delivery(ids[2], "entregada", 20)
-        assert stack.delivery(ids[0])["estado"] == "en_curso", "its row was held"
+        assert stack.delivery(ids[0])["estado"] == "en_curso", "its row was locked"
         root("ROLLBACK")
     stack.wait_delivery(ids[0], "entregada", 20)
     entities[1].api("DELETE", f"/apientidades/v1/webhooks/{poisoned.id}")
@@ -137,7 +137,7 @@ def test_data_that_are_too_long_are_rejected(entity, stack):
 
 
 def test_rows_written_past_the_checks_are_rejected_and_stop_nobody(new_entity, receiver, stack):
-    """The evaluation system's user needs no right to bypass the CHECKs."""
+    """The evaluation system's user can bypass the CHECKs without a special right."""
     if "MariaDB" not in stack.value("SELECT VERSION()"):
         pytest.skip("on MySQL a CHECK holds for every session")
     entities = [new_entity() for _ in range(4)]

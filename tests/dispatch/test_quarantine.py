@@ -21,7 +21,7 @@ SOON = 120  # a refused row is skipped for up to 80 s, a quarantined one for hal
 
 
 def forget_bad_rows(stack) -> None:
-    """Deletes bad rows: they would make an ALTER TABLE of a migration or another test fail."""
+    """Deletes bad rows: they would make the ALTER TABLE of a migration, or of another test, fail."""
     stack.sql(f"DELETE FROM {TABLE} WHERE estado <> 'procesada' AND id NOT IN (SELECT notificacion_id FROM entregas)")
 
 
@@ -67,7 +67,7 @@ def rejected(stack, entity) -> dict:
 
 
 def keep_passing(stack, entity, hook, done, timeout: float) -> None:
-    """Delivers notifications of another entity until done() is true: a row is rejected only while others pass."""
+    """Delivers notifications of another entity until done() is true: a row is rejected only while the database accepts others."""
     def pass_one():
         stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
         return done()

@@ -1,4 +1,4 @@
-"""Results are recorded on a session of their own. One that cannot be recorded must not keep back the others."""
+"""Results are recorded on a session of their own. A result that cannot be recorded must not delay the others."""
 import contextlib
 
 import pytest
@@ -95,7 +95,7 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
         entity.notify()
 
         def fetched() -> bool:
-            kill(root, sessions(root, 2))  # ends the session that records, if it came first: the other is never idle so long
+            kill(root, sessions(root, 2))  # ends the session that records, if it connected first: the other session is never idle so long
             return len(receiver.requests(hook.path)) == 2
 
         wait_until(fetched, 20, "the session that fetches to be connected")
@@ -129,7 +129,7 @@ def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhook
 
 
 def lock_waits_s(root) -> int:
-    """Returns for how many seconds sessions have waited for row locks in all, since the server's start."""
+    """Returns how many seconds all sessions together have waited for row locks since the server's start."""
     return int(root("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_time'")[0][1]) // 1000
 
 
@@ -160,7 +160,7 @@ def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiv
                 other.notify()
             count += 3
             wait_until(lambda: delivered(stack, [free]) == [count], what="the deliveries without a locked row")
-        assert delivered(stack, hooks) == [2] * 30, "the rows were held"
+        assert delivered(stack, hooks) == [2] * 30, "the rows were locked"
         assert lock_waits_s(root) == waited, "no session has waited for a lock"
         root("ROLLBACK")
         wait_until(lambda: delivered(stack, hooks) == [3] * 30, 30, "the rest")

@@ -14,7 +14,7 @@ HOURS = "1h,2h"  # no step falls due in a test
 
 @pytest.fixture
 def patient(stack):
-    """A dispatcher whose retries are hours away, and that probes every `probe_interval` (0s: never)."""
+    """A dispatcher that retries after hours, and probes every `probe_interval` (0s: never)."""
     def start(probe_interval="0s", **more):
         return stack.dispatcher_with(**setting(delivery_retry_schedule=HOURS, delivery_probe_interval=probe_interval,
                                                delivery_max_in_flight_per_webhook=str(2 * EARLY), **more))

@@ -1,4 +1,4 @@
-"""How a running replay is sent: after new deliveries, not to a receiver that is down, and in spite of kills."""
+"""How a running replay is sent: after new deliveries, one delivery only to a receiver that is down, and in spite of kills."""
 import json
 
 import pytest
@@ -143,7 +143,7 @@ def test_a_dispatcher_that_is_killed_on_the_way_leaves_none_out(entity, receiver
     hook = delivered_before(60)
     receiver.behave(hook.path, *[Behaviour()] * 10, Behaviour(hold=True))
     number = ask(entity, hook)
-    wait_until(lambda: receiver.in_flight(hook.path) > 0, 30, "the first of those that are held")
+    wait_until(lambda: receiver.in_flight(hook.path) > 0, 30, "the first request that waits for its answer")
     stack.stop("dispatcher", "-9")
     assert 10 <= progress(entity, hook, number)["reenviadas"] < 60
     receiver.behave(hook.path, Behaviour())

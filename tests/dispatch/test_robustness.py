@@ -76,7 +76,7 @@ def test_rows_written_while_everything_was_down(entity, receiver, stack):
 # Several dispatchers, many deliveries.
 
 def test_two_dispatchers_share_the_work_without_repeats(entity, stack):
-    """The second dispatcher dials 127.0.0.2, so that the receiver can tell them apart."""
+    """The second dispatcher dials 127.0.0.2, so that the receiver can tell the two apart."""
     certificate, addresses = (stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]), ("127.0.0.1", "127.0.0.2")
     with Receiver(*certificate, free_port(), addresses) as receiver:
         hooks = [entity.register(port=receiver.port) for _ in range(4)]
@@ -196,7 +196,7 @@ def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, 
 
 
 def test_sighup_ends_no_program(entity, receiver, stack):
-    """Unhandled, SIGHUP would end a program without draining. It reloads the keys, which test_rotation.py tests."""
+    """SIGHUP reloads the keys (test_rotation.py tests that). Unhandled, it would end a program without draining."""
     hook = entity.register()
     before = {part: stack.pids(part) for part in ("dispatcher", "fcgi")}
     for pid in sum(before.values(), []):

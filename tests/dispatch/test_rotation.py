@@ -40,7 +40,7 @@ def receiver(stack):
 
 @pytest.fixture
 def keys(stack):
-    """Whatever a test has done: afterwards everything is sealed with one key, which all programs have."""
+    """After each test everything is sealed with one key, which all programs have."""
     keys = Keys(stack)
     yield keys
     assert stack.admin("secrets", "reencrypt")["ilegibles"] == 0
@@ -102,7 +102,7 @@ def test_a_rotation_under_load_loses_nothing_holds_nothing_and_signs_everything(
     crowd = [Customer(stack, receiver) for _ in range(3)]
 
     def goes_on():
-        """Every customer makes progress with the present keys."""
+        """Waits until every customer has made progress with the present keys."""
         seen = [len(customer.hooks) for customer in crowd]
         assert not [c._work.result(0) for c in crowd if c._work.done()]
         wait_until(lambda: all(len(c.hooks) > n + 1 for c, n in zip(crowd, seen)), 60, "the crowd to go on")
@@ -179,7 +179,7 @@ def test_an_old_key_removed_too_early_and_put_back(stack, receiver, keys):
 
 
 def test_a_secret_set_after_a_key_was_lost_signs_at_once(stack, receiver, keys):
-    """Not at the end of the grace, for which the secret before it would sign, too."""
+    """The new secret does not wait for the end of the grace, during which the former one would sign, too."""
     entity = Entity(stack, receiver)
     hook = entity.register([STANDING], "perdido")
     old = keys.lines

@@ -10,7 +10,7 @@ from support.sql import SqlError, insert
 from support.stack import ROOT
 
 TABLE = "notificaciones_pendientes"
-CHECK = (4025, 3819)  # a constraint that fails, on MariaDB and on MySQL
+CHECK = (4025, 3819)  # the error of a failed CHECK, on MariaDB and on MySQL
 
 
 def without(event, field):
@@ -237,7 +237,7 @@ def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, st
 
 
 def test_the_session_that_the_manual_asks_of_writers_keeps_texts_and_refuses_what_does_not_fit(entity, stack):
-    """The manual's session settings matter: without them the server does neither."""
+    """Without the manual's session settings the server neither keeps such texts nor refuses what does not fit."""
     block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
     text = insert("notificaciones_pendientes", entidad_id=entity.id, evento="incidencia.cerrada", datos='{"incidenciaId": 1, "titulo": "ñ🎓"}')
     misspelt = text.replace(f"({entity.id},", f"('{entity.id}a',")

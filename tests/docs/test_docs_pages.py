@@ -110,7 +110,7 @@ def test_the_accessibility_statement_says_what_was_not_checked():
 @pytest.mark.parametrize("name", PROMISED + ["webhooks", "usar-la-api"])
 def test_no_command_to_copy_has_a_secret_of_ours_or_shows_that_of_its_reader(name):
     commands = re.findall(r"```sh\n(.*?)```", FILES[f"{name}.md"].decode(), re.S)
-    assert not [command for command in commands if re.search(r"whsec_[\w+/]{8}", command)], "one that is published"
+    assert not [command for command in commands if re.search(r"whsec_[\w+/]{8}", command)], "a published secret"
     assert not [command for command in commands if re.search(r"(-H|--header) *['\"]Authorization|-d *'[^']*secreto", command)], "ps shows the secret"
     made = re.findall(r"openssl rand -base64 24\)\" > (\S+?)\)", "".join(commands))
     assert all(f"$(cat {file})" in "".join(commands) for file in made), "what is made is used"

@@ -116,7 +116,7 @@ def test_an_empty_previous_secret_opens_nothing(language, stack, previous):
 
 @pytest.mark.parametrize("secret", [None, "", " ", "whsec_"])
 def test_without_a_secret_it_does_not_start_and_says_so(language, stack, secret):
-    if language == "php":  # the web server runs: it answers, and writes why
+    if language == "php":  # the web server starts all the same; the receiver answers 500, and logs why
         with running(language, stack, secret, refusal=500) as receiver:
             assert refusal_of("RECEPTOR_SECRETO") in receiver.log.read_text()
     else:
@@ -176,7 +176,7 @@ def test_a_signed_body_that_is_no_notification_is_written_and_stops_no_other(lan
             wait_until(lambda: failure in receiver.log.read_text(), what=f"the log to say: {failure}")
 
 
-# Those that process in a thread, and more notifications than the queue of a thread holds, if it has a limit.
+# Receivers that process in a thread -> more notifications than the thread's queue holds, if it has a limit.
 BEHIND = {"python": 100, "java": 100, "go": 10_100, "rust": 100}
 
 
@@ -217,7 +217,7 @@ def answers_in_turn(receiver: ExampleReceiver, notifications: list) -> dict[str,
 
 
 def read_until(reader, count: int) -> str:
-    """Reads the lines of that many processed notifications."""
+    """Reads lines until `count` notifications have been processed."""
     lines = []
     while sum(line.startswith("procesado ") for line in lines) < count:
         lines.append(reader.readline().decode())
@@ -248,7 +248,7 @@ def test_strange_clients_hold_up_nobody(language, stack):
             stranger.close()
 
 
-# Requests that end within the headers, and within the body.
+# Requests that stop within the headers, and within the body.
 DRIPS = [b"POST /avisos HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"]
 WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # comments in the others say what must be in front of them
 

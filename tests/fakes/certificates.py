@@ -45,7 +45,7 @@ def issue(folder, authority: tuple, label: str, name: str, start="20200101000000
 
 
 def followed_by(folder, certificate, *others):
-    """Returns the files of a certificate that a server sends together with those others."""
+    """Returns the files (chain, key) of a server that sends its certificate together with those others."""
     chain = Path(folder) / f"{len(others)}_more.crt"
     chain.write_text("".join(Path(file).read_text() for file, _ in (certificate, *others)))
     return str(chain), certificate[1]

@@ -77,7 +77,7 @@ def test_a_deletion_of_one_version_alone(entity):
         refused = entity.api("DELETE", path, headers={"If-Match": other})
         assert (refused.status, refused.message) == (412, "El webhook ha cambiado desde la versión que indica If-Match: vuelva a consultarlo")
     assert seen(entity, hook).headers["etag"] == now
-    assert entity.api("DELETE", f"{BASE}/999999999", headers={"If-Match": old}).status == 404, "before 412"
+    assert entity.api("DELETE", f"{BASE}/999999999", headers={"If-Match": old}).status == 404, "404 comes before 412"
     deleted = entity.api("DELETE", path, headers={"If-Match": now})
     assert (deleted.status, deleted.text) == (200, f'{{"message":"Webhook {hook.id} eliminado"}}')
     assert entity.api("DELETE", path, headers={"If-Match": "*"}).status == 404
@@ -194,9 +194,9 @@ def test_the_order_of_checks(entity, new_entity):
     reader = entity.issue_token("--read-only")
     for method, below in (("PATCH", ""), ("PUT", "/secreto"), ("DELETE", "/secreto/anterior"), ("POST", "/reenvios"), ("POST", "/entregas/1/reenvio")):
         refused = entity.stack.api(method, path + below, reader, body=bad, headers={"Content-Type": "text/plain"})
-        assert (refused.status, refused.message) == (403, "El token de acceso es de solo lectura: no permite cambiar nada"), "before 415"
+        assert (refused.status, refused.message) == (403, "El token de acceso es de solo lectura: no permite cambiar nada"), "403 comes before 415"
     entity.stack.admin("webhook", "disable", hook.id)
-    assert patch(entity, hook, {"activo": True}, {**MERGE_PATCH, "If-Match": '"x"'}).status == 409, "before 412"
+    assert patch(entity, hook, {"activo": True}, {**MERGE_PATCH, "If-Match": '"x"'}).status == 409, "409 comes before 412"
     assert patch(entity, hook, {"activo": False}, {**MERGE_PATCH, "If-Match": '"x"'}).status == 412
     assert entity.api("GET", path + "?x=1").status == 400
 

@@ -55,7 +55,7 @@ def test_a_failure_is_found_in_the_log_with_its_reason_and_what_was_sent(entity,
         assert list(attempt) == ATTEMPT
         assert (attempt["tipo"], attempt["estadoHttp"], attempt["firmas"]) == ("programado", 500, 1)
         assert TIME.fullmatch(attempt["inicio"]) and attempt["duracionMs"] >= 0 and "500" in attempt["error"]
-        assert attempt["direccion"] is None, "an address of the operator's host_overrides"
+        assert attempt["direccion"] is None, "an address from host_overrides is not shown"
     text = json.dumps([failed, whole])
     signatures = [request.headers["webhook-signature"] for request in requests]
     assert not any(secret in text for secret in (hook.secret, "SECRETO-DEL-RECEPTOR", "sha256=", *signatures))

@@ -73,7 +73,7 @@ def test_so_many_an_hour(entity, new_entity, idle, stack):
         assert refused.status == 429 and 1700 < int(refused.headers["retry-after"]) <= 1800
         assert refused.message == "La entidad ha pedido demasiados diagnósticos: el máximo es 2 por hora; vuelva a intentarlo más tarde"
         assert shown(entity, hook)["estado"] == "terminado", "the last diagnosis is still shown"
-        assert ask(other, foreign).status == 202, "another entity has its own"
+        assert ask(other, foreign).status == 202, "another entity has its own limit"
 
 
 def test_what_is_refused_does_not_count(entity, idle, stack):

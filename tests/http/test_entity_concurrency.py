@@ -53,7 +53,7 @@ def in_course(stack) -> int:
 
 
 def wait_in_course(stack, share):
-    """Waits until as many requests wait as one process has threads for the entity: one process may have accepted them all.
+    """Waits until requests fill the entity's threads of one process, which may have accepted all of the requests.
     The server caches innodb_trx for 0.1 s."""
     wait_until(lambda: in_course(stack) >= share // len(stack.pids("fcgi")), 4, "requests to wait for the row", every=0.2)
 

@@ -197,7 +197,8 @@ def test_nginx_sends_its_own_parameters_and_the_clients_headers_under_other_name
     parameters, = false_pool.parameters
     assert len(parameters.pop("REQUEST_ID")) == 32
     assert parameters.pop("REMOTE_ADDR") in ("127.0.0.1", "::1")
-    # nginx passes all valid headers but Proxy, so that no If-Match is lost, under names that differ from those of its own parameters.
+    # nginx passes all valid headers but Proxy (so that no If-Match is lost), under names that differ from those of its own
+    # parameters.
     others = {name for name in parameters if name.startswith("HTTP_")} - {"HTTP_AUTHORIZATION"}
     assert "HTTP_X_ANYTHING" in others and "HTTP_PROXY" not in others
     parameters = {name: value for name, value in parameters.items() if name not in others}

@@ -29,7 +29,7 @@ def chunks(*parts: bytes, end: bytes = b"0\r\n\r\n") -> bytes:
 
 
 def statuses(stack, data: bytes) -> list[int]:
-    """The status of every answer until the server closes; each error has the shape of errors."""
+    """The status of every answer until the server closes; each error must have a message."""
     with stack.api.wire(data) as wire:
         responses = wire.responses()
     assert all(r.message for r in responses if r.status >= 400)
@@ -109,7 +109,7 @@ def test_chunks(entity, stack, head, body):
     b"2\r\n{}x\r\n0\r\n\r\n", b"1\r\n{}\r\n0\r\n\r\n", b"2\n{}\n0\n\nx",
 ])
 def test_chunks_that_are_none(entity, stack, head, body):
-    # nginx accepts the bare line feeds of the last one as line ends; the program then refuses its body, {}.
+    # nginx accepts the bare line feeds of the last body as line ends; the program then refuses {}.
     assert statuses(stack, head("Transfer-Encoding: chunked", close=True) + body) in ([400], [400, 400])
     assert registered(entity) == 0
 

@@ -24,7 +24,7 @@ def limited(stack, **limits):
 
 
 def refused_after(limit: int, request):
-    """Returns the 429. It comes after `limit` requests, and as many more as became free again while these ran."""
+    """Returns the 429, which comes after `limit` requests and those that become allowed again while these run."""
     started = time.monotonic()
     for count in itertools.count():
         response = request()

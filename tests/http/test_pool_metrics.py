@@ -85,7 +85,7 @@ def test_all_processes_count_together_and_a_killed_one_takes_nothing_with_it(scr
         stack.start("fcgi")
     # Every answer was counted, and perhaps requests that the killed process did not answer.
     assert sum(answered) <= total - start <= sum(answered) + len(answered)
-    assert scrape().value(REQUESTS) >= total, "a restart of the pool goes on counting"
+    assert scrape().value(REQUESTS) >= total, "counting goes on after a restart of the pool"
 
 
 def test_only_this_machine_is_let_in(stack):
