@@ -1,5 +1,5 @@
 """Machines as network namespaces, each with a cable to one bridge or more. All of them are inside an outer namespace
-(scripts/dev/hosts.sh): they end with it, and nothing outside reaches them."""
+(scripts/dev/hosts.sh): the machines end with that namespace, and nothing outside reaches them."""
 from __future__ import annotations
 
 import subprocess

@@ -92,8 +92,8 @@ class ClusterStack(Stack):
         return self._state(node)[0] == "1"
 
     def whole(self) -> bool:
-        """Whether each node accepts work and sees all others: a node that wakes up needs some seconds to learn that it
-        was missed."""
+        """Whether each node accepts work and sees all others: a node that wakes up needs some seconds to learn that the others
+        had excluded it."""
         return all(self._state(node) == ["1", str(len(NODES))] for node in NODES)
 
     def _state(self, node: str) -> list[str]:
@@ -161,7 +161,8 @@ class ClusterArena(Arena):
         return session
 
     def hang_up(self, node: str) -> None:
-        """Ends the writers' sessions on a node that may never answer: the writers must look up their outcomes on another node."""
+        """Ends the writers' sessions on a node that may never answer: the writers must look up the outcomes of their transactions
+        on another node."""
         for _, session in [one for one in self._writers if one[0] == node]:
             session.abandon()
         self._writers = [one for one in self._writers if one[0] != node]

@@ -8,7 +8,7 @@ from support.wait import wait_until
 NEW = "evento.nuevo"
 RULE = "evento_no_es_uno_de_los_11"
 BEYOND = 9999  # a migration that this version does not have
-MANY = 8000  # more than looks pass over, one batch each, until a look begins again at the first row
+MANY = 8000  # more than the searches pass over, a batch each, in the 5 s until they begin again at the first row
 
 
 def allow_events(stack, names) -> None:

@@ -50,7 +50,7 @@ def test_deleting_gives_nothing_back(limited, entity, new_entity):
     is_429(register(entity))
     assert registered(entity) == LIMIT
     assert entity.api("GET", BASE).json() == []
-    assert register(new_entity()).status == 201, "another entity has its own"
+    assert register(new_entity()).status == 201, "another entity has its own limit"
 
 
 def test_only_what_was_registered_counts(limited, entity):
@@ -90,7 +90,7 @@ def test_parallel_requests_never_exceed_it(limited, entity, stack):
     too_many = [answer for answer in answers if answer not in accepted and answer not in five]
     for answer in too_many:
         is_429(answer)
-    assert refused() - before == len(too_many), "seen in the metrics by its status"
+    assert refused() - before == len(too_many), "the metrics count the refusals by their status"
 
 
 def test_it_counts_from_now_on_where_webhooks_were_registered_before_there_was_a_limit(stack, limited, entity):

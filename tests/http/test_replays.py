@@ -58,7 +58,7 @@ def finished(entity, hook, number, **counts):
     try:
         wait_until(lambda: shown.update(progress(entity, hook, number)) or shown == wanted, 30, str(wanted))
     except AssertionError as error:
-        raise AssertionError(f"{error}: it is {shown}") from None
+        raise AssertionError(f"{error}: the replay is {shown}") from None
 
 
 def accepted(response) -> int:
@@ -262,7 +262,7 @@ def test_replays_asked_for_and_stopped_in_a_loop_are_two_rows_of_the_audit(entit
     for _ in range(20):
         progress(entity, hook, accepted(replay_all(entity, hook)), "DELETE")
     entries = stack.admin("audit", "list", "--action", "reenvio", "--entity", entity.id, "--since", "1h")
-    assert len(entries) <= 4 and sum(one["veces"] for one in entries) == 40, "two for each hour of the clock"
+    assert len(entries) <= 4 and sum(one["veces"] for one in entries) == 40, "two rows for each hour of the clock"
     assert all(one["ultima_vez"] >= one["cuando"] and one["objeto"] == f"webhook {hook.id}" for one in entries)
     assert [one["accion"] for one in stack.admin("audit", "list", "--entity", entity.id, "--action", "alta")] == ["alta"]
     refused = stack.try_admin("audit", "list", "--action", "altas")

@@ -82,7 +82,7 @@ def test_who_is_refused_costs_one_round_trip_at_most(stack, statements, token, e
     assert commands.count("Execute") == executed
 
 
-@pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="half a minute of rest: --long")
+@pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes half a minute; --long")
 def test_a_pool_at_rest_keeps_no_sessions_but_one(entity, stack):
     """Each process keeps one session, for the reads that its threads share."""
     with ThreadPoolExecutor(16) as pool:

@@ -52,7 +52,8 @@ def test_without_a_limit_nothing_is_counted(entity, stack, nothing_is_sent):
 
 
 def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, stack, entity, new_entity):
-    """With two webhooks each event makes two deliveries. An event is refused whole if only one of them is within the limit."""
+    """With two webhooks each event makes two deliveries. An event is refused whole if only one of its deliveries is within the
+    limit."""
     for _ in range(2):
         entity.register(["evaluacion.abierta"])
     other = new_entity()
@@ -67,7 +68,7 @@ def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, stack, enti
     for answer in answers:
         if answer not in accepted:
             is_429(answer)
-    assert refused() - before == len(answers) - len(accepted), "seen in the metrics by its status"
+    assert refused() - before == len(answers) - len(accepted), "the metrics count the refusals by their status"
     assert send(other).status == 200
     assert entity.stack.admin("notification", "list", "--entity", entity.id)[-1]["estado"] == "procesada"
     assert len(entity.stack.admin("notification", "list", "--entity", entity.id)) == LIMIT // 2

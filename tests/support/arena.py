@@ -137,7 +137,7 @@ class Arena:
     def held(self):
         """Keeps a delivery in flight at a receiver that does not answer. Yields the delivery's id, its webhook's id, and a
         function that makes the receiver answer. The webhook has had a delivery before."""
-        hook, id = wait_until(self._hold, 60, "a delivery to be held")
+        hook, id = wait_until(self._hold, 60, "a delivery to be in flight")
 
         def answer():
             self.receiver.release(hook.path)
@@ -149,7 +149,7 @@ class Arena:
             self._let_go(hook)
 
     def _hold(self) -> tuple[Webhook, int] | None:
-        """Returns a webhook and its held delivery; None if the delivery came so late that its time-out may be near."""
+        """Returns a webhook and its delivery in flight; None if the delivery came so late that its time-out may be near."""
         audience = self.quiet()
         hook = audience.hooks[0]
         self.writer.write(audience)

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.stack import Stack
 
 PROCESS_FILES = ("cmdline", "environ")
-STEM = "canario"  # every planted text begins so: a file without STEM needs no further search
+STEM = "canario"  # every planted text begins so: a file without STEM has none
 
 
 def forms(kind: str, text: str) -> dict[bytes, str]:

@@ -30,7 +30,7 @@ class Customer:
             raise self._error
 
     def report(self) -> str:
-        return f"API: {self.answered} answered, {self.refused} refused, the longest without an answer {self.longest_s:.1f} s"
+        return f"API: {self.answered} answered, {self.refused} refused, {self.longest_s:.1f} s without an answer at most"
 
     def _run(self) -> None:
         try:

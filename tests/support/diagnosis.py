@@ -45,7 +45,8 @@ def not_good(checks: dict[str, dict]) -> dict[str, str]:
 
 
 class Verifier:
-    """The script of a receiver that verifies requests and processes each message once. A repeated one gets `again`."""
+    """The script of a receiver that verifies requests and processes each message once. A repeated message gets the status
+    `again`."""
 
     def __init__(self, secret="s3creto", signature=True, timestamp=True, again=200):
         self.secret, self.signature, self.timestamp, self.again = secret, signature, timestamp, again

@@ -29,7 +29,7 @@ def kill_dispatcher(arena: Arena) -> dict:
 
 
 def kill_before_recording(arena: Arena) -> dict:
-    """Kills the dispatcher after the receiver's 200, before the result is recorded: a lock on the row delays that."""
+    """Kills the dispatcher after the receiver's 200, before the result is recorded: a lock on the row delays the recording."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -74,7 +74,7 @@ def kill_sessions(arena: Arena) -> dict:
 
 
 def locked_row(arena: Arena) -> dict:
-    """Locks a row of a batch of results: the others are recorded, and this one once it is free."""
+    """Locks the delivery of one result of a batch: the other results are recorded at once, this one after the lock."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -82,7 +82,7 @@ def locked_row(arena: Arena) -> dict:
         taken, seen = Stopwatch(), arena.in_flight()
         told = arena.told("a row is locked by another session")
         answer()
-        wait_until(lambda: arena.told("a row is locked by another session") > told, what="the dispatcher to meet the row")
+        wait_until(lambda: arena.told("a row is locked by another session") > told, what="the dispatcher to meet the locked row")
         arena.progress()
         seen |= arena.in_flight()
         other.close()
@@ -114,7 +114,7 @@ def freeze(arena: Arena) -> dict:
         owned = f"arriendo IN ({', '.join(seen.values()) or 0})"
         held = f"SELECT COUNT(*) FROM entregas WHERE {owned} AND arriendo_hasta > UTC_TIMESTAMP(3)"
         with arena.second():
-            wait_until(lambda: arena.value(held) == 0, 2 * LEASE, "the leases to pass", every=0.2)
+            wait_until(lambda: arena.value(held) == 0, 2 * LEASE, "the leases to expire", every=0.2)
             # The stopped dispatcher's locks can make leases of the second one expire.
             seen |= arena.in_flight(expiring=True)
             os.kill(pid, signal.SIGCONT)

@@ -151,7 +151,7 @@ class Ledger:
         gaps = [(b.monotonic_ns - a.monotonic_ns) / 1e9 for a, b in zip(requests, requests[1:])]
         if gaps and not delivery.failures:
             verdict.require(min(gaps) > 0.9 * self.timeout, f"delivery {delivery.id}: sent again after {min(gaps):.1f} s,"
-                            " when the first attempt need not have ended")
+                            " while the first attempt may still have been in flight")
 
     def report(self, verdict: Verdict) -> str:
         lines = [f"{verdict.notifications} notifications, {verdict.deliveries} deliveries, {verdict.requests} requests,"

@@ -36,7 +36,7 @@ class Losses:
 
 class Load:
     """with Load(…) as load: …; then load.losses(). Two clients send requests 10 ms apart, each on a new connection;
-    one session writes rows, again after an unknown outcome."""
+    one session writes rows, and repeats a row with an unknown outcome."""
 
     CLIENTS = 2
     PAUSE = 0.05  # seconds between rows

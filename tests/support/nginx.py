@@ -33,7 +33,7 @@ def own_nginx(http: str):
         folder, port = Path(name), free_port()
         folder.joinpath("ok").write_text("ok")
         http = http.replace("PORT", str(port)).replace("FOLDER", name)
-        user = "user root;" if folder.owner() == "root" else ""  # the workers read files that only we may read
+        user = "user root;" if folder.owner() == "root" else ""  # the workers read files that only root may read
         folder.joinpath("nginx.conf").write_text(CONFIGURATION.format(user=user, folder=folder, http=http))
         process = subprocess.Popen(["/usr/sbin/nginx", "-e", folder / "error.log", "-c", folder / "nginx.conf"])
         try:

@@ -12,7 +12,7 @@ NULL = "NULL"
 SESSION = ("SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615,"
            " sql_big_selects = 1, autocommit = 1, completion_type = 0 /*M! , max_statement_time = 0, tx_read_only = 0 */"
            " /*!80000 , max_execution_time = 0, transaction_read_only = 0 */")
-GONE = (2006, 2013, 2026)  # the connection is lost; 2026: one with TLS, which MySQL uses even on its socket
+GONE = (2006, 2013, 2026)  # the connection is lost; the code is 2026 with TLS, which MySQL uses even on its socket
 
 
 class SqlError(Exception):
@@ -20,7 +20,7 @@ class SqlError(Exception):
 
     def __init__(self, line: str):
         super().__init__(line)
-        number = re.match(r"ERROR (\d+)", line)  # no number if the client cannot connect
+        number = re.match(r"ERROR (\d+)", line)  # no number in an error that the client itself finds
         self.code = int(number.group(1)) if number else GONE[0]
 
 

@@ -114,5 +114,5 @@ def judge(visitors: list[Visitor], rows: list[list[str]]) -> list[str]:
             if count > 1:
                 problems.append(f"{url} was registered {count} times")
             if status == 201 and count != 1:
-                problems.append(f"{url} was answered 201, and is not there")
+                problems.append(f"{url} was answered 201, and is not in the table")
     return problems

@@ -13,7 +13,7 @@ def wait_until(condition, timeout: float = 10, what: str = "the condition", ever
 
 
 def holds_for(seconds: float, condition, what: str = "the condition"):
-    """Asserts that the condition holds all this time; a failure shows at once."""
+    """Asserts that the condition holds all this time; fails as soon as it does not."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         assert condition(), f"{what} ceased to hold"

@@ -73,7 +73,7 @@ def test_every_series_that_is_asked_for_exists(live, expression):
         for label, operator, value in MATCHER.findall(matchers):
             values = {labels.get(label) for known, labels, _ in samples if known == name}
             wanted = value.split("|") if operator == "=~" else [value]
-            assert set(wanted) <= values, f"{name}: {label} is one of {values}"
+            assert set(wanted) <= values, f"{name}: {label} has only the values {values}"
 
 
 @pytest.mark.parametrize("program, heading", [("dispatcher", "### Of the dispatcher"), ("pool", "### Of the pool")])

@@ -224,7 +224,7 @@ def held(place):
 
 
 def about_to_be_deactivated(place):
-    """The state after twelve failures within almost five days; one of them was the last attempt."""
+    """The state after twelve failures within almost five days, the last attempt included."""
     case = place.case(FAILS)
     place.stack.sql(f"""UPDATE webhook_ejecuciones SET fallos = 12, fallos_desde = UTC_TIMESTAMP(3) - INTERVAL 118 HOUR
         WHERE webhook_id = {case['WEBHOOK']}""")

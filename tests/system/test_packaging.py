@@ -80,7 +80,7 @@ def test_the_id_of_a_key_that_the_package_makes_is_of_that_key_alone():
 
 
 def test_every_file_below_etc_is_a_configuration_file():
-    """An upgrade keeps changes of these."""
+    """An upgrade keeps the operator's changes to these files."""
     installed = {"/etc/apientidades/apientidades.conf", "/etc/nginx/sites-available/apientidades.conf"}
     installed |= {f"/etc/nginx/snippets/{file.name}" for file in (ROOT / "nginx/snippets").iterdir()}
     assert set((ROOT / "packaging/deb/conffiles").read_text().split()) == installed

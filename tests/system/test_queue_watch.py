@@ -115,7 +115,7 @@ def test_a_pipe_gets_plain_lines(command):
     try:
         assert re.match(r"\d{4}-\d\d-\d\dT\S+Z notificaciones_pendientes=\d+ ", process.stdout.readline())
         process.stdout.close()
-        assert process.wait(10) is not None, "it ends when nobody reads any more"
+        assert process.wait(10) is not None, "it ends when no program reads any more"
     finally:
         process.kill()
         process.wait()

@@ -93,7 +93,8 @@ def hosts_of(stack, user):
 
 
 def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack, tmp_path):
-    """It knows no --evaluation-from. A user evaluacion@localhost without a password would let every local user write."""
+    """An upgrade runs without --evaluation-from. A user evaluacion@localhost without a password would let every local user
+    write."""
     stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
     try:
         stack.sql("REVOKE SELECT ON notificaciones_resultado FROM evaluacion@'10.0.1.7'")

@@ -155,7 +155,7 @@ def rights(installation, user):
 
 
 def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, installation):
-    """An earlier version may have left such rights. Rights on other databases are not ours."""
+    """An earlier version may have left rights that this one does not need. Rights on other databases are not ours."""
     before = rights(installation, "apientidades_api")
     user = "apientidades_api@localhost"
     installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); CREATE TABLE apientidades.`mi-tabla` (`una columna` INT);"

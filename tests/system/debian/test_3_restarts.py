@@ -39,7 +39,7 @@ def test_the_socket_is_kept_by_a_restart_and_closed_by_a_stop(installation):
     listening_since = installation.property("apientidades-fcgi.socket", "ActiveEnterTimestampMonotonic")
     installation.systemctl("restart", "apientidades.target")
     assert installation.property("apientidades-fcgi.socket", "ActiveEnterTimestampMonotonic") == listening_since
-    with Load(installation):  # a request while it stops must not start it again
+    with Load(installation):  # a request during the stop must not start the service again
         installation.systemctl("stop", "apientidades.target")
         for unit in ("apientidades-fcgi.socket", *SERVICES):
             wait_until(lambda: installation.property(unit, "ActiveState") == "inactive", 60, f"{unit} to stop")
@@ -67,7 +67,7 @@ def test_a_killed_process_comes_back(machine, installation, unit, figure):
     assert losses.lost_deliveries == 0
     if unit == DISPATCHER:
         assert losses.lost_requests == 0
-    if unit in POOL:  # the requests in that process
+    if unit in POOL:  # only the requests in that process may be lost
         assert losses.lost_requests <= Load.CLIENTS
     assert unit == DISPATCHER or losses.repeated == 0 or unit in ("mariadb",)
 
@@ -125,7 +125,7 @@ def test_what_fails_again_and_again_is_tried_less_often_and_heals(installation, 
     finally:
         installation.drop_in(f"{DISPATCHER}.service", "")
     wait_until(lambda: installation.property(DISPATCHER, "ActiveState") == "active", 60, "the dispatcher to be started again")
-    figure("a dispatcher that fails at once is started again later and later, and heals by itself")
+    figure("a dispatcher that fails at once is started again after ever longer waits, and heals by itself")
 
 
 def test_a_full_disk_of_the_log(machine, installation, figure):
