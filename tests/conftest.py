@@ -33,7 +33,7 @@ def pytest_configure(config):
 
 
 def end_workers(*_):
-    """This process ends when its workers have ended, which are its only children."""
+    """Ends the workers, which are this process's only children; it then ends by itself."""
     subprocess.run(["pkill", "-TERM", "-P", str(os.getpid())])
 
 
@@ -81,7 +81,7 @@ def entity(new_entity):
 
 @pytest.fixture
 def root(stack):
-    """A session of the database's root for this test alone, which can hold a transaction."""
+    """A session of the database's root for this test alone; it can keep a transaction open."""
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     yield session
     session.close()

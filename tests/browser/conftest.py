@@ -1,4 +1,4 @@
-"""Starts a browser for each file of tests. A test fails if one of its pages has complained."""
+"""Starts a browser for each file of tests. A test fails if one of its pages has complaints (support.browser.Complaints)."""
 import pytest
 
 from support.browser import Browser, launch, playwright_module

@@ -8,7 +8,7 @@ GOOD = '<!doctype html><html lang="es"><title>Prueba</title><main><h1>Prueba</h1
 
 
 def show(browser, html: str, **how):
-    """A page of the stack's origin with this text."""
+    """Opens a page at the stack's origin with this HTML."""
     page = browser.page(**how)
     page.route("**/prueba", lambda route: route.fulfill(
         body=html, content_type="text/html; charset=utf-8", headers={"Content-Security-Policy": POLICY}))
@@ -54,7 +54,7 @@ def test_an_error_of_the_api_is_no_complaint(browser):
 def test_a_barrier_is_noticed(browser):
     page = show(browser, GOOD.replace("</main>", "<input><p style='color:#999'>gris</p></main>"))
     assert {line.split(":")[0] for line in barriers(page)} == {"label"}
-    page.complaints.lines.clear()  # about the style attribute
+    page.complaints.lines.clear()  # the complaint about the style attribute
 
 
 def test_how_a_page_is_read(browser):

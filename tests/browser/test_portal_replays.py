@@ -46,7 +46,7 @@ def test_from_a_failure_to_its_reception(browser, entity, receiver, failed, expe
     count(page)
     heading = page.get_by_role("heading", name="Se reenviarán 3 entregas")
     expect(heading).to_be_focused()
-    assert len(receiver.requests(failed.path)) == before, "only counted"
+    assert len(receiver.requests(failed.path)) == before, "a count sends nothing"
     assert_no_barriers(page)
     picture(page, "reenviar-muchas-contadas")
     page.get_by_role("button", name="Reenviar 3 entregas").click()

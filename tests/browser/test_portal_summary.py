@@ -202,7 +202,7 @@ def test_a_refusal_is_counted_down_and_then_asked_again(browser, entity, expect,
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text(title)
     expect(alert.get_by_role("button", name="Reintentar")).to_have_attribute("aria-disabled", "true")
-    expect(card(page, webhook)).to_be_visible()  # what was there stays
+    expect(card(page, webhook)).to_be_visible()  # the card stays
     page.clock.run_for(3_000)
     expect(alert).to_contain_text("dentro de 4 s")
     assert_no_barriers(page)

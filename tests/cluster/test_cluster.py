@@ -112,7 +112,7 @@ def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys, kind):
         print("  until every dispatcher was at work on another node: " + ", ".join(f"{what} {node} {s:.1f} s" for s, what, node in waits))
         print(f"  from the end of all nodes until deliveries were recorded again: {returns[0]:.1f} s")
         print(f"  {customer.report()}")
-        print(f"  conflicts that the nodes counted since they last began: {arena.conflicts()}")
+        print(f"  conflicts that each node has counted since its start: {arena.conflicts()}")
         assert verdict.problems == [] and verdict.notifications >= NOTIFICATIONS
         assert arena.value("SELECT COUNT(*) FROM notificaciones_pendientes") == verdict.notifications, "rows that the test did not write"
         assert max(seconds for seconds, *_ in waits) < FAIL_OVER and customer.longest_s < FAIL_OVER

@@ -19,9 +19,9 @@ from support.wait import wait_until
 
 pytestmark = pytest.mark.skipif(not os.environ.get("TEST_HOSTS"), reason="needs ./dev cluster test hosts")
 
-CUT = LEASE + 28  # longer than the lease and than every time-out on the way
+CUT = LEASE + 28  # longer than the lease and every time-out that a request meets
 RETURN = 45  # a dispatcher waits 30 s for the answer to a statement, and tries again after up to 5 s
-IDLE_TRANSACTION = 4  # seconds after which the database ends a silent transaction
+IDLE_TRANSACTION = 4  # seconds after which the database ends an idle transaction
 
 
 def unplugged(arena, visitors):

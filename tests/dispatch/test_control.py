@@ -47,7 +47,7 @@ def test_a_pause_lets_what_is_in_flight_end(entity, receiver, stack):
 
 
 def test_a_pause_whose_queue_cannot_be_counted_is_no_failed_pause(stack):
-    """A locked table, or a deep queue on a busy database: the emergency stop must not look as if it had failed."""
+    """With a locked table, or a deep queue on a busy database, the emergency stop must not look as if it had failed."""
     try:
         with locked(stack, "entregas"):
             done = stack.try_admin("queue", "pause")
@@ -144,7 +144,7 @@ MINUTE = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a min
 # With a second delivery the webhook rests for a minute, even if the secret is corrected earlier.
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=MINUTE)])
 def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver, stack, count):
-    """A sealed secret is bound to its webhook: once two are swapped, neither opens."""
+    """A sealed secret is bound to its webhook: once two are swapped, neither can be decrypted."""
     one, other, healthy = entity.register(secret="uno"), entity.register(secret="dos"), entity.register(secret=None)
     swap_secrets(stack, one, other)
     notifications = [entity.notify() for _ in range(count)]

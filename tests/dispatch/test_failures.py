@@ -81,7 +81,7 @@ def test_a_kept_connection_that_the_receiver_closes_costs_no_attempt(entity, rec
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_a_failure_and_never_followed(entity, receiver, stack, status):
     hook, trap = entity.register(), f"/trap{entity.id}"
-    elsewhere = {"Location": hook.url.removesuffix(hook.path) + trap}  # the same host: its address is known
+    elsewhere = {"Location": hook.url.removesuffix(hook.path) + trap}  # the same host, which needs no look-up
     receiver.behave(hook.path, Behaviour(status=status, headers=elsewhere), Behaviour())
     delivery = started(entity, hook)
     stack.wait_delivery(delivery, "entregada")

@@ -133,7 +133,7 @@ def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was
         writer(f"SELECT id FROM notificaciones_pendientes WHERE estado = 'pendiente' {lock}")
         receiver.release(hooks[1].path)
         wait_until(lambda: delivered(stack, [hooks[1]]) == [5], 15, "what was under way")
-        # Refused while an attempt of the delivery is in flight.
+        # The retry is refused while an attempt of the delivery is in flight.
         wait_until(lambda: stack.try_admin("delivery", "retry", retried).returncode == 0, 15, "the delivery to be retried")
         receiver.wait(hooks[0].path, before + 1)
         assert entities[2].api("GET", BASE).status == 200

@@ -151,7 +151,7 @@ def test_webhooks_near_their_deactivation(scrape, stack, entity, receiver):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=500))
     stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "fallida")
-    half, nine_tenths = wait_until(lambda: None if math.isnan(past()[0]) else past(), what="the first count")  # other tests' webhooks
+    half, nine_tenths = wait_until(lambda: None if math.isnan(past()[0]) else past(), what="the first count")  # counts other tests' webhooks
     begin_streak(61)  # of 120
     wait_until(lambda: past() == [half + 1, nine_tenths], what="one webhook past half")
     begin_streak(109)

@@ -39,7 +39,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
             stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
             for id in known:
                 stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
-            # Fans out like the newer version: deliveries of an event that this version does not know.
+            # Creates deliveries as the newer version would, of an event that this version does not know.
             ids = ", ".join(map(str, new))
             stack.sql("UPDATE notificaciones_pendientes SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3)"
                       f" WHERE id IN ({ids}) AND estado = 'pendiente'")

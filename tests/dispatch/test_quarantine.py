@@ -17,7 +17,7 @@ BAD = [
     ("evento, datos, ocurrida_en", f"'evaluacion.abierta', {literal(GOOD)}, '2026-00-15'", "ocurrida_en: "),
 ]
 BETWEEN = 25  # bad rows of a kind, between two good ones
-SOON = 120  # a refused row is skipped for up to 80 s, a quarantined one for half a minute (docs/delivery.md)
+SOON = 120  # a refused row is skipped for up to 80 s, a retried quarantined one for up to 30 s (docs/delivery.md)
 
 
 def forget_bad_rows(stack) -> None:

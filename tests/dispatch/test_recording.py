@@ -95,7 +95,7 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
         entity.notify()
 
         def fetched() -> bool:
-            kill(root, sessions(root, 2))  # ends the session that records, if it connected first: the other session is never idle so long
+            kill(root, sessions(root, 2))  # the session that records, if it connected first: the other is never idle so long
             return len(receiver.requests(hook.path)) == 2
 
         wait_until(fetched, 20, "the session that fetches to be connected")

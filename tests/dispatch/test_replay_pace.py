@@ -1,4 +1,4 @@
-"""How a running replay is sent: after new deliveries, one delivery only to a receiver that is down, and in spite of kills."""
+"""How a running replay is sent: after new deliveries, only one delivery to a receiver that is down, and in spite of kills."""
 import json
 
 import pytest

@@ -60,7 +60,7 @@ def add_old(root, hook, count=OLD, days=40, state="entregada"):
 
 
 def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, root):
-    """Also while a backup keeps a snapshot of everything that is removed."""
+    """This holds also while a backup keeps a snapshot of everything that is removed."""
     hook = entity.register()
     backup = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     add_old(root, hook)

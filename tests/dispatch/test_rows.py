@@ -51,7 +51,7 @@ WRONG = list(wrong_rows())
 
 
 def test_data_that_does_not_match_its_event_is_rejected_naming_the_field(entity, stack, receiver):
-    """All rows are written before the first is read: one after the other would be slow."""
+    """All rows are written before the first is read: to wait for one after the other would be slow."""
     hook = entity.register()
     written = [(entity.notify(event, text), event, field, text) for event, field, text in WRONG]
     last = stack.wait_notification(written[-1][0], "rechazada", 30)

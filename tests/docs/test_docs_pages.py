@@ -113,7 +113,7 @@ def test_no_command_to_copy_has_a_secret_of_ours_or_shows_that_of_its_reader(nam
     assert not [command for command in commands if re.search(r"whsec_[\w+/]{8}", command)], "a published secret"
     assert not [command for command in commands if re.search(r"(-H|--header) *['\"]Authorization|-d *'[^']*secreto", command)], "ps shows the secret"
     made = re.findall(r"openssl rand -base64 24\)\" > (\S+?)\)", "".join(commands))
-    assert all(f"$(cat {file})" in "".join(commands) for file in made), "what is made is used"
+    assert all(f"$(cat {file})" in "".join(commands) for file in made), "each secret that is made is used"
 
 
 def test_the_program_that_uses_the_vectors_does(tmp_path):

@@ -250,7 +250,7 @@ def test_strange_clients_hold_up_nobody(language, stack):
 
 # Requests that stop within the headers, and within the body.
 DRIPS = [b"POST /avisos HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"]
-WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # comments in the others say what must be in front of them
+WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # comments in the other examples say what must run in front of them
 
 
 def drip(wires, done: threading.Event) -> None:

@@ -72,7 +72,7 @@ def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, s
             pass
         closed = select.poll()
         closed.register(connection, 0)  # waits only for POLLHUP, which comes once both directions are closed
-        assert closed.poll(1500), "half closed only"
+        assert closed.poll(1500), "the connection is only half closed"
 
 
 @pytest.mark.parametrize("path, body, status", [

@@ -144,7 +144,7 @@ def test_sigterm_lets_requests_in_flight_finish(entity, stack):
         answers = [in_background(entity.api, "POST", BASE, json_body=GOOD) for _ in range(3)]
         wait_blocked(stack, 3)
         stopping = in_background(stack.stop, "fcgi")
-        holds_for(0.5, lambda: not stopping.done() and not any(a.done() for a in answers), "waiting for the requests")
+        holds_for(0.5, lambda: not stopping.done() and not any(a.done() for a in answers), "the wait for the requests")
         release()
     assert [a.result(10).status for a in answers] == [201] * 3
     stopping.result(20)

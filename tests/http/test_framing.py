@@ -79,7 +79,7 @@ def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(
     """nginx's buffer also holds the chunks' frames. The body may have a secret, so the file that it goes to must be in memory."""
     site = (ROOT / "nginx/apientidades.conf").read_text()
     folder, = re.findall(r"^    client_body_temp_path +(\S+);$", site, re.M)
-    assert folder.startswith("/run/"), "no disk"
+    assert folder.startswith("/run/"), "not on a disk"
     body = chunks(*(b" " for _ in range(14000)), end=b"")
     with stack.api.wire(head("Transfer-Encoding: chunked") + body) as wire:
         wait_until(lambda: any("/nginx/temp/body/" in file for file in open_files(stack.pids("nginx"))), 5, "the file")
@@ -189,7 +189,7 @@ def test_an_error_in_a_pipeline_ends_it(stack, head):
 
 
 def test_each_request_of_a_connection_has_its_own_token(entity, new_entity, stack, head):
-    """Nothing of a request stays for the next one."""
+    """No part of a request counts for the next one."""
     other = new_entity()
     hook = other.register()
     without = f"GET {BASE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()

@@ -83,7 +83,7 @@ def require(language: str) -> None:
     elif (skipped := PREPARED / language / "skipped").exists():
         pytest.skip(skipped.read_text())
     else:
-        reason = "" if (PREPARED / language / "pins").exists() else f"the example could not be prepared: {PREPARED}/{language}/log"
+        reason = "" if (PREPARED / language / "pins").exists() else f"the example is not prepared: {PREPARED}/{language}/log"
     if reason:
         (pytest.fail if os.environ.get("EXAMPLES_REQUIRED") else pytest.skip)(reason)
 

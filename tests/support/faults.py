@@ -68,7 +68,7 @@ def kill_sessions(arena: Arena) -> dict:
     for _ in range(3):
         moment(arena)
         for session in arena.sessions():
-            patiently(arena.root, f"KILL CONNECTION {session}")  # it may be gone by itself
+            patiently(arena.root, f"KILL CONNECTION {session}")  # it may have ended by itself
     arena.progress()
     return {}
 

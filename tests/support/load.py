@@ -77,7 +77,7 @@ class Load:
         return time.monotonic() - self._last_row
 
     def losses(self, patience: float = 120) -> Losses:
-        """Waits `patience` seconds at most until every row has arrived, and until all results are recorded."""
+        """Waits until every row has arrived, then until all results are recorded, `patience` seconds at most each time."""
         arrived = lambda: {json.loads(r.body)["data"]["evaluacionId"] for r in self._arrivals()}
         try:
             wait_until(lambda: len(arrived()) >= self._written, patience, "every row to arrive", every=0.2)

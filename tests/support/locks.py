@@ -51,7 +51,7 @@ def in_background(function, *arguments, **named) -> Future:
 
 
 def wait_row_lock(stack: Stack, user: str) -> None:
-    """Returns once a session of a user with this ending (`admin`, `dispatcher`) waits for a row."""
+    """Returns once a session of a user with this ending (`admin`, `api`) waits for a row."""
     query = ("SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p"
              f" ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.user LIKE '%{user}'")
     # The server caches innodb_trx for 0.1 s.

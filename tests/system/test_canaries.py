@@ -263,7 +263,7 @@ def test_the_story_went_as_told(told):
         for request in told.receiver.requests(hook.path):
             assert verify.problems(request.headers, request.body, secret, request.wall_ns / 1e9) == []
     sent = b"".join(request.body for request in told.receiver.requests())
-    assert any("datosExtra" in form for form in told.canaries.found_in(sent)), "it does reach the receivers"
+    assert any("datosExtra" in form for form in told.canaries.found_in(sent)), "the planted data reach the receivers"
     levels = {line.split(" ")[1] for line in told.keys.log("dispatcher").splitlines()}
     assert {"info", "error"} <= levels
     statements = Path(told.stack.folder, "db", "todo.log").read_text(errors="replace")

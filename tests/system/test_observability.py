@@ -1,4 +1,4 @@
-"""Alert rules, dashboard and documents against the metrics of a running stack."""
+"""Compares alert rules, dashboard and documents with the metrics of a running stack."""
 import json
 import re
 import subprocess
