@@ -168,7 +168,7 @@ def test_a_kept_connection_that_ends_as_the_request_comes(stack, scripted, how, 
 
 
 def test_a_408_on_a_kept_connection_is_of_its_idle_time(stack, scripted):
-    """A 408 on a kept connection was sent before the request arrived. On a new connection a 408 is the receiver's answer."""
+    """A 408 on a kept connection counts as sent before the request arrived. On a new one, a 408 is the receiver's answer."""
     def script(connection, number, fields):
         connection.read_body(fields)
         connection.send(OK if number == 1 else answer(408))

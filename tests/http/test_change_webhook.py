@@ -194,7 +194,7 @@ def test_the_order_of_checks(entity, new_entity):
     reader = entity.issue_token("--read-only")
     for method, below in (("PATCH", ""), ("PUT", "/secreto"), ("DELETE", "/secreto/anterior"), ("POST", "/reenvios"), ("POST", "/entregas/1/reenvio")):
         refused = entity.stack.api(method, path + below, reader, body=bad, headers={"Content-Type": "text/plain"})
-        assert (refused.status, refused.message) == (403, "El token de acceso es de solo lectura: no permite cambiar nada"), "403 comes before 415"
+        assert (refused.status, refused.message) == (403, "El token de acceso es de solo lectura: no permite cambiar nada"), "403 precedes 415"
     entity.stack.admin("webhook", "disable", hook.id)
     assert patch(entity, hook, {"activo": True}, {**MERGE_PATCH, "If-Match": '"x"'}).status == 409, "409 comes before 412"
     assert patch(entity, hook, {"activo": False}, {**MERGE_PATCH, "If-Match": '"x"'}).status == 412
