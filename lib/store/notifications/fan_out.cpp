@@ -344,6 +344,7 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_o
 std::set<NotificationId> find_left_pending(Session& session, const std::vector<NotificationId>& ids) {
   std::set<NotificationId> pending;
   if (ids.empty()) return pending;  // no statement would follow, and the level would apply to a later one
+  const detail::OpenTransaction together(session);  // the session adds no statement between these two
   session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
   for (const auto& row : query_ids(session, pending_among, ids, if_pending))
     pending.insert(row.integer("id"));

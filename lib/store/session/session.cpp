@@ -25,6 +25,7 @@ namespace store {
 namespace {
 
 constexpr int connect_timeout_s = 3;  // the connector's default is no time-out
+constexpr std::chrono::seconds role_trusted_for(1);
 
 sql::Driver& driver() {
   // The first call initialises the client library and is not thread-safe; a local static makes it
@@ -127,6 +128,7 @@ struct Session::Impl {
   std::function<void()> before_statement;
   Hosts hosts;
   platform::MonotonicTime last_used{};
+  platform::MonotonicTime seen_writable{};
   // Declared before `statements`, which must be destroyed first (members are destroyed in reverse order).
   std::unique_ptr<sql::Connection> connection;
   std::map<std::string, std::unique_ptr<sql::PreparedStatement>, std::less<>> statements;
@@ -138,6 +140,7 @@ struct Session::Impl {
   void execute(std::string_view sql);
   void require_tls();
   void require_member();
+  void require_still_writable();
   sql::PreparedStatement& prepare(std::string_view sql);
   void disconnect() noexcept;
   void lose() noexcept;
@@ -236,6 +239,7 @@ void Session::Impl::require_member() {
     ServerVariables variables;
     while (result->next()) variables.emplace(result->getString(1), result->getString(2));
     if (is_read_only(variables)) throw Unavailable(1290, "the server is read-only");
+    seen_writable = platform::monotonic_now();
     const std::string causal = causal_reads(variables);
     if (causal.empty()) return;
     execute(causal);
@@ -246,6 +250,27 @@ void Session::Impl::require_member() {
     throw Unavailable(error.getErrorCode(),
                       std::string("not a working node of its cluster: ") + error.what());
   }
+}
+
+/// A former primary refuses writes, but still answers reads, with rows that may be old: a session that only
+/// reads would stay with it. So such a session asks again, at intervals.
+void Session::Impl::require_still_writable() {
+  if (!hosts.several() || platform::monotonic_now() - seen_writable < role_trusted_for) return;
+  const std::string address = hosts.current();
+  try {
+    const std::unique_ptr<sql::Statement> statement(connection->createStatement());
+    const std::unique_ptr<sql::ResultSet> result(statement->executeQuery("SELECT @@GLOBAL.read_only"));
+    if (result->next() && !is_read_only({{"read_only", result->getString(1)}})) {
+      seen_writable = platform::monotonic_now();
+      return;
+    }
+  } catch (const sql::SQLException& error) {  // 1205 from a node of Galera that is cut off
+    lose();
+    throw Unavailable(error.getErrorCode(),
+                      "the server (" + address + ") does not tell whether it takes writes: " + error.what());
+  }
+  lose();
+  throw Unavailable(1290, "the server has become read-only (" + address + ")");
 }
 
 void Session::Impl::connect_to(const std::string& address) {
@@ -331,6 +356,7 @@ void Session::connect() {
 
 Rows Session::run_query(std::string_view sql, const std::vector<Parameter>& parameters) {
   return impl_->guarded([&] {
+    if (!in_transaction_) impl_->require_still_writable();
     auto& statement = impl_->prepare(sql);
     for (unsigned i = 0; i < parameters.size(); ++i) set_parameter(statement, i + 1, parameters[i]);
     const std::unique_ptr<sql::ResultSet> result(statement.executeQuery());

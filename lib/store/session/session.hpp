@@ -38,6 +38,7 @@ class OpenTransaction;
 /// verified TLS. MariaDB closes a connection that has an open transaction and sends no statement for 4 s.
 /// With several servers (hosts.hpp) the session accepts only a writable server in the majority of its
 /// cluster, stays with that server while it works, and reads everything that any node has committed before.
+/// Outside of transactions, a query looks once a second whether the server is still writable.
 class Session {
  public:
   /// Throws platform::FileError when the configured password file or credential cannot be read.
