@@ -196,9 +196,20 @@ void count_bytes(SSL* tls, std::string_view header) {
   if (after < 1) end_connection(tls);
 }
 
+/// True: OpenSSL tells of the alert that ends a connection (RFC 8446 section 6.1).
+bool is_end(int kind, std::string_view message) {
+  return kind == SSL3_RT_ALERT && message.size() == 2 && message.back() == SSL3_AD_CLOSE_NOTIFY;
+}
+
 void look_at_message(int written, int /*version*/, int kind, const void* bytes, std::size_t size, SSL* tls,
                      void* /*argument*/) {
-  if (written != 0 || size == 0) return;
+  if (size == 0) return;
+  if (written != 0) {
+    // libcurl 8.14 keeps the socket until the receiver ends the connection too: for 2 s, and without further
+    // requests for ever.
+    if (is_end(kind, {static_cast<const char*>(bytes), size})) end_connection(tls);
+    return;
+  }
   const std::string_view message(static_cast<const char*>(bytes), size);
   if (kind == SSL3_RT_HEADER && size == SSL3_RT_HEADER_LENGTH) count_bytes(tls, message);
   if (!is_handshake_part(kind, bytes)) return;

@@ -42,6 +42,7 @@ void note_wanted_certificate(void* tls_context, bool* wanted);
 /// - Certificates that take OpenSSL long to decode are refused: it decodes them before it verifies them.
 /// - A connection on which handshake messages do not stop is ended. OpenSSL reads session tickets (TLS 1.3)
 ///   and HelloRequests (TLS 1.2) in a loop that it leaves only when no byte waits.
+/// Also, a connection that we end waits for no answer to that.
 void limit_handshake(void* tls_context);
 
 }  // namespace dispatcher

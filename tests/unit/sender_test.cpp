@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <thread>
 
@@ -48,9 +50,13 @@ struct Fixture {
     return send(sender, std::move(request), 0ms);
   }
 
-  static void wait_until(const std::function<bool()>& condition) {
-    const auto deadline = platform::monotonic_now() + 30s;
+  static void wait_until(const std::function<bool()>& condition, std::chrono::seconds longest = 30s) {
+    const auto deadline = platform::monotonic_now() + longest;
     while (!condition() && platform::monotonic_now() < deadline) std::this_thread::sleep_for(1ms);
+  }
+
+  static std::ptrdiff_t open_descriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   }
 
   /// Sends a request as if its webhook had been read `age` ago; returns its attempt.
@@ -229,6 +235,23 @@ BOOST_AUTO_TEST_CASE(an_answer_that_begins_with_a_folded_line_touches_no_other) 
     BOOST_CHECK_EQUAL(send_to(server, *sender).status, 200);
     send_to(server, *sender);
   }
+}
+
+// libcurl 8.14 would wait for the receiver's end of the connection, and without further requests for ever.
+BOOST_AUTO_TEST_CASE(a_receiver_that_does_not_end_its_connection_keeps_no_socket_of_ours) {
+  std::atomic<bool> over = false;
+  const fakes::TlsServer server([&](auto& connection, std::string_view request) {
+    if (request.empty()) return true;
+    const bool sent = connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    wait_until([&] { return over.load(); });  // reads nothing, so it sees no end
+    return sent;
+  });
+  const auto sender = sender_to(server);
+  const auto before = open_descriptors();
+  BOOST_CHECK_EQUAL(send_to(server, *sender).status, 200);
+  wait_until([&] { return open_descriptors() <= before + 1; }, 10s);  // the server's socket
+  BOOST_CHECK_LE(open_descriptors(), before + 1);
+  over = true;
 }
 
 // The handle fails as if libcurl had no memory left.
