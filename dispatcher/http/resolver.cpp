@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -14,6 +15,8 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+
+#include "dispatcher/http/socket.hpp"
 
 namespace dispatcher {
 
@@ -159,6 +162,13 @@ Resolution::Servers servers_of(int status, const ares_addrinfo* answer) {
     default:  // not asked, or an unreadable answer, which the owner of the name may have caused
       return nothing;
   }
+}
+
+/// True: this host has no descriptor, or no memory, for a socket. c-ares reports that as a server that
+/// refuses, and without descriptors it asks 127.0.0.1 because it cannot read /etc/resolv.conf.
+bool lacks_sockets() {
+  const Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return socket.fd() < 0 && is_shortage(errno);
 }
 
 /// How long the answer may be kept.
@@ -321,6 +331,10 @@ class Resolver::Impl {
     }
     lookup.resolution.servers = servers_of(status, answer.get());
     lookup.definite = status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA;
+    if (!lookup.definite && lacks_sockets()) {
+      lookup.resolution.servers = Resolution::Servers::not_asked;
+      lookup.definite = true;
+    }
     lookup.owner->ended_.push_back(&lookup);
   }
 

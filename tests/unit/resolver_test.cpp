@@ -1,5 +1,7 @@
 #include "dispatcher/http/resolver.hpp"
 
+#include <sys/resource.h>
+
 #include <boost/test/unit_test.hpp>
 
 // Names that need no server. tests/dispatch/test_dns.py tests those that servers answer.
@@ -67,6 +69,18 @@ BOOST_FIXTURE_TEST_CASE(a_name_that_cannot_be_has_no_address_and_is_not_kept, Fi
   BOOST_REQUIRE(finished.size() == 1U);
   BOOST_TEST(finished.front().addresses.empty());
   BOOST_TEST(resolver.cached(name, platform::monotonic_now()) == nullptr);
+}
+
+// Otherwise a failure would count against the receiver, and it would look like an outage of the name servers.
+BOOST_FIXTURE_TEST_CASE(without_descriptors_no_server_is_asked, Fixture) {
+  rlimit before{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto finished = look_up("a.example.com");
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  BOOST_REQUIRE(finished.size() == 1U);
+  BOOST_TEST((finished.front().servers == dispatcher::Resolution::Servers::not_asked));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
