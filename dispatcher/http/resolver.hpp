@@ -33,8 +33,8 @@ struct Resolution {
   Servers servers = Servers::nothing;
 };
 
-/// Asks /etc/hosts first, then the servers of /etc/resolv.conf, and reads both files for each lookup. Names
-/// are absolute: no search list. Not thread-safe.
+/// Asks /etc/hosts first, then the servers of /etc/resolv.conf; a change of either file counts from the next
+/// lookup on. Names are absolute: no search list. Not thread-safe.
 class Resolver {
  public:
   /// Limits, so that an answer cannot cost too much.

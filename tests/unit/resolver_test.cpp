@@ -1,8 +1,16 @@
 #include "dispatcher/http/resolver.hpp"
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>
+#include <ctime>
+#include <filesystem>
+#include <functional>
+
+#include "tests/unit/child.hpp"
+#include "tests/unit/temporary_folder.hpp"
 
 // Names that need no server. tests/dispatch/test_dns.py tests those that servers answer.
 BOOST_AUTO_TEST_SUITE(resolver)
@@ -25,6 +33,29 @@ struct Fixture {
     }
   }
 };
+
+constexpr int not_permitted = 97;
+
+/// Returns the exit status of a process for which /etc/hosts is `file`.
+int with_hosts(const std::string& file, const std::function<int(Fixture&)>& body) {
+  const auto child = unit::run_in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0) return not_permitted;
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount(file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0)
+      return not_permitted;
+    Fixture fixture;
+    return body(fixture);
+  });
+  BOOST_TEST_MESSAGE(child.err);
+  return child.status;
+}
+
+/// The lines of `count` hosts, all with that address.
+std::string hosts(const std::string& address, int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += address + " h" + std::to_string(i) + ".example.com\n";
+  return lines;
+}
 
 }  // namespace
 
@@ -81,6 +112,33 @@ BOOST_FIXTURE_TEST_CASE(without_descriptors_no_server_is_asked, Fixture) {
   BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
   BOOST_REQUIRE(finished.size() == 1U);
   BOOST_TEST((finished.front().servers == dispatcher::Resolution::Servers::not_asked));
+}
+
+// c-ares 1.34 takes 70 ms to read this file, in the thread that serves all receivers.
+BOOST_AUTO_TEST_CASE(a_long_hosts_file_is_not_read_for_each_lookup) {
+  const unit::TemporaryFolder folder;
+  const auto file = folder.write("hosts", hosts("192.0.2.1", 50'000));
+  const int status = with_hosts(file, [](Fixture& fixture) {
+    const auto before = std::clock();
+    for (int i = 0; i < 20; ++i) {
+      if (fixture.look_up("h" + std::to_string(i) + ".example.com").at(0).addresses.size() != 1) return 1;
+    }
+    return std::clock() - before < CLOCKS_PER_SEC / 2 ? 0 : 2;
+  });
+  BOOST_TEST((status == 0 || status == not_permitted), status);
+}
+
+BOOST_AUTO_TEST_CASE(a_changed_hosts_file_counts_at_once_even_with_an_old_date) {
+  const unit::TemporaryFolder folder;
+  const auto file = folder.write("hosts", hosts("192.0.2.1", 1));
+  const int status = with_hosts(file, [&](Fixture& fixture) {
+    const auto address = [&] { return fixture.look_up("h0.example.com").at(0).addresses.at(0).to_string(); };
+    if (address() != "192.0.2.1") return 1;
+    folder.write("hosts", hosts("192.0.2.2", 1));
+    std::filesystem::last_write_time(file, {});
+    return address() == "192.0.2.2" ? 0 : 2;
+  });
+  BOOST_TEST((status == 0 || status == not_permitted), status);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
