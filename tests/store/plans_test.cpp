@@ -464,6 +464,38 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
+/// The index of all deliveries of a webhook is then as selective as that of those that wait, but in another
+/// order.
+BOOST_AUTO_TEST_CASE(what_the_operator_changes_of_a_webhook_whose_deliveries_all_wait_seeks) {
+  fill(session);
+  const auto all_of = [&](WebhookId webhook, const std::string& assignments) {
+    session.execute(
+        "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en)"
+        " SELECT id, " +
+        to_string(webhook) +
+        ", 'pendiente', creada, creada FROM (SELECT id,"
+        " terminada_en AS creada FROM notificaciones_pendientes WHERE id % 1000 <> " +
+        to_string(webhook) + " - 1 ORDER BY id LIMIT 1200) n");
+    session.update("UPDATE entregas SET arriendo = NULL, arriendo_hasta = NULL, " + assignments +
+                       " WHERE webhook_id = ?",
+                   webhook);
+  };
+  const WebhookId held = 10, discarded = 20, failed = 30, retried = 40;
+  all_of(held, "estado = 'retenida', terminada_en = NULL");
+  all_of(discarded, "estado = 'retenida', terminada_en = NULL");
+  all_of(failed, "estado = 'fallida', terminada_en = UTC_TIMESTAMP(3)");
+  all_of(retried, "estado = 'pendiente', terminada_en = NULL, paso = 1");
+  session.query("ANALYZE TABLE entregas");
+  const auto statements = statements_of(session, [&] {
+    retry_failed_deliveries(session, failed, UtcTime{});
+    retry_failed_deliveries(session, retried, UtcTime{});
+    enable_webhook(session, held, false);
+    enable_webhook(session, discarded, true);
+  });
+  BOOST_TEST(statements.size() >= 12U);
+  check_plans(session, statements);
+}
+
 /// A list of an entity without another filter is read by id, from the newest on.
 BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
   fill(session);

@@ -55,18 +55,20 @@ constexpr std::string_view delivery_and_webhook =
 constexpr std::string_view of_id = " WHERE e.id = ?";
 constexpr std::string_view replay_delivery =
     joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
-/// A subquery, because MySQL's UPDATE of a join accepts no LIMIT.
+/// A subquery, because MySQL's UPDATE of a join accepts no LIMIT. The hints here and below: see
+/// release_some_held (webhooks.cpp).
 constexpr std::string_view some_failed = R"sql(
   UPDATE entregas e
   JOIN webhooks w ON w.id = e.webhook_id
-  JOIN (SELECT id FROM entregas WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL
+  JOIN (SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
+        WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL
         ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = e.id
   SET )sql";
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
 constexpr std::string_view replay_some_failed =
     joined<some_failed, pending_or_held, due_as_replay, if_failed>;
 /// For deliveries that wait for a retry: sets their due time to now.
-constexpr std::string_view update_deliveries = "UPDATE entregas e SET ";
+constexpr std::string_view update_deliveries = "UPDATE entregas e FORCE INDEX (entregas_por_reclamar) SET ";
 constexpr std::string_view of_some_retries = R"sql(
   WHERE e.espera = 'pendiente' AND e.webhook_id = ? AND e.creada_en >= ? AND e.paso > 0
   ORDER BY e.proximo_intento, e.id LIMIT ?)sql";
