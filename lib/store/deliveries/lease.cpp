@@ -39,12 +39,13 @@ constexpr std::string_view make_probe_due = R"sql(
   UPDATE webhook_ejecuciones FORCE INDEX (PRIMARY) SET adelantar_en = UTC_TIMESTAMP(3)
   WHERE webhook_id IN)sql";
 
-constexpr std::string_view any_expired = R"sql(
-  SELECT 1 FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3) LIMIT 1)sql";
+/// Read without a lock and then locked by key: a locking read would also lock the entries of all leases that
+/// have ended since a backup took its snapshot, at a microsecond or more each.
+constexpr std::string_view expired_leases = R"sql(
+  SELECT id, CAST(arriendo_hasta AS CHAR) AS hasta FROM entregas FORCE INDEX (entregas_arriendos_vencidos)
+  WHERE arriendo_hasta >= ? AND arriendo_hasta < UTC_TIMESTAMP(3) AND (arriendo_hasta > ? OR id > ?)
+  ORDER BY arriendo_hasta, id LIMIT ?)sql";
 /// Skips locked rows: another session records their results, or recovers them.
-constexpr std::string_view lock_expired = R"sql(
-  SELECT id FROM entregas WHERE arriendo_hasta < UTC_TIMESTAMP(3)
-  ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view if_expired_and_free =
     "AND arriendo_hasta < UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
 
@@ -108,15 +109,11 @@ std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<L
 }
 
 RecoveredLeases recover_expired_leases(Session& session, unsigned limit) {
-  // This runs once a second and nearly always finds no expired lease, so it checks by one statement before it
-  // opens a transaction.
-  if (session.query(any_expired).empty()) return {};
   const auto ids_in = [](const Rows& rows) {
     std::vector<DeliveryId> ids;
     for (const auto& row : rows) ids.push_back(row.integer("id"));
     return ids;
   };
-  const auto expired = transaction(session, [&] { return ids_in(session.query(lock_expired, limit)); });
   RecoveredLeases result;
   const auto recover = [&](const std::vector<DeliveryId>& part) {
     result.count += transaction(session, [&] {
@@ -124,13 +121,23 @@ RecoveredLeases recover_expired_leases(Session& session, unsigned limit) {
       return update_ids(session, make_due, free, if_expired);
     });
   };
-  isolate(
-      expired, recover,
-      [&](DeliveryId id, const DatabaseError& error) {
-        if (is_refused(error)) result.refusal = "delivery " + to_string(id) + ": " + error.what();
-      },
-      [&](const DatabaseError& error) { return is_refused(error) || is_locked_place(session, error); });
-  return result;
+  UtcTime until{};
+  DeliveryId last = 0;
+  for (;;) {
+    // Nearly always the first page is empty: then this is one statement.
+    const auto wanted = limit - result.count;
+    const auto rows = session.query(expired_leases, until, until, last, wanted);
+    if (rows.empty()) return result;
+    until = rows.back().time("hasta");
+    last = rows.back().integer("id");
+    isolate(
+        ids_in(rows), recover,
+        [&](DeliveryId id, const DatabaseError& error) {
+          if (is_refused(error)) result.refusal = "delivery " + to_string(id) + ": " + error.what();
+        },
+        [&](const DatabaseError& error) { return is_refused(error) || is_locked_place(session, error); });
+    if (rows.size() < wanted || result.count >= limit) return result;
+  }
 }
 
 }  // namespace store

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/store/cancelled.hpp"
-#include "lib/store/session/batches.hpp"
+#include "lib/store/maintenance/locked_batch.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 
@@ -44,9 +44,12 @@ constexpr std::string_view held_out_of_place = R"sql(
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   ORDER BY w.id)sql";
 
-constexpr std::string_view lock_oldest_in_state = R"sql(
-  SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
-  WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+constexpr std::string_view oldest_in_state = R"sql(
+  SELECT id, CAST(proximo_intento AS CHAR) AS vence FROM entregas FORCE INDEX (entregas_por_reclamar)
+  WHERE espera = ? AND webhook_id = ? AND proximo_intento >= ? AND (proximo_intento > ? OR id > ?)
+  ORDER BY proximo_intento, id LIMIT ?)sql";
+constexpr std::string_view if_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
+constexpr std::string_view if_held = "AND estado = 'retenida' FOR UPDATE SKIP LOCKED";
 
 /// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
 /// index.
@@ -86,18 +89,19 @@ struct Batch {
   bool full = false;  // there may be more
 };
 
-/// Changes up to batch_rows deliveries of a webhook in `state`, oldest first, by the assignments `change`.
-Batch change_batch(Session& session, WebhookId webhook, std::string_view state, std::string_view change,
-                   std::string& refusal) {
+/// Changes up to batch_rows deliveries of a webhook in the walk's state, oldest first, by the assignments
+/// `change`.
+Batch change_batch(Session& session, ReconcileWalk& walk, WebhookId webhook, std::string_view change) {
   const auto statement = std::string(change_by_id).append(change);
+  const auto oldest = [&](UtcTime due, DeliveryId after) {
+    return session.query(oldest_in_state, state_of(walk), webhook, due, due, after, batch_rows);
+  };
   return transaction(session, [&]() -> Batch {
-    std::vector<DeliveryId> ids;
-    for (const auto& row : session.query(lock_oldest_in_state, state, webhook, batch_rows))
-      ids.push_back(row.integer("id"));
-    const auto changed = change_accepted(ids, "delivery", refusal, [&](const auto& some) {
+    const auto locked = lock_batch(session, oldest, walk.held ? if_held : if_pending);
+    const auto changed = change_accepted(locked.ids, "delivery", walk.refusal, [&](const auto& some) {
       return session.update(statement, json_ids(some));
     });
-    return {changed, ids.size() == batch_rows};
+    return {changed, locked.full};
   });
 }
 
@@ -110,7 +114,7 @@ void put_in_place(Session& session, ReconcileWalk& walk, const OutOfPlace& found
       std::exchange(walk.after, found.webhook);  // set first: a failure must not stop the walk
   Batch batch;
   try {
-    batch = change_batch(session, found.webhook, state_of(walk), change, walk.refusal);
+    batch = change_batch(session, walk, found.webhook, change);
   } catch (const LockTimeout& error) {
     if (!is_locked_place(session, error)) throw;
   }
