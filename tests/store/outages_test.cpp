@@ -128,4 +128,21 @@ BOOST_AUTO_TEST_CASE(who_has_answered_of_late_is_found_with_the_address) {
   BOOST_CHECK_EQUAL(known[0].url, webhook.url);
 }
 
+BOOST_AUTO_TEST_CASE(the_address_that_has_answered_is_found_before_a_backlog_that_was_never_tried) {
+  queue_one();
+  auto answered = delivered(claim_one());
+  answered.address = "203.0.113.7";
+  record_results(session, {answered}, {Milliseconds(0)});
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1, 'evaluacion.cerrada', "
+      "'{}' FROM " +
+      numbers(1000));
+  fan_out(session);
+  const auto before = rows_read(session);
+  const auto known = find_answering(session, 168h, 10);
+  BOOST_TEST(rows_read(session) - before < 500);
+  BOOST_REQUIRE_EQUAL(known.size(), 1U);
+  BOOST_CHECK_EQUAL(known[0].address, "203.0.113.7");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

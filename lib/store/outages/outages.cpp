@@ -1,8 +1,11 @@
 #include "lib/store/outages/outages.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+
 #include "lib/store/session/microseconds.hpp"
+#include "lib/store/session/union_all.hpp"
 
 namespace store {
 
@@ -34,19 +37,28 @@ constexpr std::string_view outages_since = R"sql(
   SELECT CAST(desde AS CHAR) AS desde, CAST(COALESCE(hasta, visto_en) AS CHAR) AS hasta
   FROM cortes_envio FORCE INDEX (cortes_por_visto) WHERE visto_en > ?)sql";
 
-/// A dispatcher runs this once, at its start. `direccion` is the address of the last attempt of the webhook's
-/// newest attempted delivery: nearly always the address that answered.
+// A dispatcher runs these once, at its start.
+
 constexpr std::string_view answering_webhooks = R"sql(
-  SELECT w.url, w.entidad_id, i.direccion,
+  SELECT w.id, w.url, w.entidad_id,
     TIMESTAMPDIFF(MICROSECOND, x.ultima_ejecucion, UTC_TIMESTAMP(3)) DIV 1000 AS hace_ms
   FROM (SELECT webhook_id, ultima_ejecucion FROM webhook_ejecuciones
         WHERE ultimo_estado IS NOT NULL AND ultima_ejecucion > UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
         ORDER BY ultima_ejecucion DESC LIMIT ?) x
-  JOIN webhooks w ON w.id = x.webhook_id AND w.plaza IS NOT NULL
-  JOIN entregas e ON e.id = (SELECT d.id FROM entregas d FORCE INDEX (entregas_de_webhook)
-                             WHERE d.webhook_id = x.webhook_id AND d.intentos > 0 ORDER BY d.id DESC LIMIT 1)
-  JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
-  WHERE i.direccion IS NOT NULL)sql";
+  JOIN webhooks w ON w.id = x.webhook_id AND w.plaza IS NOT NULL)sql";
+/// The address of the last attempt of a webhook's newest attempted delivery: nearly always the address that
+/// answered. Looked for among the newest deliveries and among those that have ended, because there may be a
+/// million newer ones without an attempt, above all in an outage.
+constexpr std::string_view address_of_webhook = R"sql(
+  SELECT e.webhook_id, i.direccion
+  FROM ((SELECT id, webhook_id, intentos FROM entregas FORCE INDEX (entregas_de_webhook)
+         WHERE webhook_id = ? ORDER BY id DESC LIMIT 50)
+        UNION ALL
+        (SELECT id, webhook_id, intentos FROM entregas FORCE INDEX (entregas_por_reclamar)
+         WHERE espera IS NULL AND webhook_id = ? ORDER BY proximo_intento DESC, id DESC LIMIT 50)) e
+  STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = e.id AND i.numero = e.intentos
+  ORDER BY e.id DESC LIMIT 1)sql";
+constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr int no_right_to_table = 1142;
 
@@ -111,10 +123,22 @@ OutageTimes read_outages(Session& session, UtcTime since) {
 }
 
 std::vector<AnsweringWebhook> find_answering(Session& session, Milliseconds within, unsigned limit) {
+  const auto answering = session.query(answering_webhooks, microseconds(within), limit);
+  std::vector<Seek> seeks;
+  for (const auto& row : answering) {
+    const Parameter id(row.integer("id"));
+    seeks.push_back({id, id});
+  }
+  const Seek none{Parameter(-1), Parameter(-1)};
+  std::map<std::int64_t, std::optional<std::string>> addresses;
+  for (const auto& row : query_seeks(session, address_of_webhook, seeks, none, webhooks_per_statement))
+    addresses[row.integer("webhook_id")] = row.optional_text("direccion");
   std::vector<AnsweringWebhook> result;
-  for (const auto& row : session.query(answering_webhooks, microseconds(within), limit))
-    result.push_back({row.text("url"), row.integer("entidad_id"), row.text("direccion"),
-                      Milliseconds(row.integer("hace_ms"))});
+  for (const auto& row : answering) {
+    if (const auto& address = addresses[row.integer("id")])
+      result.push_back(
+          {row.text("url"), row.integer("entidad_id"), *address, Milliseconds(row.integer("hace_ms"))});
+  }
   return result;
 }
 
