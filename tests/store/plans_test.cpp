@@ -106,6 +106,27 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
   return tables;
 }
 
+/// Checks that no statement would read a table whole that the server takes for empty: without
+/// innodb_stats_auto_recalc it does so after a restart, however many rows there are. On MariaDB alone: no
+/// hint keeps MySQL from reading all of an index then.
+void check_plans_without_statistics(const std::vector<std::string>& statements) {
+  Database empty;
+  if (!empty.session.is_mariadb()) return;
+  for (const auto* table : {"entregas", "notificaciones_pendientes"})
+    empty.session.execute(std::string("DROP TRIGGER ") + table + "_transitions");
+  for (const auto& statement : std::set<std::string>(statements.begin(), statements.end())) {
+    for (const auto& step : explain(empty.session, statement)) {
+      const bool scanned = step.access == "ALL" || step.access == "index";
+      // MariaDB reads all of an index for a long list, although a hint names that index.
+      const bool small = step.table == "j" || step.table == "plazas" || step.table.starts_with("<") ||
+                         step.table == "webhook_ejecuciones" ||
+                         (step.table == "webhooks" && step.access == "index");
+      BOOST_CHECK_MESSAGE(!scanned || small,
+                          "reads all of " << step.table << ": " << statement.substr(0, 300));
+    }
+  }
+}
+
 constexpr Lease lease{101, Milliseconds(60000)};
 
 /// A round of the dispatcher, in the order of its loop.
@@ -289,6 +310,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_maintenance_seeks) {
     purge(session, {day, day, day}, follower);
   });
   BOOST_CHECK_GT(statements.size(), 100U);
+  check_plans_without_statistics(statements);
   const auto tables = check_plans(session, statements);
   for (const auto* table : {"e", "d", "i", "n", "w", "x", "entregas"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
@@ -314,6 +336,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
     serve_once(session, 2);
     work(session);
   });
+  check_plans_without_statistics(statements);
   const auto tables = check_plans(session, statements);
   for (const auto* table : {"e", "d", "n", "w", "x", "c", "claves_idempotencia", "webhooks", "entregas",
                             "notificaciones_pendientes"})

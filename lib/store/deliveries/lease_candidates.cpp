@@ -62,7 +62,7 @@ constexpr std::string_view leased_deliveries = R"sql(
     n.datos, e.intentos, e.paso, n.origen = 'prueba' AS prueba, e.reenviada
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
   WHERE e.arriendo = ?)sql";
 
 struct Receiving {

@@ -66,11 +66,11 @@ constexpr std::string_view add_failed_probes = R"sql(
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
     started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
     status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', signatures INT PATH '$[7]')) j
-  LEFT JOIN intentos_entrega p ON p.entrega_id = j.id AND p.numero = j.number - 1)sql";
+  LEFT JOIN intentos_entrega p FORCE INDEX (PRIMARY) ON p.entrega_id = j.id AND p.numero = j.number - 1)sql";
 constexpr std::string_view drop_former_probes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]')) j
-  STRAIGHT_JOIN intentos_entrega i ON i.entrega_id = j.id AND i.numero = j.number - 1
+  STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = j.id AND i.numero = j.number - 1
   WHERE i.sondeos > 1)sql";
 
 /// Deliveries that were held for the same reason before, and then released to check whether the reason still

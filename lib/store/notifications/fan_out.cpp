@@ -95,7 +95,7 @@ constexpr std::string_view state_of_webhooks = R"sql(
               WHERE d.espera = 'pendiente' AND d.webhook_id = j.id
               ORDER BY d.webhook_id, d.proximo_intento LIMIT 1) <= UTC_TIMESTAMP(3), FALSE) AS atrasada
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = j.id)sql";
+  LEFT JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id)sql";
 
 /// Updates one table, because a join with JSON_TABLE would write its rows to a temporary table first.
 /// Clearing `relleno` makes room for `terminada_en` (migration 0028).

@@ -61,7 +61,7 @@ constexpr std::string_view select_those_failed = R"sql(
   SELECT w.id, CAST(x.fallos_desde AS CHAR) AS fallos_desde
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
-  JOIN webhooks w ON w.id = j.id
+  STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = j.id
   WHERE w.activo AND x.fallos >= ?
     AND (SELECT salto_ms = 0 AND hora > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR FROM reloj_visto WHERE id = 1)
     AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND AND )sql";
