@@ -4,8 +4,8 @@
     python3 vectores.py > vectores.json
     python3 vectores.py --ahora "$(date +%s)"    los mismos, como si llegaran en este momento
 
-Un receptor rechaza lo que se firmó hace más de 5 minutos: a uno que está en marcha se le envían los de ahora; a una función de
-verificación a la que se le pueda decir qué hora es, los del fichero, con su `ahora`.
+Un receptor rechaza lo que se firmó hace más de 5 minutos: a uno en marcha se le envían los que se hagan con --ahora. Los del
+fichero son para una función de verificación que admita como hora el campo `ahora`.
 """
 import argparse
 import base64
@@ -148,7 +148,7 @@ def identificadores(lista):
 
 def firmas(lista):
     lista.rechazar("sin firma", [WHSEC], lista.aviso().con(webhook_signature=None, X_Webhook_Signature=None),
-                   "a un webhook con secreto todo le llega firmado")
+                   "a un webhook con secreto todo lo auténtico le llega firmado")
     lista.rechazar("firma vacía", [WHSEC], lista.aviso().con(webhook_signature="v1,", X_Webhook_Signature="sha256="), "falta la firma")
     aviso = lista.aviso()
     lista.rechazar("firma cortada", [WHSEC], aviso.con(webhook_signature=aviso.estandar[:-9], X_Webhook_Signature=aviso.x[:-8]),

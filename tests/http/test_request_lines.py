@@ -1,4 +1,4 @@
-"""Request lines and headers that no library would send: versions, targets, methods, many and odd headers."""
+"""Request lines and headers that few libraries send: versions, targets, methods, many and odd headers."""
 import json
 from pathlib import Path
 

@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def clean_environment(**variables: str) -> dict:
-    """This process's environment with these variables, and without those that would change how the stack runs."""
+    """This process's environment with these variables, and without those that place or configure a stack."""
     steering = ("APIENTIDADES_", "DEV_DIR", "DEV_PORT", "DEV_DB_PORT", "DEV_DB_ADDRESS", "DEV_DB_OPTIONS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     return {**kept, **variables}
@@ -102,7 +102,7 @@ class Stack:
     # Actions of people and programs.
 
     def sql(self, text: str) -> list[list[str]]:
-        """Runs a statement as the database's root: to read, and to cause faults. The session stays open, because tests
+        """Runs a statement as the database's root, to read or to change any row. The session stays open, because tests
         poll; the server may have been restarted since the last statement."""
         with self._root_lock:
             try:

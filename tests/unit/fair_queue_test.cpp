@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_begins_at_the_present_minimum) {
   BOOST_TEST((order(queue) == Ids{2, 3, 1}));
 }
 
-// Otherwise an id that leaves for a moment would come back as a newcomer.
+// An id that leaves for a moment must not come back as a newcomer.
 BOOST_AUTO_TEST_CASE(an_account_is_kept_until_the_minimum_has_passed_it) {
   Queue queue;
   queue.enter(1);
