@@ -89,7 +89,7 @@ Result check(Context& context, const Arguments&) {
   result.value = problems.empty() || context.output.json ? json::Value(std::move(rows)) : nullptr;
   if (problems.empty())
     result.text = "The configuration is good: " + std::to_string(context.config.values.size()) +
-                  " keys, and every file that it names can be read by this user." +
+                  "  keys; this user can read the passwords, keys and certificates." +
                   (result.note.empty() ? " The database server is as it must be." : "");
   else
     result.status = of_server ? platform::exit_failed : platform::exit_usage;
@@ -109,8 +109,8 @@ std::vector<Command> config_commands() {
        .recorded = Recorded::never,
        .run = show},
       {.words = "config check",
-       .summary = "Check every key, the files that they name, and the database server",
-       .details = "To see what a program may read, run it as that program's user.\n"
+       .summary = "Check every key, the passwords, keys and certificates, and the database server",
+       .details = "To see what a program may read, run this as that program's user.\n"
                   "It checks the server's version, settings and clock, and that the server accepts writes.\n"
                   "Exit status 2: the configuration is wrong; 1: the server is. A server that cannot "
                   "be asked is only reported.",

@@ -7,7 +7,7 @@ namespace dispatcher {
 namespace {
 
 /// The part of connect_timeout that a lookup may take. A name with an answer to only one of its two questions
-/// (IPv4 and IPv6) takes all of that part, and is dialled in the rest of connect_timeout.
+/// (IPv4 and IPv6) takes most of that part, and is dialled in the rest of connect_timeout.
 platform::Milliseconds patience(const platform::DeliverySettings& settings) {
   return settings.connect_timeout * 3 / 4;
 }

@@ -20,7 +20,7 @@
 
 namespace api {
 
-/// Not movable: libfcgi's streams point to `fcgi`, and the views of `request` point into it.
+/// Must not move: libfcgi's streams point to `fcgi`, and the views of `request` point into it.
 struct Exchange {
   FCGX_Request fcgi;
   Request request;
@@ -96,7 +96,7 @@ std::string to_records(int request_id, const Response& response) {
 }
 
 /// Writes the answer in one piece if the socket has room. libfcgi's own stream sends 8 KiB at a time and the
-/// end separately, and nginx, which does not buffer, wakes, encrypts and sends for each piece. What a closed
+/// end separately, and nginx does not buffer: it wakes, encrypts and sends for each piece. What a closed
 /// or slow peer does not take is dropped with its connection.
 void write_answer(const FCGX_Request& fcgi, const Response& response) {
   const std::string records = to_records(fcgi.requestId, response);
@@ -138,7 +138,7 @@ constexpr timeval patience{5, 0};
 constexpr int socket_buffer = 212992;
 
 /// Accepts a connection, with time-outs, which libfcgi's own accept does not set, and reads its request.
-/// libfcgi reads from a given connection only if the connection is marked as kept, and closes any other.
+/// libfcgi reads from a connection handed to it only if that is marked as kept; otherwise it closes it.
 /// Returns 0 or a negative errno. -EBADF: the peer sent no request, and libfcgi then tried to accept from a
 /// listener that it does not have.
 int accept_request(FCGX_Request& fcgi, int listener_fd) {
@@ -165,7 +165,7 @@ bool is_abandoned(const FCGX_Request& fcgi) {
   return ::poll(&peer, 1, 0) > 0 && (peer.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-/// Ends requests by an answer, or lets them wait for a place.
+/// Answers requests, or lets them wait for a place among their entity's requests (entity_concurrency.hpp).
 struct ExchangeEnd {
   Responder& responder;
   RequestPlaces& places;
@@ -248,7 +248,7 @@ void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPl
     exchange->request = read_request(exchange->fcgi);
     exchange = end.answer(std::move(exchange));
     if (exchange)
-      exchange->request = {};  // frees the body
+      exchange->request = {};  // the views into the request end
     else
       exchange = make_exchange();
   }

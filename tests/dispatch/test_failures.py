@@ -286,7 +286,7 @@ def test_what_the_entity_reads_of_an_error_is_not_the_receivers_text(entity, rec
 def test_what_waited_behind_a_failure_comes_before_what_is_newer(entity, receiver, stack):
     """Claimed deliveries that a failure kept from being started are handed back."""
     hook = entity.register()
-    stack.wait_delivery(started(entity, hook), "entregada")  # quick, so that several deliveries share its connection
+    stack.wait_delivery(started(entity, hook), "entregada")  # a quick answer, so that later deliveries share a connection
     stack.admin("queue", "pause", "--webhook", hook.id)
     count = 200
     row = f"({entity.id}, 'evaluacion.abierta', '{json.dumps(DATA['evaluacion.abierta'])}')"

@@ -1,4 +1,4 @@
-"""The database over TCP: verified TLS or nothing; the operator learns from the refusal which key to check."""
+"""The database over TCP: verified TLS or nothing; the operator learns from the refusal which setting to check."""
 import socket
 import subprocess
 
@@ -26,7 +26,7 @@ def remote(port):
 
 
 def list_entities(stack, *how, **settings):
-    """Runs apientidades-admin directly, so that `how` (a program and its arguments) affects nothing else."""
+    """Runs apientidades-admin directly, so that `how` (a wrapper and its arguments) affects nothing else."""
     arguments, environment = stack.command_of("dispatcher")
     password = f"{stack.env['SECRETS_DIR']}/admin.password"
     own = setting(database_user="apientidades_admin", database_password_file=password, **settings)

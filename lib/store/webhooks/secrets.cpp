@@ -13,7 +13,7 @@ namespace {
 
 using crypto::from_hex;
 
-// A statement reads at most 100 rows, of at most 100 KiB each.
+// These three return at most 100 rows, of at most 100 KiB each.
 
 /// The next secrets, by id, that another key than the current one seals, or that have no fingerprint
 /// (webhooks of an earlier version). Each webhook has room for two secrets.
@@ -31,8 +31,9 @@ constexpr std::string_view outdated_test_events = R"sql(
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
 // Updates only what has not changed since it was read. The fingerprint of the current secret is made anew,
-// because the key that made the stored fingerprint will be removed. The secret's part of the ETag stays the
-// same: assignments are evaluated from left to right, so `version_secreto` is set from the old fingerprint.
+// because the key that made the stored fingerprint will be removed. The ETag stays the same: it shows
+// `version_secreto`, which is set here from the old fingerprint (assignments are evaluated from left to
+// right), while `version_huella` is the present one.
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,

@@ -1,7 +1,7 @@
 // Finds the cause, in a few words, and the remedy for the error text of a failed attempt. Texts and remedies are those of
 // web/docs/errores.md, word for word (a test compares them).
 
-/** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` follows a colon; `ours`: nothing to correct at the receiver */
+/** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` is put after a colon; `ours`: nothing to correct at the receiver */
 
 /** @type {[RegExp, (found: RegExpExecArray) => Remedy][]} */
 const KNOWN = [
@@ -48,5 +48,5 @@ export function remedyOf(error) {
   return { cause: error, remedy: "Revise su receptor con ese mensaje." };
 }
 
-/** Short causes: "el certificado caducó". */
+/** The cause alone; "" without an error. */
 export const causeOf = (error) => remedyOf(error)?.cause ?? "";
