@@ -156,13 +156,13 @@ bool Loop::diagnose(bool may_begin) {
   });
 }
 
-/// Claims what is due or tried ahead of its schedule, and fans out what is new. Each of these is the first in
-/// its turn, so that none takes every free slot.
+/// Claims what is due or tried ahead of its schedule, and fans out what is new. The three take turns in each
+/// of their six orders, so that none takes every free slot.
 bool Loop::take_in() {
-  first_ = (first_ + 1) % 3;
+  order_ = (order_ + 1) % 6;
   bool busy = false;
   for (unsigned i = 0; i < 3; ++i) {
-    switch ((first_ + i) % 3) {
+    switch ((order_ + (order_ < 3 ? i : 3 - i)) % 3) {
       case 0:
         busy = take_in("fan-out", [&](auto& into) { fan_out_.run_sendable(into); }) || busy;
         break;

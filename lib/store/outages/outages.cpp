@@ -51,13 +51,14 @@ constexpr std::string_view answering_webhooks = R"sql(
 /// million newer ones without an attempt, above all in an outage.
 constexpr std::string_view address_of_webhook = R"sql(
   SELECT e.webhook_id, i.direccion
-  FROM ((SELECT id, webhook_id, intentos FROM entregas FORCE INDEX (entregas_de_webhook)
-         WHERE webhook_id = ? ORDER BY id DESC LIMIT 50)
-        UNION ALL
-        (SELECT id, webhook_id, intentos FROM entregas FORCE INDEX (entregas_por_reclamar)
-         WHERE espera IS NULL AND webhook_id = ? ORDER BY proximo_intento DESC, id DESC LIMIT 50)) e
-  STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = e.id AND i.numero = e.intentos
-  ORDER BY e.id DESC LIMIT 1)sql";
+  FROM (SELECT id, webhook_id, intentos
+        FROM ((SELECT id, webhook_id, intentos FROM entregas FORCE INDEX (entregas_de_webhook)
+               WHERE webhook_id = ? ORDER BY id DESC LIMIT 20)
+              UNION ALL
+              (SELECT id, webhook_id, intentos FROM entregas FORCE INDEX (entregas_por_reclamar)
+               WHERE espera IS NULL AND webhook_id = ? ORDER BY proximo_intento DESC, id DESC LIMIT 20)) newest
+        WHERE intentos > 0 ORDER BY id DESC LIMIT 1) e
+  STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = e.id AND i.numero = e.intentos)sql";
 constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr int no_right_to_table = 1142;
