@@ -165,9 +165,9 @@ unsigned count_certificates(std::string_view message, bool has_extensions) {
   return count;
 }
 
-/// True: a key describes a curve of its own instead of naming one, which RFC 5480 section 2.1.1 demands. To
-/// decode a compressed point of such a curve can take 150 ms. The description has the identifier of the
-/// curve's kind of field, 1.2.840.10045.1.
+/// True: a key describes its curve instead of naming it, although RFC 5480 section 2.1.1 demands a name. To
+/// decode a compressed point of such a curve can take 150 ms. The description has the identifier of its kind
+/// of field, below 1.2.840.10045.1.
 bool has_own_curve(std::string_view message) {
   constexpr std::string_view field = "\x2a\x86\x48\xce\x3d\x01";
   return message.find(field) != std::string_view::npos;
@@ -178,8 +178,8 @@ void refuse_if_costly(SSL* tls, std::string_view message) {
   if (count_certificates(message, SSL_version(tls) == TLS1_3_VERSION) <= most_certificates &&
       !has_own_curve(message))
     return;
-  // OpenSSL has no way to refuse a message here. A length, or a context, of 0xff makes it one that cannot be
-  // decoded.
+  // OpenSSL has no way to refuse a message here. With 0xff as the first byte of a length (the list's or the
+  // context's) it cannot be decoded.
   const_cast<char&>(message[SSL3_HM_HEADER_LENGTH]) = '\xff';
 }
 
@@ -205,8 +205,8 @@ void look_at_message(int written, int /*version*/, int kind, const void* bytes, 
                      void* /*argument*/) {
   if (size == 0) return;
   if (written != 0) {
-    // libcurl 8.14 keeps the socket until the receiver ends the connection too: for 2 s, and without further
-    // requests for ever.
+    // libcurl 8.14 keeps the socket until the receiver ends the connection too: for 2 s, or for ever if no
+    // request follows.
     if (is_end(kind, {static_cast<const char*>(bytes), size})) end_connection(tls);
     return;
   }

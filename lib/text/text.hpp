@@ -46,8 +46,8 @@ std::string one_line(std::string_view text);
 /// characters that one_line escapes.
 std::string escape_json(std::string_view text);
 
-/// Returns one_line(text) between quotes, with `"` and `\` escaped, so that the ends of the value are
-/// unambiguous.
+/// Returns one_line(text) between quotes. Escapes the `"` and `\` of the text, so that a reader finds the
+/// value's end.
 std::string in_quotes(std::string_view text);
 
 }  // namespace text

@@ -1,4 +1,4 @@
-"""The URL of a webhook is changed while an attempt to the old one is in flight."""
+"""The URL of a webhook is changed during an attempt to the old one, or while the webhook rests."""
 import json
 
 import pytest

@@ -32,7 +32,7 @@ class Writer:
     def __init__(self, connect: Callable[[], SqlSession], ledger: Ledger):
         self._connect, self._ledger = connect, ledger
         self._session: SqlSession | None = None
-        self.refusals = 0  # transactions that an error has ended
+        self.refusals = 0  # attempts to write that failed
 
     def close(self) -> None:
         if self._session:

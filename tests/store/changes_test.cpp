@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_change_of_the_url_keeps_the_event_of_a_newer_version) {
   BOOST_CHECK(has_new_event());
   BOOST_CHECK(change({.active = false}) == WebhookChanged::done);
   BOOST_CHECK(has_new_event());
-  session.execute("UPDATE webhooks SET eventos = 'evento.nuevo'");  // an empty list would violate a CHECK
+  session.execute("UPDATE webhooks SET eventos = 'evento.nuevo'");  // an empty set violates a CHECK
   BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
   BOOST_CHECK(has_new_event());
 }

@@ -18,8 +18,8 @@ namespace {
 
 using delivery::AttemptKind;
 
-/// Locks the webhooks and their entities for share, so that no delivery is claimed after a DELETE or a
-/// disabling command has been answered. Each server treats the other's syntax for this lock as a comment.
+/// Locks the webhooks and their entities for share, so that no claim follows the answer to a DELETE request
+/// or to a disabling command. Each server treats the other's syntax for this lock as a comment.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view from_webhooks_by_id =
     " FROM webhooks w FORCE INDEX (PRIMARY)"
@@ -89,8 +89,8 @@ struct LockedDelivery {
   NotificationId notification;
 };
 
-/// Locks the candidates of webhooks that may receive, and returns them in their order. Skips as
-/// lease_candidates() does.
+/// Locks the candidates of webhooks that may receive, and returns them in their order. Skips those that
+/// another session locks, those that are not pending and, for early claims, those `adelantada`.
 std::vector<LockedDelivery> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                             const std::map<WebhookId, Receiving>& receiving,
                                             AttemptKind kind) {

@@ -70,11 +70,11 @@ struct Registered {
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
-/// Frees the webhook's `plaza` and erases its secrets, in constant time; maintenance cancels its pending
-/// and held deliveries. After the commit no delivery of this webhook is claimed. Returns false when the
+/// Frees the webhook's `plaza` and erases its secrets, and leaves it to maintenance to cancel its pending and
+/// held deliveries. After the commit no delivery of this webhook is claimed. Returns false when the
 /// entity has no such webhook, or it is deleted.
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
-/// As delete_webhook, within a transaction.
+/// As delete_webhook. Requires a transaction.
 bool remove_webhook(Session& session, const Author& author, WebhookId id);
 
 /// Lists webhooks that are not deleted, for the operator. Ignores `filter.state`.
