@@ -87,8 +87,8 @@ void write_line(platform::LogLevel level, const store::OperatorAction& action, s
                               {"error", error}});
 }
 
-/// Whether the error says that the schema is too old to have the audit. Commands must work without it too,
-/// for example to revoke a token or to pause sending.
+/// Whether the error means that the schema is too old to have the audit. Commands must work even without the
+/// audit, for example to revoke a token or to pause sending.
 bool lacks_migration(const store::DatabaseError& error) {
   constexpr int unknown_column = 1054;
   constexpr int unknown_table = 1146;

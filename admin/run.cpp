@@ -21,7 +21,7 @@ using platform::exit_done;
 using platform::exit_failed;
 using platform::exit_usage;
 
-/// Long enough for the lists of a big database. A silent server blocks a terminal for this time at most.
+/// Long enough for the lists of a big database. A statement to a silent server fails after this time.
 constexpr int read_timeout_s = 60;
 
 bool is_group(const std::string& word) {
@@ -74,7 +74,7 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
   return result.status;
 }
 
-/// The help of the command or the group that the words name, else of the program.
+/// The help of the command or the group that the words name; without words, of the program.
 std::string usage_for(const std::vector<std::string>& words) {
   const auto leading = leading_words(words);
   if (leading.empty()) return program_usage();

@@ -8,8 +8,8 @@
 
 namespace admin {
 
-/// The command that a line names, and the words that follow. find_command throws UsageError, with a
-/// suggestion, when there is no such command.
+/// The command that a line names, and the words that follow. find_command throws UsageError when there is no
+/// such command; the error suggests a similar one, if any.
 struct Request {
   const Command& command;
   std::vector<std::string> words;

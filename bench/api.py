@@ -97,12 +97,12 @@ class Bench:
             SET FOREIGN_KEY_CHECKS = 1; DELETE FROM webhooks WHERE entidad_id > {READERS}""")
 
     def resident(self) -> float:
-        """MiB of the largest handler process."""
+        """Resident memory of the largest handler process, in MiB."""
         return max(machine.memory_kib(pid) for pid in self.service.stack.pids("fcgi")) / 1024
 
     def endure(self, requests: int) -> list[tuple[int, float]]:
-        """Sends `requests` times GET /webhooks. Returns a sample after a tenth of them and one at the end: the number of
-        answers so far, and resident() after IDLE_SECONDS."""
+        """Sends GET /webhooks at least `requests` times. Returns a sample after a tenth of them and one at the end: the
+        number of answers so far, and resident() after IDLE_SECONDS."""
         done, samples = 0, []
         while done < requests:
             done += self._load("list", {})["requests"]

@@ -9,7 +9,7 @@ from bench.flow import Flow, spread
 from bench.receiver import Receiver
 from bench.service import Service
 
-Others = Callable[[], AbstractContextManager]  # causes the other load while it is entered
+Others = Callable[[], AbstractContextManager]  # the other load lasts as long as the context
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ class Healthy:
 
 
 def in_turn(arms: tuple[str, ...], number: int) -> tuple[str, ...]:
-    """Rotates the arms (the loads that are compared), so that each round begins with another one."""
+    """Rotates the arms (the loads to compare) by `number` places, so that each round begins with another arm."""
     first = number % len(arms)
     return arms[first:] + arms[:first]

@@ -1,7 +1,7 @@
 // The control for the benchmarks: what the machine, libcurl and the receiver can do without the service. It
-// is a bare libcurl multi loop on one thread. For every message it makes a body, headers and signatures like
-// the service's, and sends them with options like those of dispatcher/http/transfer.cpp to the same host
-// names over as many connections; no database, no policy, no evidence. Prints one JSON object.
+// is a bare libcurl multi loop on one thread. It makes the body, headers and signatures of each message like
+// the service. It sends to the same host names over as many connections, with options like those of
+// dispatcher/http/transfer.cpp. It has no database, no policy and no evidence. Prints one JSON object.
 #include <curl/curl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
@@ -89,14 +89,14 @@ class Slot {
     set(handle(), CURLOPT_PROXY, "");
     set(handle(), CURLOPT_NOSIGNAL, 1L);
     set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    // Addresses do not expire: otherwise libcurl checks the age of every known one for each message. If hosts
-    // outnumber connections, prepare() removes the address that it added last.
+    // Addresses do not expire: otherwise libcurl checks the age of all known addresses for each message. If
+    // hosts outnumber connections, prepare() removes the address that it added last.
     set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);
     set(handle(), CURLOPT_TIMEOUT, static_cast<long>(options.timeout));
     set(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     set(handle(), CURLOPT_CAINFO, options.ca_file.c_str());
     set(handle(), CURLOPT_CAPATH,
-        static_cast<char*>(nullptr));  // otherwise the bundle is read at every connection
+        static_cast<char*>(nullptr));  // with a path, libcurl reads CAINFO again at each connection
     set(handle(), CURLOPT_HEADERFUNCTION, &ignore);
     set(handle(), CURLOPT_WRITEFUNCTION, &ignore);
     set(handle(), CURLOPT_POST, 1L);
@@ -176,7 +176,8 @@ class Pace {
     std::exponential_distribution<double> gap(rate_);
     next_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(gap(random_)));
   }
-  /// Readable when the next message is due, because libcurl's own time-outs are whole milliseconds.
+  /// Returns a descriptor that is readable when the next message is due. libcurl's own time-outs are whole
+  /// milliseconds, which is too coarse.
   curl_waitfd arm() {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(next_.time_since_epoch()).count();
     itimerspec when{};

@@ -58,9 +58,9 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
-/// Returns the problems of the database server that stop the programs. `note` gets the difference of the
-/// clocks, which stops none, or the reason why the server could not be asked (this user may not read the
-/// password, or the server does not answer).
+/// Returns the problems of the database server that keep the programs from working. Sets `note` to a
+/// difference of the clocks, which does not, or to the reason why the server could not be asked (this user
+/// may not read the password, or the server does not answer).
 std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
   std::vector<Problem> problems;
   try {

@@ -154,8 +154,8 @@ void print_watched(const Output& output, const QueueSight& now, const std::optio
   output.out << draw_queue(now, before, platform::format_iso8601(platform::utc_now()), screen) << std::flush;
 }
 
-/// Prints the queue again and again until a signal to stop. An unavailable database ends the command only if
-/// it has never answered.
+/// Prints the queue again and again until a signal to stop, or until it cannot be printed. An unavailable
+/// database ends the command only if it has never answered.
 Result watch(Context& context) {
   const platform::StopSignal stop;
   std::optional<QueueSight> before;
@@ -172,8 +172,8 @@ Result watch(Context& context) {
       if (!before) throw;
       complain(context.output, std::string("database unavailable; retrying: ") + error.what());
     }
-    // Counting a deep queue takes seconds, so the pause leaves most of the time to the programs that work on
-    // it.
+    // Counting a deep queue takes seconds. A longer pause leaves the database to the service most of the
+    // time.
     const auto cost =
         std::chrono::duration_cast<std::chrono::milliseconds>(platform::monotonic_now() - start);
     pause = std::max(watch_interval, 4 * cost);
@@ -187,7 +187,8 @@ Result status(Context& context, const Arguments& arguments) {
                    store::read_pauses(context.session).parts);
 }
 
-/// A queue that cannot be counted (a locked table, a look that takes too long) does not make the change fail.
+/// The pause or resume succeeds even if the queue cannot be counted (a locked table, a count that takes too
+/// long).
 Result set_paused(Context& context, bool paused) {
   const bool changed = store::set_paused(context.session, paused);
   const std::string done = std::string("Sending ") + (changed ? "is now " : "was already ") +

@@ -21,15 +21,15 @@ inline constexpr Option limit_filter{"limit", "N", "the newest N (default 100), 
 /// Reads an ISO 8601 date or UTC date-time (`Z`, up to milliseconds), or a duration before `now`. Throws
 /// UsageError, which names --since.
 platform::UtcTime parse_since(std::string_view text, platform::UtcTime now);
-/// As parse_since; the error names `option`.
+/// Reads the same forms as parse_since; the error names `option`.
 platform::UtcTime parse_time(std::string_view option, std::string_view text, platform::UtcTime now);
 
 /// Reads the filters on the line. `states`: the values that --state accepts. Throws UsageError.
 store::ListFilter read_filter(const Arguments& arguments, std::span<const std::string_view> states,
                               platform::UtcTime now);
 
-/// Lists the newest `filter.limit` of `items`, which were read with one_more: an extra item shows that there
-/// are older items, and the result's note says so.
+/// Lists the newest `filter.limit` of `items`, which were read with one_more(filter). If there is one item
+/// more, the result's note says that there are older ones.
 template <class Item, class ToRow>
 Result list_result(const std::vector<Item>& items, const store::ListFilter& filter, ToRow to_row) {
   const std::size_t first = items.size() > filter.limit ? items.size() - filter.limit : 0;

@@ -24,7 +24,7 @@ po::options_description describe(const OptionTable& table) {
   for (const auto& option : table.options) {
     const std::string name(option.name);
     if (option.value.empty()) {
-      // No default: the presence of a flag is its value.
+      // No default, so that has() tells whether the flag was given.
       result.add_options()(name.c_str(), po::value<std::string>()->zero_tokens()->implicit_value(""), "");
     } else {
       result.add_options()(name.c_str(), po::value<std::string>(), "");

@@ -43,9 +43,10 @@ class Arguments {
                                       std::int64_t maximum) const;
   /// Reads an id: a positive 64-bit integer.
   std::optional<std::int64_t> id(std::string_view name) const;
-  /// Reads an option or id that the command's table requires.
+  /// Reads an id that the command's table requires, as an option or as a word.
   std::int64_t required_id(std::string_view name = "id") const { return id(name).value(); }
-  /// Reads one line of 1 (with `blank`, 0) to `maximum` characters, without control characters.
+  /// Reads one line of at most `maximum` characters, without control characters. Unless `blank`, it must have
+  /// a character that is not a space.
   std::optional<std::string> line(std::string_view name, std::size_t maximum, bool blank = false) const;
   std::optional<platform::Milliseconds> duration(std::string_view name, platform::Milliseconds minimum,
                                                  platform::Milliseconds maximum) const;

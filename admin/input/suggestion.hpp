@@ -12,7 +12,7 @@ namespace admin {
 /// other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The known text nearest to `typed`; nullopt when none is near enough.
+/// The candidate nearest to `typed`; nullopt when none is near enough.
 std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates);
 
 }  // namespace admin

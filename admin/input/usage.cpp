@@ -37,7 +37,7 @@ std::string synopsis(const Command& command) {
   return text;
 }
 
-/// Formats `left  right` lines with the right sides aligned.
+/// Formats each pair as a line, in two columns.
 std::string two_columns(const std::vector<std::pair<std::string, std::string>>& lines) {
   std::size_t widest = 0;
   for (const auto& [left, right] : lines) widest = std::max(widest, left.size());

@@ -9,8 +9,8 @@ namespace admin {
 
 namespace {
 
-/// The C library's UTF-8 tables. They are loaded once, because loading reads files: done for each cell, that
-/// took minutes for a long list. nullptr: the system has no C.UTF-8, and uselocale changes nothing.
+/// The C library's UTF-8 tables. They are loaded once, because loading reads files: to load them for each
+/// cell took minutes for a long list. nullptr: the system has no C.UTF-8, and uselocale changes nothing.
 locale_t utf8_locale() {
   static const locale_t loaded = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   return loaded;

@@ -15,7 +15,8 @@ struct EntityReport {
   std::int64_t webhooks = 0;          // the largest number of webhooks for one notification
   std::int64_t notifications = 0;
   std::int64_t reached = 0;  // notifications that at least one webhook received
-  // Numbers of deliveries; a notification without any counts as one if pending, rejected or cancelled.
+  // Numbers of deliveries, but `rejected` counts notifications. A notification without deliveries counts once
+  // in `pending` or `cancelled` if that is its state.
   std::int64_t delivered = 0;
   std::int64_t pending = 0;
   std::int64_t failed = 0;

@@ -23,7 +23,7 @@ std::string for_people(const Output& output, const Result& result) {
 void print(const Output& output, const Result& result) {
   const bool nothing = result.value.is_null() && !result.text;
   if (!nothing) output.out << (output.json ? render_json(result.value) : for_people(output, result));
-  if (!output.out.flush()) return;  // the reader is gone; run() reports any other failure
+  if (!output.out.flush()) return;  // run() reports it, unless the reader is gone
   if (!result.note.empty() && !output.json) complain(output, result.note);
   for (const auto& problem : result.problems) complain(output, problem);
 }

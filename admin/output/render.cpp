@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view gap = "  ";
 
-/// The text, with characters that move the cursor or reorder the display escaped.
+/// Escapes characters that move the cursor or reorder the display.
 std::string printable(std::string_view text) {
   std::string result;
   for (;;) {

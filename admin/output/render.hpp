@@ -14,10 +14,10 @@ namespace admin {
 /// Formats a list with one element per line, anything else as one line. Ends with a line end.
 std::string render_json(const json::Value& value);
 
-/// Formats an array of objects as a table with the names of the first object's members; an object as one line
-/// for each member, `name  value`, with its lists of objects below as tables. A table's cells wider than
-/// `cell_limit` columns are cut and end in `…`. Control characters are escaped, so that a receiver's text
-/// cannot control the terminal. Ends with a line end.
+/// Formats an array of objects as a table; the names of the first object's members are its header. Formats an
+/// object as one line for each member, `name  value`; lists of objects follow as tables. A table's cells
+/// wider than `cell_limit` columns are cut and end in `…`. Control characters are escaped, so that a
+/// receiver's text cannot control the terminal. Ends with a line end.
 std::string render_people(const json::Value& value, std::optional<std::size_t> cell_limit);
 
 /// The names and the values of a row, each as a line of CSV (RFC 4180). A cell that a spreadsheet would take
