@@ -1,6 +1,6 @@
 """Counts what a delivery costs: what its statements read, write and send, and the dispatcher's instructions. Counts, unlike
-times, let versions be compared on a noisy machine. Each figure is the difference between a backlog of N and
-one of 3 N, over 2 N, so the cost of a start cancels out.
+times, let versions be compared on a noisy machine. Each figure is the count for a backlog of 3 N minus
+that for one of N, divided by 2 N, so the cost of a start cancels out.
 """
 from __future__ import annotations
 

@@ -40,9 +40,10 @@ class Flow:
 
     def __init__(self, service: Service, rate: float, entities: list[int], seconds: float = math.inf,
                  rows: float = math.inf):
-        """Ends after `seconds` or after `rows`."""
+        """run() ends after `seconds` or after `rows`, whichever comes first."""
         self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
-        self.after = service.last("notificaciones_pendientes")  # read here, because another thread may call run()
+        # Not in run(), which may be called in a thread that must not use service.sql.
+        self.after = service.last("notificaciones_pendientes")
         self.written: list[Written] = []
         self._failures: list[Exception] = []
 

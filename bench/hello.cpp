@@ -1,6 +1,6 @@
-// The control for the API's benchmark: what nginx, FastCGI and the machine can do without the service. It is
-// the accept loop of libfcgi's examples in as many threads as the service has, on the socket that it
-// inherits; no database, no log, only one constant JSON text. It serves until it is killed.
+// The control for the API's benchmark: what nginx, FastCGI and the machine can do without the service. Runs
+// the accept loop of libfcgi's examples in THREADS threads on an inherited socket, until it is killed. Every
+// answer is one constant JSON text: no database, no log.
 #include <fcgiapp.h>
 
 #include <boost/lexical_cast.hpp>

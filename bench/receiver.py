@@ -116,7 +116,7 @@ class Receiver:
         return first
 
     def arrivals_by_delivery(self) -> dict[int, float]:
-        """arrivals() by the delivery's id, in which the service's webhook-ids end."""
+        """arrivals() by the delivery's id, which is the last part of the service's webhook-ids."""
         return {int(message.rpartition("_")[2]): moment for message, moment in self.arrivals().items()}
 
 

@@ -1,5 +1,5 @@
-"""Measures the same backlog with few other rows, with many finished rows, with many waiting rows, and with an old
-snapshot held open as by a backup: none may slow the deliveries."""
+"""Measures the same backlog without other rows, with many finished rows, with many waiting rows, and with an old snapshot,
+such as a backup keeps open. None of these may slow the deliveries."""
 from __future__ import annotations
 
 import statistics
@@ -39,7 +39,7 @@ def run(options) -> Report:
 
 @dataclass(frozen=True)
 class Case:
-    """`fill` writes the other rows; `during` is held open while the backlog is delivered."""
+    """`fill` writes the other rows; `during` is entered while the backlog is delivered."""
     name: str
     fill: Callable[[Service], None] = lambda service: None
     during: Callable[[Service], AbstractContextManager] = lambda service: nullcontext()

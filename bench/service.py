@@ -130,7 +130,7 @@ class Service:
     def wait_recorded(self, timeout: float, after: int = 0) -> float:
         """Waits until no notification is pending and no delivery with an id above `after` is left to send or record.
         Returns when that was, by machine.now(), to within 10 ms. Each look asks only for the first of these deliveries, and
-        the next look begins there, which costs almost nothing while many are left.
+        the next look begins there: so a look costs almost nothing while many are left.
         """
         first = after
 

@@ -9,7 +9,7 @@ from bench.silent import silent_port
 
 @contextmanager
 def slow_receiver(certificate: str, key: str, seconds: float):
-    """nginx passes each request to a port that does not answer, and answers after its time-out."""
+    """nginx passes each request to a port that does not answer, and itself answers 200 after `seconds`."""
     patience = f"{round(seconds * 1000)}ms"
     with silent_port() as port:
         answer = (f"proxy_pass http://127.0.0.1:{port}; proxy_connect_timeout {patience}; proxy_read_timeout {patience};"

@@ -51,6 +51,6 @@ def write(stage: Stage, entities: list[int], rows: int) -> None:
 
 
 def reasons(stage: Stage, entities: list[int]) -> int:
-    """How many of the entities' rows the operator's list shows with a reason."""
+    """Counts the rows of these entities to which `apientidades-admin notification list` gives a reason."""
     found = stage.service.stack.admin("notification", "list", "--limit", 1_000_000)
     return sum(row["entidad_id"] in entities and bool(row["error"]) for row in found)

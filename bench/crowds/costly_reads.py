@@ -1,5 +1,5 @@
-"""An entity with 25,000 failed deliveries for each of five webhooks asks the endpoints that search them: how much does that
-delay another entity's requests?"""
+"""An entity with 25,000 failed deliveries for each of five webhooks sends requests that search deliveries: how much does
+that delay another entity's requests?"""
 from __future__ import annotations
 
 import contextlib
@@ -80,8 +80,8 @@ def fail_long_ago(stage: Stage, entity: int, count: int) -> None:
 
 
 def measure(stage: Stage, tokens: list[str], requests: list[tuple], connections: int, seconds: float) -> tuple[list[float], int]:
-    """One entity sends `requests` over `connections`, another sends GETs over one. Returns how many milliseconds each of
-    the other's answers took, and the number of answers to the first."""
+    """tokens[0] sends `requests` over `connections` connections, tokens[1] sends GETs over one. Returns the
+    milliseconds of each answer to tokens[1], and the number of answers to tokens[0]."""
     end, found, costly, failures = threading.Event(), [], [], []
     threads = [threading.Thread(target=ask, args=(stage, tokens[1], [("GET", BASE, None)], OTHER_EVERY, end, found, failures))]
     threads += [threading.Thread(target=ask, args=(stage, tokens[0], requests, EVERY, end, costly, failures))

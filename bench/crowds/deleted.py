@@ -32,7 +32,7 @@ def run(options):
         churn(stage, churned, scaled(DELETED, options))
 
         def polls(token: str, into: list[list[float]]):
-            """The same polls in every phase: only the rows that the polling entity has deleted differ."""
+            """The same polls in every phase: only the number of webhooks that the polling entity has deleted differs."""
             return polling(stage, token, tokens[2], into)
 
         figures = stage.in_turns(healthy, lambda: polls(tokens[1], beside), lambda: polls(tokens[0], baseline))
@@ -58,7 +58,7 @@ def churn(stage: Stage, entity: int, count: int) -> None:
 
 @contextlib.contextmanager
 def polling(stage: Stage, token: str, other: str, into: list[list[float]]):
-    """One entity polls over POLLERS connections, another over one. Adds to `into` the milliseconds of the other's answers."""
+    """`token` polls over POLLERS connections, `other` over one. Adds to `into` the milliseconds of the answers to `other`."""
     end, found, failures = threading.Event(), [], []
     threads = [threading.Thread(target=ask, args=(stage, token, end, [], failures)) for _ in range(POLLERS)]
     threads.append(threading.Thread(target=ask, args=(stage, other, end, found, failures)))

@@ -1,4 +1,4 @@
-"""A provider that hosts many entities' receivers: how many connections does one host get when all of them have a row?"""
+"""A provider that hosts many entities' receivers: how many connections does its host get when each entity has a row?"""
 from __future__ import annotations
 
 from bench.crowds.figures import Figure, all_of

@@ -11,7 +11,7 @@ from bench.slow import slow_receiver
 from support.metrics import scrape
 from support.stack import free_port
 
-ENTITIES, EACH, ROWS = 20, 5, 100  # rows of an entity, each for all its webhooks
+ENTITIES, EACH, ROWS = 20, 5, 100  # ROWS: of an entity, each for all its webhooks
 SECONDS = 13
 TURNS = 5  # how many answer times the slow receivers may take to get all the slots that they can have
 

@@ -41,8 +41,8 @@ void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<stor
   }
 }
 
-/// Postpones, in the ready set, webhooks that may not receive (those of `ids` that `receiving` lacks) and
-/// webhooks that rest, which it removes from `receiving`. True: there were such webhooks.
+/// Suspends, in the ready set, those of `ids` that `receiving` lacks: they may not receive. Postpones
+/// webhooks that rest, and removes them from `receiving`. True: there were such webhooks.
 bool suspend_who_cannot(ReadyWebhooks& ready, FairSlots& slots, const std::vector<delivery::WebhookId>& ids,
                         std::vector<store::ReceivingWebhook>& receiving) {
   const auto now = monotonic_now();

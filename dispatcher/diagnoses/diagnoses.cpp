@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 constexpr unsigned looked_at = 16;
 constexpr auto slice = 10ms;  // in a round, to advance diagnoses, and as much again to begin others
 constexpr auto paused_wait = 1s;
-constexpr unsigned most_handed_back = 30;  // unsent requests, usually after a second's wait for a connection
+constexpr unsigned most_handed_back = 30;  // came back unsent, usually after a wait of 1 s for a connection
 
 std::string message_id(std::uint64_t messages, TestRequestKind kind) {
   // The repeated request has the id of the genuine one.
@@ -153,7 +153,7 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
     return {};
   }
   if (!round.may_begin || round.outage) return paused_wait;
-  if (!target.event) return paused_wait;  // a newer version knows its events
+  if (!target.event) return paused_wait;  // only a newer version knows the webhook's events
   const auto& parts = round.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
   Grants grants(round.slots);

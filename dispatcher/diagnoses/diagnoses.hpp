@@ -59,11 +59,11 @@ class Diagnoses {
     delivery::Diagnosis diagnosis;
     platform::MonotonicTime began{};
     platform::UtcTime occurred{};
-    std::string genuine{};  // the body of the genuine request
-    unsigned awaited = 0;   // requests without a result yet
-    unsigned handed_back = 0;
-    bool sent = false;    // an HTTP request was sent, and not handed back
-    bool failed = false;  // this host could not send a request
+    std::string genuine{};     // the body of the genuine request
+    unsigned awaited = 0;      // requests without a result yet
+    unsigned handed_back = 0;  // requests that came back unsent
+    bool sent = false;         // an HTTP request was sent, and not handed back
+    bool failed = false;       // this host could not send a request
   };
   using All = std::map<std::uint64_t, Running>;  // by lease
 

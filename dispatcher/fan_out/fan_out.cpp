@@ -24,8 +24,8 @@ constexpr unsigned rows_past_locks = 64;
 
 enum class Source { scanner, retries, locked };  // of the rows of a batch
 
-/// Notes the locked ones of `rows`, so that they are tried again. Rows without room are known to
-/// ReadyEntities if they came from the scanner; otherwise they are tried again, too.
+/// Notes the locked ones of `rows`, so that they are tried again. Rows for which the batch had no room are
+/// known to ReadyEntities if they came from the scanner; otherwise they are noted, too.
 void note_locks(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes, Source source,
                 LockedNotifications& locked) {
   const auto now = monotonic_now();
@@ -135,8 +135,8 @@ void FanOut::run_locked(LeasedBatch& into) {
   note_locks(rows, outcomes, Source::locked, locked_);
 }
 
-/// Tries locked notifications once more. Reports only which were refused or put off: nothing else of these
-/// few concerns the other notifications of their entities.
+/// Tries locked notifications once more. Reports only those refused or put off: no other outcome of these few
+/// concerns the other notifications of their entities.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (rows.empty()) return;

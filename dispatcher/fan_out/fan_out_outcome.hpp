@@ -13,8 +13,8 @@ enum class Outcome {
   written,      // fanned out or rejected
   unmarked,     // its deliveries exist, but its locked row does not say so yet
   left,         // quarantined, or left to a newer version
-  row_locked,   // another session has locked its row
-  refused,      // the database refuses it alone in a transaction
+  row_locked,   // another session has locked its row, or finished it since it was read
+  refused,      // the database refuses it even in a transaction of its own
   // The notification waits. Its entity is read again from this notification on.
   no_room,           // the batch has no room for its data, or for the data of an earlier one of its entity
   no_slot,           // no slot is free at all

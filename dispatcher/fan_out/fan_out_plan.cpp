@@ -85,7 +85,7 @@ class Planner {
   Planner(const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots, Ahead ahead)
       : recipients_(recipients), slots_(slots), ahead_(ahead) {}
 
-  /// `held`; false: the notification is left, because another session has locked its row.
+  /// If not `held`, another session has locked or finished the notification, which is left.
   void add(const JudgedNotification& notification, bool held) {
     plan_.outcomes.emplace(notification.id, held ? plan(notification) : Outcome::row_locked);
   }
@@ -106,8 +106,8 @@ class Planner {
   }
 
   /// A notification with deliveries that could only wait is left until an attempt ends: any attempt if no
-  /// slot is free at all, otherwise an attempt of its own webhooks. If its webhooks wait for other webhooks,
-  /// the notification is fanned out: its webhooks may have no attempt in flight that could end.
+  /// slot is free at all, otherwise an attempt of its own webhooks. If a slot is free but one of its webhooks
+  /// waits for other webhooks, the notification is fanned out: no attempt of that webhook can end.
   Outcome add_deliveries(const JudgedNotification& notification, const store::Recipient& recipient) {
     const bool full = slots_.full();
     waiting_.for_others = false;

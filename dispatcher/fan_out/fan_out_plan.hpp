@@ -1,5 +1,5 @@
-// Decides which deliveries a notification becomes. Pure: takes what was read, and returns what is to be
-// written.
+// Decides which deliveries a notification becomes. Pure, but for the slots that it takes: gets what was read,
+// and returns what is to be written.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct JudgedNotification {
   std::string data;
   std::optional<std::string> wrong;  // why to reject the notification, in Spanish; names the field
 };
-/// Checks a notification as read_data returns it: data that were not fetched are too long.
+/// Checks a notification after store::read_data: if it has no data, its data are too long.
 JudgedNotification judge(store::PendingNotification notification);
 
 enum class Ahead {

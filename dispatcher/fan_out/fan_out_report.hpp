@@ -1,4 +1,4 @@
-// Tells the ready set what a batch of the fan-out shows of each entity. Pure.
+// Tells the ready set what a batch of the fan-out shows of each entity. Pure bookkeeping.
 #pragma once
 
 #include <map>
@@ -35,7 +35,7 @@ struct EntityFacts {
 std::map<delivery::EntityId, EntityFacts> facts_by_entity(const std::vector<store::NotificationKey>& rows,
                                                           const Outcomes& outcomes);
 
-/// Reports a batch. `with_large`: as in FanOutBatch. Entities that are locked wait from `now` on.
+/// Reports a batch. `with_large`: as in FanOutBatch. Postpones locked entities by `locked_wait` from `now`.
 void report_batch(const Selection& selection, const Outcomes& outcomes,
                   const std::set<delivery::EntityId>& with_large, platform::MonotonicTime now,
                   ReadyEntities& entities);

@@ -34,8 +34,8 @@ class Parts {
       waiting_.emplace(notification.entity, outcome);
   }
 
-  /// A notification must not overtake an earlier one of its entity that waits, and gets that one's outcome.
-  /// Returns the other notifications.
+  /// Returns `part` without the notifications that would overtake an earlier one of their entity that waits.
+  /// They get the outcome of that earlier one.
   std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part) {
     std::vector<JudgedNotification> rest;
     for (const auto& notification : part) {
