@@ -117,7 +117,7 @@ bool Loop::work() {
   if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
-  // The ready set would look at a resting webhook only once a minute.
+  // These webhooks rest no longer. The ready set may have postponed them for up to a minute.
   for (const auto webhook : maintenance_.take_changed())
     scanner_.webhooks().postpone(webhook, platform::monotonic_now());
   const bool was_paused = scanner_.paused();
@@ -156,8 +156,8 @@ bool Loop::diagnose(bool may_begin) {
   });
 }
 
-/// Claims what is due or tried ahead of its schedule, and fans out what is new. The three take turns in each
-/// of their six orders, so that none takes every free slot.
+/// Fans out what is new, claims what is due, and claims what is tried ahead of its schedule. The six orders
+/// of these three tasks take turns, so that no task takes every free slot.
 bool Loop::take_in() {
   order_ = (order_ + 1) % 6;
   bool busy = false;

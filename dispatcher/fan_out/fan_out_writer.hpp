@@ -25,8 +25,8 @@ class FanOutWriter {
         quarantine_(log, metrics),
         leases_(lease) {}
 
-  // The two functions below return the outcome of every notification, append to `into` even if they throw,
-  // and throw errors of the session or the server.
+  // The two functions below return the outcome of every notification. They throw errors of the session or the
+  // server; what was written before the error is in `into`.
 
   /// A notification that the database refuses for its content, even in a transaction of its own, goes to
   /// Quarantine.

@@ -1,7 +1,6 @@
-// Notifications with rows that another session has locked, as any writer can
-// (docs/delivery.md#locked-notifications). Tells which are to be fanned out past the lock, and which of these
-// are to be marked once the lock is gone. Pure bookkeeping, bounded: the queue scanner finds again what has
-// no room here.
+// Notifications with rows that another session has locked (docs/delivery.md#locked-notifications). Tells
+// which notifications to fan out past the lock, and which of their rows to mark once the lock is gone. Pure
+// bookkeeping, bounded: the queue scanner finds again what has no room here.
 #pragma once
 
 #include <deque>
@@ -31,7 +30,7 @@ class LockedNotifications {
   /// Returns, once a second, notifications to be marked in their rows.
   std::vector<delivery::NotificationId> take_unfinished(platform::MonotonicTime now, std::size_t most);
 
-  /// When a take_… function has something to return; none: nothing is known.
+  /// When a take_… function has something to return; nullopt: no notification is left here.
   std::optional<platform::MonotonicTime> next_due() const;
 
  private:

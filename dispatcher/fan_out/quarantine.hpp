@@ -16,8 +16,8 @@ class Quarantine {
   /// `metrics` outlives this object.
   Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
-  /// Takes up a notification that the database refused alone in its transaction. Throws errors of the session
-  /// or the server.
+  /// The database refused the notification, alone in its transaction. Rejects or quarantines it if Refusals
+  /// says so. Throws errors of the session or the server.
   void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
               const store::Refused& error);
   /// A fan-out was committed.

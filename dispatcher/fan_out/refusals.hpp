@@ -12,14 +12,14 @@
 
 namespace dispatcher {
 
-/// A notification is bad if the database refuses it alone twice, and accepts another one in between: then the
-/// cause is neither the database nor something that all notifications share. While the database accepts none,
-/// none is bad. The number given up per second is limited, so that an operator can notice a mistake.
+/// A notification is bad if the database refuses it twice, each time alone in its transaction, and accepts
+/// another one in between: then the cause is neither the database nor something that all notifications share.
+/// The number rejected or quarantined per second is limited, so that an operator can notice a mistake.
 class Refusals {
  public:
   static constexpr std::size_t most_known = 4096;
   static constexpr unsigned at_once = 100;
-  static constexpr platform::Milliseconds each{100};              // one more may be given up per this time
+  static constexpr platform::Milliseconds each{100};              // one more may be rejected per this time
   static constexpr platform::Milliseconds remembered{3'600'000};  // without another refusal
 
   /// The database refused the notification for its content, alone in its transaction. True: reject or

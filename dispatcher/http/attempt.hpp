@@ -35,7 +35,7 @@ struct Request {
   std::string body;
   std::shared_ptr<delivery::TestRequest> test_request;  // only of a diagnosis; returned with the attempt
   platform::MonotonicTime read_at;      // when the URL, the secret and the permission to send were read
-  platform::MonotonicTime lease_until;  // monotonic clock: the time before the claim, plus delivery.lease
+  platform::MonotonicTime lease_until;  // the end of the lease, counted from just before the claim
 };
 
 /// The result of a `handshake` or `lookup`.

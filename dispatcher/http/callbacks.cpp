@@ -20,7 +20,8 @@ namespace dispatcher {
 namespace {
 
 /// Bytes of TLS records for each byte of delivery.max_response: far more than chunks, short records and
-/// padding add to a real answer. libcurl reads the extensions of chunks (RFC 9112 section 7.1.1) without end.
+/// padding add to a real answer. Without a limit, libcurl would read the extensions of chunks (RFC 9112
+/// section 7.1.1) without end.
 constexpr std::size_t bytes_per_byte = 32;
 
 std::uint16_t port_of(const sockaddr* address) {
@@ -109,7 +110,7 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   if (!progress.kept) {
     remember_connection(progress.handle, opened, now);
   } else if (progress.test_request == nullptr && age_of_connection(progress.handle, now) > progress.life) {
-    // Not in a diagnosis, which would report the end as the receiver's.
+    // Not in a diagnosis: it would report that the receiver ended the connection.
     progress.stale = true;
     return CURL_PREREQFUNC_ABORT;
   }

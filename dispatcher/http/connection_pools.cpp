@@ -216,8 +216,9 @@ void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime no
   set_due(found, std::max(at, pool.next_connection));
 }
 
-/// Forgets a pool without requests: at once if it has at most one open connection, because a host without a
-/// pool may have one, too; otherwise in overdue(), when its connections are too old to be used.
+/// Forgets a pool without requests. If the pool has at most one open connection: at once, because
+/// may_have_idle() expects one for a host without a pool. Otherwise in overdue(), when the connections are
+/// too old to be used.
 void ConnectionPools::retire(Pools::iterator pool, platform::MonotonicTime now) {
   clear_due(pool);
   if (pool->second.idle > 1) {

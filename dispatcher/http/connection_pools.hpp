@@ -1,7 +1,7 @@
 // Decides which request starts next, and when a host gets a further connection. The requests of all webhooks
-// to one host (name and port) share the host's connections; each connection carries one request after the
-// other: a TLS handshake costs both sides more than ten deliveries, and a receiver that is down should be
-// tried once, not ten times.
+// to one host (name and port) share the host's connections, because a TLS handshake costs both sides more
+// than ten deliveries, and because a receiver that is down should be tried once, not ten times. Each
+// connection carries one request after the other.
 //
 // A request waits from add() until a function returns it to be started. It is in flight from then until
 // ended(). Pure bookkeeping.
@@ -53,10 +53,10 @@ class ConnectionPools {
     std::vector<Request> hand_back;  // all waiting requests of a webhook once its first has waited for 1 s
   };
   /// Returns requests to start and to hand back. A request gets a further connection after 100 ms, or earlier
-  /// if at the pool's pace the pool's last request would wait that long. A webhook with nothing in flight
-  /// gets one after 100 ms in any case; other webhooks must wait while a connection to the host is being made
-  /// (`connecting`). Without `room` a new connection takes the place of a kept one. Then other webhooks also
-  /// wait for at least 100 ms, and one pool every 20 ms gets a connection, in the order in which pools asked.
+  /// if at the pool's pace the pool's last request would wait that long; but none while a connection to the
+  /// host is being made (`connecting`). Without `room` a new connection takes the place of a kept one: then
+  /// a request waits for at least 100 ms, and one pool every 20 ms gets a connection, in the order in which
+  /// pools asked. Exception: a webhook with nothing in flight gets a connection after 100 ms in any case.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<bool(const std::string& host)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.

@@ -15,8 +15,8 @@ constexpr unsigned connections_for(unsigned max_in_flight) { return multi_handle
 /// two (UDP and TCP) for each name server, of which resolv.conf(5) allows three.
 constexpr unsigned sockets_per_attempt = 6;
 
-/// Raises the process's soft limit to the hard limit. Throws platform::ConfigError if that limit is too low
-/// for max_in_flight: without descriptors, receivers would seem unreachable.
+/// Raises the process's soft limit to the hard limit. Throws platform::ConfigError if the hard limit is too
+/// low for max_in_flight: without descriptors, receivers would seem unreachable.
 void require_descriptors(unsigned max_in_flight);
 
 }  // namespace dispatcher

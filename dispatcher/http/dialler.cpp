@@ -29,8 +29,8 @@ void note_failure(Dialled& result, int error) {
   if (error == ECONNREFUSED || error == ECONNRESET) result.heard = platform::monotonic_now();
 }
 
-/// Returns 0 if connected, EINPROGRESS if silent, otherwise an errno. Must not call connect() again: libcurl
-/// does.
+/// Returns 0 if connected, EINPROGRESS if silent, otherwise an errno. Must not call connect() again: Linux
+/// lets only one more call succeed, and libcurl makes it.
 int progress_of(int fd) {
   pollfd ready{fd, POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0) return EINPROGRESS;

@@ -28,7 +28,7 @@ class OwnAddresses {
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  // shared with the thread, which a lookup may keep alive longer
+  std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this object in a lookup
 };
 
 }  // namespace dispatcher

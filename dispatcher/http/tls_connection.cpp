@@ -49,9 +49,9 @@ int bytes_index() {
 constexpr unsigned most_certificates = 10;
 constexpr long longest_certificates = 32'768;  // in bytes; OpenSSL limits CertificateRequest by it, too
 
-/// Handshake messages and their records from one request to the next. A handshake has a dozen, more only with
-/// a long chain of certificates in short records. KeyUpdates that ask for one in return are costly: the 150
-/// that are allowed take 4 ms.
+/// Most handshake messages, plus the records that carry them, until the next request. A handshake has a
+/// dozen, more only with a long chain of certificates in short records. KeyUpdates that ask for a KeyUpdate
+/// in return are costly: the 150 that are allowed take 4 ms.
 constexpr std::intptr_t most_handshake_parts = 300;
 /// The message with the certificates counts as this many parts, which allows two renegotiations (TLS 1.2).
 constexpr std::intptr_t certificates_as_parts = 100;
@@ -81,8 +81,8 @@ bool is_empty(int fd) {
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/// While this object exists, OpenSSL reads from the socket itself. libcurl's BIO works only within libcurl's
-/// calls.
+/// While this object exists, OpenSSL reads from the socket itself. libcurl's BIO works only while libcurl
+/// itself reads or writes.
 class DirectSocket {
  public:
   DirectSocket(SSL* tls, int fd) : tls_(tls), read_(SSL_get_rbio(tls)), write_(SSL_get_wbio(tls)) {
@@ -166,8 +166,8 @@ unsigned count_certificates(std::string_view message, bool has_extensions) {
 }
 
 /// True: a key describes its curve instead of naming it, although RFC 5480 section 2.1.1 demands a name. To
-/// decode a compressed point of such a curve can take 150 ms. The description has the identifier of its kind
-/// of field, below 1.2.840.10045.1.
+/// decode a compressed point of such a curve can take 150 ms. Each description contains an identifier that
+/// begins with 1.2.840.10045.1: the kind of its field.
 bool has_own_curve(std::string_view message) {
   constexpr std::string_view field = "\x2a\x86\x48\xce\x3d\x01";
   return message.find(field) != std::string_view::npos;
@@ -179,7 +179,7 @@ void refuse_if_costly(SSL* tls, std::string_view message) {
       !has_own_curve(message))
     return;
   // OpenSSL has no way to refuse a message here. With 0xff as the first byte of a length (the list's or the
-  // context's) it cannot be decoded.
+  // context's) the message cannot be decoded.
   const_cast<char&>(message[SSL3_HM_HEADER_LENGTH]) = '\xff';
 }
 

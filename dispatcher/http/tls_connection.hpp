@@ -38,11 +38,11 @@ std::optional<delivery::TlsFacts> tls_facts(CURL* handle);
 /// handshake.
 void note_wanted_certificate(void* tls_context, bool* wanted);
 
-/// Limits what a receiver's handshake can cost the thread that serves all receivers, whatever the time-outs:
+/// Limits what a receiver's handshake can cost the network's thread, where time-outs do not limit it:
 /// - Certificates that take OpenSSL long to decode are refused: it decodes them before it verifies them.
 /// - A connection on which handshake messages do not stop is ended. OpenSSL reads session tickets (TLS 1.3)
 ///   and HelloRequests (TLS 1.2) in a loop that it leaves only when no byte waits.
-/// Also, a connection that we end waits for no answer to that.
+/// Also, a connection that we end does not wait for the receiver's close_notify.
 void limit_handshake(void* tls_context);
 
 }  // namespace dispatcher

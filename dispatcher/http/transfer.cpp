@@ -72,7 +72,7 @@ void Transfer::begin(Job job) {
   connecting_since_ = job_.since;
   begin_try();
   set_addresses(job_.addresses);
-  // The correctly signed request of a diagnosis gets a new connection: the diagnosis must know its age.
+  // The genuine request of a diagnosis gets a new connection: the diagnosis must know the connection's age.
   const auto* test_request = job_.request.test_request.get();
   set_request(job_.request.purpose == Request::Purpose::handshake ||
               (test_request != nullptr && test_request->kind == delivery::TestRequestKind::genuine));
@@ -149,8 +149,8 @@ void Transfer::set_tls_options() {
   set_option(handle(), CURLOPT_SSL_VERIFYPEER, 1L);
   set_option(handle(), CURLOPT_SSL_VERIFYHOST, 2L);
   set_option(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  // Without DHE: the receiver chooses its numbers, and 10,000 bits take half a second of the network's
-  // thread.
+  // Without DHE: in DHE the receiver chooses the prime, and one of 10,000 bits takes half a second of the
+  // network's thread.
   set_option(handle(), CURLOPT_SSL_CIPHER_LIST, "DEFAULT:!kDHE");
   set_option(handle(), CURLOPT_SSL_EC_CURVES, groups);
   set_option(handle(), CURLOPT_CAINFO, settings_.ca_file.c_str());

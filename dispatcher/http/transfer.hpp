@@ -42,9 +42,9 @@ class Transfer {
   bool interrupted() const { return progress_.interrupted; }
   /// True: the request needs a new connection to one of several addresses.
   bool needs_dial() const { return progress_.needs_dial; }
-  /// True: a kept connection ended without an answer or with a 408 (neither concerns the receiver itself), or
-  /// the receiver reset a new connection before it had read the request, perhaps after an answer
-  /// (docs/receivers.md#what-counts-as-an-answer).
+  /// True, while repeats are left, in two cases (docs/receivers.md#what-counts-as-an-answer). A kept
+  /// connection was unusable, or ended without an answer or with a 408: no failure of the receiver. Or the
+  /// receiver reset a new connection before it had read the request, perhaps after an answer.
   bool needs_fresh_connection(CURLcode code) const;
   Attempt end(CURLcode code);
   /// As end(), after a dial without a connection.

@@ -122,7 +122,7 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
     return;
   }
   attempt.silence = delivery::Silence::network;
-  curl_off_t handshake = 0;  // of this attempt; 0 on a kept connection
+  curl_off_t handshake = 0;  // of this try, in µs; 0 on a kept connection
   curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &handshake);
   long connections = 0;
   curl_easy_getinfo(handle(), CURLINFO_NUM_CONNECTS, &connections);

@@ -119,7 +119,7 @@ void Transfers::continue_dialled(Dialled dialled) {
     finish(transfer, CURLE_FAILED_INIT);
 }
 
-/// For a transfer that libcurl must not continue.
+/// Goes on with a transfer that libcurl must not continue.
 void Transfers::continue_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));

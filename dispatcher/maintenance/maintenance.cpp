@@ -94,7 +94,8 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
   return platform::monotonic_now() - start;
 }
 
-/// Logs a row that the database refused while the others went on. `refusal` may be empty.
+/// Logs, at most once a minute for each duty, what the database said of a row that it refused. `refusal` is
+/// empty if it refused none.
 void Maintenance::report_refusal(std::string_view duty, const std::string& refusal) {
   const auto now = platform::monotonic_now();
   if (refusal.empty() || now < next_refusal_[duty]) return;
