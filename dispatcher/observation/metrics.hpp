@@ -13,7 +13,8 @@
 
 namespace dispatcher {
 
-/// How attempts ended, by who can correct the failure. The set is fixed: receivers cannot add series.
+/// How an attempt ended. Failures are grouped by who can correct them. The set is fixed: receivers cannot add
+/// series.
 enum class OutcomeClass {
   delivered,
   http_3xx,
@@ -26,12 +27,12 @@ enum class OutcomeClass {
   connection,
   tls,
   name,
-  address,  // our policy refuses all addresses of the host, or the port
+  address,  // our policy refuses the port, or all addresses of the host
   local,    // this host could not send the request
   outage,   // the attempt met silence in an outage of our own
 };
 std::string_view label(OutcomeClass outcome);
-/// `attempt` is not TransportResult::not_started, which is no attempt. Pure.
+/// `attempt` was started (its transport is not TransportResult::not_started). Pure.
 OutcomeClass outcome_class(const delivery::Attempt& attempt);
 
 class Metrics {

@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t count_limit = 100000;  // rows counted of a state: about 20 ms for each state
-constexpr unsigned idle_factor = 50;          // looks take at most a fiftieth of a session's time
+constexpr std::int64_t count_limit = 100000;  // at most so many rows of a state are counted: in about 20 ms
+constexpr unsigned idle_factor = 50;          // looks take at most a fiftieth of the time
 constexpr auto report_interval = 1s;
 constexpr auto unknown = std::numeric_limits<double>::quiet_NaN();
 

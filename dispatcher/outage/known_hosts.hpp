@@ -1,5 +1,5 @@
-// Remembers hosts that have answered. In a suspected outage the dispatcher checks some of these hosts
-// (docs/delivery.md#our-own-outages). Pure bookkeeping.
+// Remembers hosts that have answered. When an attempt meets silence, the dispatcher checks some of these
+// hosts (docs/delivery.md#our-own-outages). Pure bookkeeping.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class KnownHosts {
   };
 
   /// Notes that `host` of this entity answered. An entity has at most most_of_entity hosts, so that no entity
-  /// takes the room of another; a further host replaces the one that answered longest ago, but only if that
-  /// was an hour ago or more.
+  /// takes the room of another. A further host replaces the one that answered longest ago, if that was an
+  /// hour ago or more; otherwise the further host is not noted.
   void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
             platform::MonotonicTime now);
   void forget(const std::string& host);

@@ -29,7 +29,7 @@ class OutageJudge {
   explicit OutageJudge(const Rule& rule) : rule_(rule) {}
 
   /// Notes a sign of life from any place: ends an outage that began before `at`, and forgets the silences
-  /// until then. The times of heard() and silent() may come in any order.
+  /// up to `at`. The times of heard() and silent() may come in any order.
   void heard(platform::MonotonicTime at);
   /// Notes that an attempt that ended at `ended` waits for its verdict.
   void wait_for_sign(platform::MonotonicTime ended) { latest_ = std::max(latest_, ended); }
@@ -49,8 +49,9 @@ class OutageJudge {
   /// Notes how many entities have known places, which answered before. With fewer entities than Rule::checks,
   /// no outage can be declared.
   void know(std::size_t entities) { known_ = entities; }
-  /// Returns how many known places to check now, at most once a second: a few while a verdict is open,
-  /// because one sign of life decides it; Rule::checks during a suspicion or an outage.
+  /// Returns how many known places to check now; 0 until a second after the last checks began. During a
+  /// suspicion or an outage: Rule::checks. While only a verdict is open: a few, because one sign of life
+  /// decides it.
   unsigned wanted_checks(platform::MonotonicTime now) const;
   /// Notes that `count` checks begin.
   void checking(unsigned count, platform::MonotonicTime now);
@@ -79,8 +80,8 @@ class OutageJudge {
   std::optional<platform::MonotonicTime> first_;  // the earliest silence in silent_
   platform::MonotonicTime latest_{};              // end of the last attempt to be judged
   std::size_t known_ = 0;
-  unsigned checking_ = 0;    // checks in progress
-  unsigned failed_ = 0;      // checks of this suspicion that failed
+  unsigned checking_ = 0;    // checks in progress that can declare an outage
+  unsigned failed_ = 0;      // such checks that failed
   bool unknowable_ = false;  // too few known places could be checked
   platform::MonotonicTime checked_{};
   std::optional<platform::MonotonicTime> outage_;

@@ -126,8 +126,8 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
   side.judge.know(hosts_.entities());
   const auto wanted = side.judge.wanted_checks(now);
   if (wanted == 0) return;
-  // Silent hosts come last: an entity may keep some of its own silent on purpose. In an outage all hosts are
-  // asked alike, because those that are not silent may all be gone.
+  // Silent hosts come last: an entity may keep some of its own silent on purpose. In an outage they are asked
+  // like the others: at its end, perhaps only hosts noted as silent answer.
   const auto use = [&](const std::string& host) {
     using enum KnownHosts::Use;
     const bool handshake = side.purpose == Request::Purpose::handshake;

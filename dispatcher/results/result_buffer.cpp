@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using platform::Milliseconds;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto postpone_time = 5s;  // for a webhook with a refused result, or a lock that cost a wait
+constexpr auto postpone_time = 5s;  // after a refused result, or after a wait for a lock (MySQL)
 // How long the results of a webhook with a locked row wait: each time twice as long as before. The first wait
 // suits the short lock of another dispatcher.
 constexpr Milliseconds shortest_wait{10};
@@ -24,7 +24,7 @@ constexpr Milliseconds longest_wait{100};
 constexpr std::size_t tried_at_once = 100;  // results brought back for a batch
 constexpr auto between_releases = 100ms;    // for leases with locked rows
 constexpr auto refused_for = 1s;            // between tries while all results are refused
-constexpr std::size_t enough_to_tell = 20;  // refused results, and none recorded since: all are refused
+constexpr std::size_t enough_to_tell = 20;  // refused since the last one recorded: then all are refused
 
 }  // namespace
 
@@ -231,8 +231,8 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   return !recorded.empty();
 }
 
-/// Records a batch by halves. The kind of error does not matter: whether other results are recorded shows
-/// what the error concerns. True: as write().
+/// Records by halves a batch that failed. Its error does not tell whether one result is refused or all are:
+/// that shows when others are recorded. True: some results are recorded or given up.
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
   bool all_refused = false;

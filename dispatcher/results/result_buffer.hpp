@@ -1,8 +1,8 @@
 // Holds the results of attempts until they are recorded in the database.
 //
 // A result is kept while the database is away or refuses all results. A refused result or a locked row delays
-// only its own webhook: its results are postponed (wait apart), and brought back a few at a time. Used by one
-// thread.
+// only its own webhook: the results of that webhook are postponed (wait apart), and brought back a few at a
+// time. Used by one thread.
 #pragma once
 
 #include <deque>
@@ -26,7 +26,8 @@ class ResultBuffer {
   /// `metrics` outlives this object.
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
-  /// Takes an attempt, to record it; if not_started, to release its lease.
+  /// Takes an attempt, to record it; if not_started, to release its lease. A local_failure is counted and
+  /// logged, but not recorded.
   void add(const delivery::Attempt& attempt);
   /// Takes a delivery to record as held.
   void hold(const delivery::HeldDelivery& held);

@@ -13,7 +13,7 @@ namespace {
 using platform::Milliseconds;
 
 constexpr Milliseconds away_wait{500};  // between tries while the database is away
-constexpr Milliseconds retry_wait{50};  // while results wait that could not be recorded
+constexpr Milliseconds retry_wait{50};  // between tries while results are left
 constexpr Milliseconds idle_wait{1000};
 constexpr Milliseconds between_batches{12};
 constexpr std::size_t enough = 250;        // results that make a batch without waiting for more
@@ -102,15 +102,16 @@ void ResultWriter::take() {
   submitted_ -= items.size();
 }
 
-/// As ResultBuffer::record(). After any error the results stay, and are tried again.
+/// Records a batch. True: some results are done, and there may be more. After any error the results stay, and
+/// are tried again.
 bool ResultWriter::record() {
   failed_ = false;
   try {
     look_alive();
     const bool got_on = buffer_.record(session_);
     if (got_on) used_ = platform::monotonic_now();
-    // After an absence, `away_` ends only when no further result can be recorded at once: until then
-    // maintenance must not recover the leases of the results that come next.
+    // After an absence of the database, `away_` stays true while more results can be recorded at once:
+    // maintenance must not recover their leases.
     const bool caught_up = !got_on || buffer_.waiting() == buffer_.postponed();
     if (away_ && caught_up) {
       away_ = false;
@@ -135,8 +136,8 @@ bool ResultWriter::record() {
 void ResultWriter::look_alive() {
   const auto now = platform::monotonic_now();
   if (!away_ && now - used_ < (buffer_.waiting() > 0 ? trusted_for : between_looks_)) return;
-  // The statement reads a table: without a table, a Galera node that is cut off answers as if a row were
-  // locked (1205).
+  // The statement reads a table: a Galera node that is cut off answers a statement without a table as if a
+  // row were locked (1205).
   constexpr auto* alive = "SELECT id FROM control_envio WHERE id = 1";
   try {
     session_.query(alive);

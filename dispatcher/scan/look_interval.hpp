@@ -24,8 +24,8 @@ class LookInterval {
   platform::Milliseconds after_none() { return next_ = std::min(2 * next_, poll_); }
   platform::Milliseconds longest() const { return 2 * poll_; }
 
-  /// The duration that counts for the wait until the next look: the shorter one of this look (`took`) and the
-  /// look before, because one slow look may only have waited for a processor.
+  /// The duration that decides the wait until the next look: of this look (`took`) or of the one before,
+  /// whichever is shorter. One slow look may only have waited for a processor.
   platform::MonotonicTime::duration counted(platform::MonotonicTime::duration took) {
     return std::min(took, std::exchange(former_, took));
   }

@@ -1,4 +1,4 @@
-// Makes webhooks that the operator has paused rest until the pause ends (schedule/paused_parts.hpp).
+// Makes a webhook rest while the operator has paused it, its entity or its host (schedule/paused_parts.hpp).
 #pragma once
 
 #include <map>

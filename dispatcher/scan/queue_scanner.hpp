@@ -60,7 +60,7 @@ class QueueScanner {
   Pacer pacer_{share};
   Pacer entity_pacer_{share};
   Pacer webhook_pacer_{share};
-  std::optional<delivery::NotificationId> newest_;  // the last one read; none before the first look
+  std::optional<delivery::NotificationId> newest_;  // the last id read or skipped; none before the first look
   bool more_new_ = false;                           // more are known to follow newest_
   /// Some ids up to `newest_` were skipped, so an entity that appears may have older notifications. Stays
   /// true until a search of all entities, begun after the skip, has ended, or until nothing is pending.

@@ -40,8 +40,8 @@ class EarlyWebhooks {
   unsigned room(delivery::WebhookId webhook) const;
   delivery::DeliveryId after(delivery::WebhookId webhook) const;
 
-  /// The webhook's deliveries were read up to `reach`, and `leased` of them leased. True: none waited,
-  /// neither now nor at the reading before, so the recovery is over, and the webhook is forgotten.
+  /// The webhook's deliveries were read up to `reach`, and `leased` of them leased. True: this reading and
+  /// the one before found none that waits. So the recovery is over, and the webhook is forgotten.
   bool reached(const store::EarlyClaim::Reach& reach, unsigned leased, platform::MonotonicTime now);
   /// Makes the webhook due at `until`.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);

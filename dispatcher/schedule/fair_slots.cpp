@@ -254,8 +254,8 @@ bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
 }
 
 /// True: a slot is free for the webhook. A slot of the reserve goes only to a webhook that is not known to be
-/// slow, of an entity that holds no slot and has an account at most one time-out above the minimum: an entity
-/// that becomes slow then holds at most one slot of the reserve.
+/// slow. The webhook's entity must hold no slot, and have an account at most Limits::longest above the
+/// minimum: so an entity that becomes slow holds at most one slot of the reserve.
 bool FairSlots::slot_free(const Webhook& webhook) const {
   if (unreserved() > 0) return true;
   const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
@@ -275,7 +275,7 @@ void FairSlots::put(delivery::WebhookId id, Webhook& webhook, Place place) {
   auto& queue = entities_.at(webhook.entity).webhooks;
   auto& host = webhook.host->second;
   const bool makes_room = webhook.place == Place::ordered && place != Place::at_host;
-  // Before the old place is left: otherwise the minimum at the host would pass the entity's account.
+  // Done before the old place is left: otherwise the minimum at the host would pass the entity's account.
   if (place == Place::at_host) host.queue.enter(webhook.entity);
   if (place == Place::ordered) host.queue.charge(webhook.entity, SlotTime{});
   if (webhook.place == Place::joining) joining_.erase(id);

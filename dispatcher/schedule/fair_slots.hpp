@@ -114,9 +114,9 @@ class FairSlots {
     unsigned slots = 0;
     FairQueue<delivery::WebhookId>::Order waiting;  // webhooks in Place::at_host, by their account
   };
-  /// `queue`: entities by the slot-time that they have used at the host; they wait there while they have
-  /// webhooks in Place::at_host. Their accounts for all hosts would not do: while an entity waits here, the
-  /// minimum of those passes it, so a webhook that comes later would seem to have used more.
+  /// `queue`: entities by the slot-time that they have used at this host. An entity waits in it while it has
+  /// webhooks in Place::at_host. FairSlots::queue_ would not do: its minimum rises above the account of an
+  /// entity that waits for a host, so an entity that comes later would seem to have used more.
   struct Host {
     unsigned slots = 0;
     unsigned ordered = 0;  // webhooks in Place::ordered
@@ -146,7 +146,7 @@ class FairSlots {
     unsigned slots = 0;
     unsigned given = 0;  // taken since the webhook last held no slot
     unsigned unrecorded = 0;
-    bool awaiting_result = false;    // an unrecorded attempt was neither answered nor a diagnosis
+    bool awaiting_result = false;    // an unrecorded attempt ended neither `answered` nor `diagnosed`
     bool stalled = false;            // the last attempt to end was not started
     std::optional<SlotTime> recent;  // moving average of the time of answers
     std::deque<SlotTime> charged;    // for each in hand, oldest first
@@ -195,7 +195,7 @@ class FairSlots {
 };
 
 class Grants;
-/// Takes up to `most` deliveries, each for the candidate of lowest rank. Returns how many each got.
+/// Takes up to `most` deliveries, each for the candidate of lowest rank. Returns how many each webhook got.
 std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
                                                   const FairSlots::NextWebhooks& candidates, unsigned most,
                                                   Grants& grants);

@@ -7,8 +7,8 @@
 namespace dispatcher {
 
 /// Skips the rows of a webhook or entity that are quarantined or left to a newer version, or that the
-/// database refuses. A walk through the rows that wait passes such rows. For some looks (one every 5 s),
-/// later reads begin behind them: otherwise every look would find these rows first, and never further ones.
+/// database refuses. A walk through the rows that wait passes such rows. For the next few looks (one every
+/// 5 s), reads begin behind them: otherwise every look would find these rows first, and never further ones.
 class LeftRows {
  public:
   /// A batch was read. `some`: it has rows to be skipped; otherwise the walk past such rows is over.
@@ -17,8 +17,8 @@ class LeftRows {
     passing_ = true;
     looks_ = left_looks;
   }
-  /// A row was refused. It is read again soon; each further refusal doubles that wait, up to
-  /// most_looks.
+  /// A row was refused. It is read again at the next look; each further refusal doubles the number of looks,
+  /// up to most_looks.
   void note_refused() {
     passing_ = true;
     looks_ = refused_looks_;
@@ -39,8 +39,8 @@ class LeftRows {
   }
   /// True: rows are being skipped.
   bool known() const { return looks_to_skip_ > 0; }
-  /// True: this object must be kept, for a few looks longer than rows are skipped: otherwise the next refusal
-  /// would count as the first.
+  /// True: this object must be kept, also for a few looks after it has ceased to skip rows: otherwise the
+  /// next refusal would count as the first.
   bool active() const { return passing_ || looks_to_forget_ > 0; }
 
  private:

@@ -156,7 +156,7 @@ void ReadyEntities::note_left(delivery::EntityId entity, bool some) {
 void ReadyEntities::note_refused(delivery::EntityId entity) {
   if (auto* entry = find(entity)) {
     entry->left.note_refused();
-    if (!entry->waits()) entry->left.ended();  // a locked notification: tried again after all others
+    if (!entry->waits()) entry->left.ended();  // it was locked before; all others have passed
     with_left_.insert(entity);
   }
 }

@@ -56,7 +56,7 @@ class ReadyEntities {
   enum class Kind {
     ready,    // the entity's deliveries can be sent, as far as is known
     busy,     // the entity's deliveries could only wait, each for its own webhook
-    suspect,  // the database refused, or may refuse, a notification of the entity, which is taken alone
+    suspect,  // the database refused, or may refuse, a notification: the entity is taken alone
     large,    // the entity has more data than a batch had room for
   };
   /// How many entities of a kind take turns now.
@@ -65,7 +65,7 @@ class ReadyEntities {
   /// large entity: one).
   std::vector<store::TakeRequest> next(unsigned entities, Kind kind, unsigned limit,
                                        platform::MonotonicTime now);
-  /// The round ended before this entity: the next one begins with it.
+  /// The round ended before this entity: the next round begins with it.
   void resume_at(Kind kind, delivery::EntityId entity);
 
   // These calls report the results of a batch.

@@ -17,7 +17,8 @@ constexpr auto remembered = 1min;
 
 }  // namespace
 
-/// Lists the webhook at the time when there is something to do with it.
+/// Lists the webhook at the time when it is due or, if nothing waits, may be forgotten; never before
+/// `not_before`.
 void ReadyWebhooks::list(delivery::WebhookId webhook, Entry& entry) {
   if (entry.listed) by_time_.erase({*entry.listed, webhook});
   entry.listed =

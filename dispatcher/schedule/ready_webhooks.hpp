@@ -49,7 +49,7 @@ class ReadyWebhooks {
   /// Makes every webhook be read from its first delivery again, unless rows are being skipped.
   void look_again();
 
-  /// The ranges of ids to search: without webhooks that are due, postponed or have skipped rows.
+  /// The ranges of ids to search: without webhooks that are due or postponed, or have skipped rows.
   std::vector<store::IdRange> ranges(platform::MonotonicTime now) const;
   std::size_t size() const { return webhooks_.size(); }
 
