@@ -37,7 +37,7 @@ struct CallerLookup::Request {
   }
 
  private:
-  /// A request has its own mutex: with CallerLookup's, a woken thread would find it locked and sleep again.
+  /// Each request has its own mutex: a woken thread could find CallerLookup's mutex locked, and sleep again.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
@@ -51,7 +51,7 @@ namespace {
 constexpr std::chrono::milliseconds rush(1);  // a shorter time since the last statement means a rush
 constexpr std::size_t enough = 8;             // with so many requests, a wait costs more than it saves
 
-/// Waits briefly: requests on their way get the processor, and share the next statement.
+/// Waits briefly, so that other threads can add their requests to the next statement.
 void let_others_come(std::unique_lock<std::mutex>& lock) {
   constexpr std::chrono::microseconds moment(200);
   lock.unlock();
@@ -90,8 +90,8 @@ void CallerLookup::ask_for_all(const Request& own, std::unique_lock<std::mutex>&
   if (away) refused.swap(waiting_);
   asking_ = !waiting_.empty();
   Request* const next = asking_ ? waiting_.front() : nullptr;
-  // The mutex is unlocked first: a woken thread may preempt this one, and all others would wait for the
-  // mutex.
+  // The mutex is unlocked first. Otherwise a woken thread could preempt this thread while it holds the mutex,
+  // and all other threads would wait.
   lock.unlock();
   if (next != nullptr) next->tell(Request::Told::its_turn);
   for (Request* request : batch.all())

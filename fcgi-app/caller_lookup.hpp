@@ -36,7 +36,7 @@ class CallerLookup {
   /// an entity's rows, reaches only the look-ups that met it.
   std::optional<store::Caller> find(const store::TokenHash& hash);
 
-  /// Looks up at once on `session`, which the request then uses to write: a lost connection is replaced
+  /// Looks up at once, on the session that the request will write with. A lost connection is thus replaced
   /// before the request has changed anything.
   std::optional<store::Caller> find_alone(store::Session& session, const store::TokenHash& hash,
                                           store::CallerWith with) const;

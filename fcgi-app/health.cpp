@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned turns = 11;  // checks in a round, of which one is for the requirements
 }
 
-/// Alternates reads and writes, so that both kinds together cost no more checks than one kind would.
+/// Alternates reads and writes. To make both each time would double the checks.
 DatabaseCheck Health::next() const {
   if (turn_ % turns == 0) return DatabaseCheck::requirements;
   return turn_ % turns % 2 == 1 ? DatabaseCheck::read : DatabaseCheck::write;

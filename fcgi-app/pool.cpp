@@ -87,7 +87,7 @@ class Memory {
  private:
   const Observation& seen_;
   std::uint64_t answered_ = 0;  // at the last call
-  unsigned idle_looks_ = 0;     // the latest calls without a new request
+  unsigned idle_looks_ = 0;     // calls since the last one that found new requests
 };
 
 class Workers {

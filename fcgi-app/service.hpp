@@ -1,5 +1,6 @@
-// Turns a request into a response: the order of checks (web/docs/usar-la-api.md#en-qué-orden-se-comprueba),
-// the only handler of exceptions, the access log.
+// Turns a request into a response. Has the order of checks
+// (web/docs/usar-la-api.md#en-qué-orden-se-comprueba), the one place that turns exceptions into responses,
+// and the access log.
 #pragma once
 
 #include <chrono>
@@ -74,7 +75,7 @@ class Service : public Responder {
 
 /// Whether the type is `application/json` with any parameters (RFC 9110 section 8.3.1); ignores case. Pure.
 bool is_json(std::string_view content_type);
-/// As is_json, for `application/merge-patch+json` (RFC 7396).
+/// The same for `application/merge-patch+json` (RFC 7396).
 bool is_merge_patch(std::string_view content_type);
 
 }  // namespace api

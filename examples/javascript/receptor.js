@@ -59,7 +59,7 @@ function procesar(identificador, aviso) {
 }
 
 // Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los demás.
-// Con `await`, también si `procesar` es una función `async`.
+// `await` recoge también los fallos de un `procesar` que sea `async`.
 async function intentar(identificador, cuerpo) {
   try {
     const aviso = JSON.parse(cuerpo);

@@ -41,8 +41,8 @@ function esDeAhora(): bool
     return ctype_digit($hora) && abs(time() - (int) $hora) <= ANTIGUEDAD;
 }
 
-// Lo anota y dice si llega por primera vez. En su programa: un INSERT en su base de datos, con `webhook-id` como clave única,
-// para no procesar dos veces una repetición ni perder avisos en un corte de luz.
+// Anota el aviso y dice si llega por primera vez. En su programa: un INSERT en su base de datos, con `webhook-id` como clave
+// única, para no procesar dos veces una repetición ni perder avisos en un corte de luz.
 function guardar(string $identificador): bool
 {
     $fichero = fopen(getenv('RECEPTOR_CARPETA') . '/avisos-recibidos', 'c+');

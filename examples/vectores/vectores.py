@@ -4,8 +4,8 @@
     python3 vectores.py > vectores.json
     python3 vectores.py --ahora "$(date +%s)"    los mismos, como si llegaran en este momento
 
-Un receptor rechaza lo que se firmó hace más de 5 minutos: a uno en marcha se le envían los que se hagan con --ahora. Los del
-fichero son para una función de verificación que admita como hora el campo `ahora`.
+Un receptor rechaza lo que se firmó hace más de 5 minutos: a un receptor en marcha, envíele avisos hechos con --ahora. Los de
+vectores.json son para una función de verificación que admita como hora el campo `ahora`.
 """
 import argparse
 import base64
@@ -42,7 +42,7 @@ def firma(secreto, cuerpo):
 
 
 def firma_estandar(llave, identificador, hora, cuerpo):
-    """Una de las de webhook-signature."""
+    """Una de las firmas de webhook-signature."""
     return "v1," + base64.b64encode(resumen(llave, f"{identificador}.{hora}.{cuerpo}").digest()).decode()
 
 

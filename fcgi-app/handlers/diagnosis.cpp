@@ -21,7 +21,7 @@ Response ask_diagnosis(const Call& call) {
   return json_response(202, Object{{"message", message}, {"diagnostico", Object{{"estado", asked.state}}}});
 }
 
-/// A diagnosis lost with its dispatcher has no findings: then each check is shown as interrupted.
+/// If a diagnosis has failed without findings, because its dispatcher died, shows each check as interrupted.
 Response show_diagnosis(const Call& call) {
   const auto found = store::find_diagnosis(call.session, own_webhook(call).id);
   if (!found) throw NotFound("No se ha pedido ningún diagnóstico de ese webhook");

@@ -28,9 +28,9 @@ struct Call {
   const webhook::KeyRing& keys;
   const std::vector<platform::HostOverride>& overrides;
   const platform::LimitSettings& limits;
-  platform::Milliseconds disable_after;                     // delivery.disable_after
-  const Preconditions& preconditions;                       // as in Request
-  const std::optional<std::string>& idempotency_key;        // as in Request
+  platform::Milliseconds disable_after;  // delivery.disable_after
+  const Preconditions& preconditions;
+  const std::optional<std::string>& idempotency_key;        // the joined lines of the header
   const std::vector<platform::IpNetwork>& hidden_networks;  // addresses in these are shown to no entity
 };
 

@@ -31,8 +31,8 @@ inline constexpr ConcurrencyLimits concurrency_limits(unsigned threads) {
 }
 
 /// Thread-safe; one per process. `Waiting`, the type of waiting requests, must be movable. While requests of
-/// an entity wait, all its places are taken: a request that ends passes its place to the oldest, so that no
-/// new request overtakes it.
+/// an entity wait, all its places are taken: a request that ends passes its place to the request that has
+/// waited longest, so that no new request goes first.
 template <class Waiting>
 class EntityConcurrency {
  public:

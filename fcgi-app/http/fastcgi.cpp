@@ -137,10 +137,10 @@ constexpr timeval patience{5, 0};
 /// kernel doubles it to 416 KiB.
 constexpr int socket_buffer = 212992;
 
-/// Accepts a connection, with time-outs, which libfcgi's own accept does not set, and reads its request.
-/// libfcgi reads from a connection handed to it only if that is marked as kept; otherwise it closes it.
-/// Returns 0 or a negative errno. -EBADF: the peer sent no request, and libfcgi then tried to accept from a
-/// listener that it does not have.
+/// Accepts a connection and reads the parameters of its request. Sets time-outs, which libfcgi's own accept
+/// does not. libfcgi reads from a connection that it has not accepted only if the connection is marked as
+/// kept; otherwise it closes the connection. Returns 0 or a negative errno. -EBADF: the peer sent no request,
+/// and libfcgi then tried to accept from a listener that it does not have.
 int accept_request(FCGX_Request& fcgi, int listener_fd) {
   const int fd = ::accept4(listener_fd, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return -errno;

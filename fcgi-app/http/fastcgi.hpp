@@ -25,7 +25,7 @@ class Responder {
   virtual std::optional<Response> respond(Request& request) = 0;
   /// Answers a request that cannot wait, or has waited for too long.
   virtual Response refuse(const Request& request) = 0;
-  /// Called when a wait, of a second at most, has brought this thread no request.
+  /// Called when this thread has waited, for a second at most, and got no request.
   virtual void rest() = 0;
 };
 

@@ -20,7 +20,7 @@ enum class BodyState {
   too_large,  // more than max_body_bytes announced; not read
 };
 
-/// The purpose of a request. nginx sets it by location; a client cannot.
+/// nginx sets the purpose by location; a client cannot.
 enum class Purpose { api, health, metrics };
 
 /// The conditions of a change (RFC 9110 section 13.1): the joined lines of each header; nullopt without the

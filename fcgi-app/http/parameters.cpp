@@ -48,9 +48,9 @@ Purpose purpose_of(std::string_view text) {
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 
-/// The header's joined lines. An earlier version's nginx files pass the parameter `made` instead: nginx's
-/// variable for the header, which in nginx 1.22 has only the first line, or nothing if that line is
-/// empty.
+/// The joined lines of the header. The nginx files of an earlier version pass the parameter `made` instead,
+/// which holds nginx's variable for the header. In nginx 1.22 the variable has only the first line, or
+/// nothing if that line is empty.
 std::optional<std::string> whole_header(Parameters parameters, std::string_view name, std::string_view made) {
   auto lines = join_parameters(parameters, name);
   return lines ? lines : join_parameters(parameters, made);

@@ -16,8 +16,8 @@ Response json_response(int status, const json::Value& body);
 Response message_response(int status, std::string_view message);
 Response error_response(const HttpError& error);
 
-/// The text before the body, with a Status line instead of HTTP's own (RFC 3875 section 6). Content-Length
-/// saves nginx framing the body, and lets a client detect a truncated body.
+/// The text before the body, with a Status line instead of HTTP's status line (RFC 3875 section 6). With
+/// Content-Length, nginx need not chunk the body, and a client can detect a truncated body.
 std::string header_block(const Response& response);
 
 }  // namespace api

@@ -78,7 +78,7 @@ enum class TransportResult {
   tls_expired,
   tls_untrusted,
   tls_wrong_name,
-  tls_weak,           // a key or a signature that is too short
+  tls_weak,           // a key that is too short, or a signature with a weak digest
   tls_wrong_purpose,  // the certificate is not for servers
   tls_client_wanted,  // the receiver requires a client certificate
   tls_failed,
@@ -90,7 +90,7 @@ enum class TransportResult {
 /// The part that stayed silent during a failed attempt (docs/delivery.md#our-own-outages).
 enum class Silence {
   none,
-  network,  // no route, no connection in time, or no byte of an answer
+  network,  // no route, no connection in time, or no byte of an answer in time
   names,    // no name server answered, or all of them failed
 };
 
