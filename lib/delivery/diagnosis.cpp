@@ -71,8 +71,8 @@ std::vector<TestRequest> Diagnosis::next() const {
 
 void Diagnosis::note(const Attempt& attempt) {
   Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.test_request};
-  // A closed connection means nothing if the last answer announced the close, or our own limit may have ended
-  // the connection.
+  // `expected`: a connection should still be open. False if the last request left none open, or our own limit
+  // may have ended it: a close then says nothing about the receiver.
   const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
   if (answer.test_request.kept == TestRequest::Kept::closed && !expected)
     answer.test_request.kept = TestRequest::Kept::unknown;
@@ -96,7 +96,7 @@ bool Diagnosis::connected() const {
   return std::ranges::any_of(handshakes_, [](const Answer& one) { return one.test_request.connected; });
 }
 
-/// The dialler judges again, and may refuse an address that passes here.
+/// The dialler judges each address again. An address that it refused in a handshake is not allowed either.
 bool Diagnosis::is_allowed(const platform::IpAddress& address) const {
   return webhook::may_connect(address, host_, settings_) &&
          std::ranges::none_of(handshakes_, [&](const Answer& one) {

@@ -44,7 +44,7 @@ struct TestRequest {
   std::string signature{};      // of wrong_signature: random bytes
 
   std::vector<platform::IpAddress> addresses{};  // of lookup
-  bool literal = false;  // of lookup: an address or delivery.host_overrides, so nothing was looked up
+  bool literal = false;  // of lookup: the host is an address or in delivery.host_overrides; no look-up
   std::optional<platform::IpAddress> address{};  // of handshake: the address to dial
   bool connected = false;                        // of handshake: TCP and TLS succeeded
   std::optional<TlsFacts> tls{};                 // of handshake
@@ -102,9 +102,9 @@ struct CheckedItem {
 /// All checks, in the order of Check.
 using DiagnosisFindings = std::vector<CheckedItem>;
 
-/// Why a diagnosis ends before its last test request. No reason is the receiver's fault.
+/// Why a diagnosis ends before its last test request. None of these is the receiver's fault.
 enum class DiagnosisStop {
-  interrupted,  // the service stopped or crashed, this host had a fault, or the event is a newer version's
+  interrupted,  // the service stopped or crashed, this host had a fault, or a newer version wrote the event
   paused,
   disabled,  // the operator disabled the webhook or its entity, or the webhook was deleted
   url_changed,
@@ -127,7 +127,7 @@ class Diagnosis {
   /// The next test requests, to be made at the same time; empty when the diagnosis has ended. Call it only
   /// when no test request is in flight: until note() takes an outcome, it returns the same ones.
   std::vector<TestRequest> next() const;
-  /// Takes the outcome of a test request of next(). Not for a request that was not made.
+  /// Takes the outcome of a test request of next() that was made.
   void note(const Attempt& attempt);
   const Subject& subject() const { return subject_; }
 

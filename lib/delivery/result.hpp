@@ -20,10 +20,10 @@ struct DeliveryResult {
   DeliveryState state = DeliveryState::delivered;  // or pending (a retry after `wait`), failed, held
   AttemptKind kind = AttemptKind::scheduled;
   bool replay = false;
-  /// False: the delivery is pending and due again as if there had been no attempt, and only `error` is
-  /// written.
+  /// False, in an outage of our own: the delivery is pending with its former due time. No attempt is
+  /// recorded, only `error`.
   bool counted = true;
-  unsigned failures = 0;  // those that count for the schedule; include this attempt if it is scheduled
+  unsigned failures = 0;  // those that count for the schedule; a failed scheduled attempt is included
   /// For `pending`: the time until the retry. Unset: the delivery keeps its due time, or is due
   /// when `retry_after` ends if that is later.
   std::optional<platform::Milliseconds> wait;

@@ -20,15 +20,15 @@ inline constexpr unsigned test_event_retries = 2;
 
 /// Returns the wait before the next attempt after `failures` failed ones (1 or more). Returns nullopt when no
 /// retry is left (a test event has at most test_event_retries): the delivery becomes `fallida`. `chance` in
-/// [0, 1) places the wait in [w·(1-jitter), w·(1+jitter)]; `retry_after`, bounded by retry_after_max, is a
-/// minimum.
+/// [0, 1) places the schedule's wait w in [w·(1-jitter), w·(1+jitter)]. The result is at least `retry_after`,
+/// bounded by retry_after_max.
 std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, unsigned failures,
                                                    bool test_event, double chance,
                                                    std::optional<platform::Milliseconds> retry_after);
 
-/// Reads the value of a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date relative to `now`,
-/// in any form that libcurl reads (the RFC has fewer). Decimals are rounded up, a past date is 0, and a value
-/// out of range becomes the largest one. Returns nullopt for any other text.
+/// Reads the value of a Retry-After header (RFC 9110 section 10.2.3): seconds, rounded up, or a date in any
+/// form that libcurl reads (the RFC has fewer). Returns the wait from `now`: 0 for a past date, the largest
+/// wait for a value out of range, nullopt for any other text.
 std::optional<platform::Milliseconds> parse_retry_after(std::string_view value, platform::UtcTime now);
 
 }  // namespace delivery

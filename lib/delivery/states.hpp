@@ -30,7 +30,7 @@ enum class Actor {
   evaluation,   // the evaluation system
   api,          // an entity, through the API
   dispatcher,   // its stages: fan-out, claim, results
-  maintenance,  // the dispatcher's tasks: expired leases, deliveries that follow their webhooks
+  maintenance,  // the dispatcher's tasks: expired leases, changed webhooks, retention.held, replays
   administrator,
 };
 

@@ -18,8 +18,8 @@ namespace {
 /// Whether the number is in the range of a double. Many JSON parsers store numbers as doubles.
 bool is_finite(const Number& number) { return std::isfinite(std::strtod(number.text.c_str(), nullptr)); }
 
-/// Builds the value from the parser's events. Returns false, which stops the parser, at errors that the
-/// parser does not detect.
+/// Builds the value from the parser's events. An event's function returns false, which stops the parser, at
+/// an error that the parser does not detect.
 class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
  public:
   using Size = rapidjson::SizeType;

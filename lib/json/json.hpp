@@ -75,8 +75,8 @@ inline constexpr unsigned max_depth = 32;
 
 /// Parses strictly by RFC 8259: one value, valid UTF-8, no byte-order mark, no lone surrogates, no repeated
 /// member names (compared after unescaping), no number beyond a double's range, at most max_depth levels of
-/// arrays and objects. Throws ParseError for anything else. Takes time linear in the text (n log n in the
-/// number of names).
+/// arrays and objects. Throws ParseError for anything else. Takes time linear in the text, and n log n in
+/// the names of an object.
 Value parse(std::string_view text);
 
 /// The levels of nested arrays and objects: 1 for `[]`, 0 for a value that is neither.

@@ -1,4 +1,4 @@
-// SIGHUP as a descriptor: the order to reload what needs no restart.
+// SIGHUP as a descriptor: the order to reload what can change without a restart.
 #pragma once
 
 namespace platform {

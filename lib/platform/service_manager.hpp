@@ -19,7 +19,7 @@ void notify_service_manager(const std::string& state);
 /// is cut to about 400 bytes. Never fails.
 void report_status(std::string_view text);
 
-/// Returns the unit's RuntimeDirectory=, the first of several; nullopt without one.
+/// Returns the first RuntimeDirectory= of the unit; nullopt if the unit has none.
 std::optional<std::string> runtime_directory();
 
 /// Returns $CREDENTIALS_DIRECTORY/name if it exists (systemd's LoadCredential).

@@ -38,7 +38,7 @@ class Watchdog {
   /// As feed(), but reports nothing while one of `others` has made no progress for half of the limit.
   bool feed_if(std::initializer_list<std::reference_wrapper<const Heartbeat>> others, MonotonicTime now);
 
-  /// How long a feeding thread may wait: a quarter of the limit; an hour without a watchdog.
+  /// How long a feeding thread may wait: a quarter of the limit, or an hour if there is no watchdog.
   Milliseconds interval() const;
 
  private:

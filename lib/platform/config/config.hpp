@@ -49,7 +49,7 @@ struct HostOverride {
 /// `network` or `network@pattern`, the pattern as in HostOverride.
 struct AllowedNetwork {
   IpNetwork network;
-  std::string pattern;  // of the host names that may resolve to it; empty: the patterns of host_overrides
+  std::string pattern;  // hosts that may have an address in `network`; empty: those of host_overrides
 };
 
 /// A source of our POSTs: an address of this host that sockets are bound to, or a network that is only
@@ -155,7 +155,7 @@ inline constexpr std::string_view default_config_path = "/etc/apientidades/apien
 /// `file`: the file of --config, which must exist; unset: default_config_path, which is read if it exists.
 /// `arguments`: `--section.key=value` (or two words) of the command line, nothing else.
 /// `environment`: texts NAME=VALUE. Names without the prefix APIENTIDADES_ are ignored. A name with the
-/// prefix must be APIENTIDADES_<SECTION>_<KEY> of a key. Throws ConfigError.
+/// prefix must name a key: APIENTIDADES_<SECTION>_<KEY>. Throws ConfigError.
 Config load_config(const std::vector<std::string>& arguments, const std::optional<std::string>& file,
                    const std::vector<std::string>& environment);
 

@@ -40,8 +40,8 @@ bool is_host_and_port(const std::string& text) {
   return address && address->v6;
 }
 
-/// Accepts a lower-case name, with or without `*.` before it. Refuses an address (the last label needs a
-/// letter), localhost and names under it.
+/// Accepts a name, with or without `*.` before it. Refuses an address (its last label has no letter, or
+/// begins with 0x), localhost and names under localhost. `pattern` is in lower case.
 bool is_pattern(std::string_view pattern) {
   const auto name = pattern.starts_with("*.") ? pattern.substr(2) : pattern;
   const auto last = name.substr(name.rfind('.') + 1);  // npos + 1 is 0

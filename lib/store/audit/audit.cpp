@@ -8,9 +8,8 @@ namespace store {
 namespace {
 
 // Equal entries of one hour have the same `repeticion`; the hour is by the database's clock, which all
-// writers share.
-// Two statements, because MariaDB's INSERT … ON DUPLICATE KEY UPDATE requires the right to update every
-// column that it inserts.
+// writers share. Insertion and count are two statements, because MariaDB's INSERT … ON DUPLICATE KEY UPDATE
+// requires the right to update every column that it inserts.
 constexpr std::string_view insert_entry = R"sql(
   INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle, repeticion)
   VALUES (?, ?, ?, ?, ?, UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256))))sql";
@@ -51,7 +50,7 @@ constexpr std::string_view forget_locked = R"sql(
 
 std::string_view name(AuditedAction action) { return audited_actions.at(static_cast<std::size_t>(action)); }
 
-/// The text that is equal for equal entries.
+/// A text that is the same for all changes that share a row of one hour (note_change).
 std::string repeated(const Author& author, AuditedAction action, WebhookId webhook, std::string_view what) {
   std::string text = to_string(author.entity) + ' ';
   text += author.token ? to_string(*author.token) : "-";

@@ -12,7 +12,7 @@
 
 namespace store {
 
-/// The entity, and its token, that requested a change.
+/// The entity that requested a change, and the token that it used.
 struct Author {
   EntityId entity;
   std::optional<TokenId> token{};
@@ -54,8 +54,8 @@ struct AuditEntry {
   std::int64_t times;                        // 1 or more
   UtcTime last;                              // the latest occurrence
 };
-/// Lists the entries that match `action` (unset: any) and the entity, webhook, since and limit of `filter`.
-/// `since` bounds the latest occurrence.
+/// Lists the newest `filter.limit` entries, oldest first, that match `action` (unset: any) and the entity,
+/// webhook and since of `filter`. `since` bounds the latest occurrence.
 std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
                                    const std::optional<std::string>& action = {});
 

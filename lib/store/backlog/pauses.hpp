@@ -16,7 +16,7 @@ std::string_view name(Paused what);
 
 struct Pause {
   Paused what;
-  std::string object;                          // an id, or a host as webhook::host_name returns it
+  std::string object;                          // an id, or a host as webhook::comparable_host returns it
   std::optional<UtcTime> until;                // unset: until resume_part()
   std::optional<platform::Milliseconds> left;  // the time until `until`, by the database's clock
   UtcTime since;

@@ -12,14 +12,8 @@ namespace store {
 
 namespace {
 
-// The ages cost one seek for each entity and each webhook: a GROUP BY would read the whole queue. ORDER BY
-// also names the column that is compared with the outer row: in a subquery MySQL does not treat that column
-// as a constant, and would otherwise sort the whole backlog. Webhooks are reached through `plaza`, because
-// the number of deleted webhooks is unbounded. A notification for an entity that does not exist is counted
-// without its age: it is rejected at once, unless the queue is paused. Notifications listed in
-// `notificaciones_apartadas` do not count as pendiente.
-
-// The counts, of all rows or up to a limit. Each count is joined from a FROM clause and a name.
+// The counts, of all rows or up to a limit. Each count is joined from a FROM clause and a name. Notifications
+// listed in `notificaciones_apartadas` do not count as pendiente: queue_status() subtracts them.
 
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view all_of = "(SELECT COUNT(*) ";
@@ -63,6 +57,12 @@ constexpr std::string_view counts =
            count, quarantined, end, as_quarantined, count, quarantined_rejected, end,
            as_quarantined_rejected>;
 constexpr std::size_t number_of_counts = 8;
+
+// The ages cost one seek for each entity and each webhook: a GROUP BY would read the whole queue. ORDER BY
+// also names the column that is compared with the outer row: in a subquery MySQL does not treat that column
+// as a constant, and would otherwise sort all rows that wait. Webhooks are reached through `plaza`, which
+// deleted webhooks, unbounded in number, do not have. A notification for an entity that does not exist has no
+// age here: it is rejected at once, unless the queue is paused.
 
 constexpr std::string_view ages = R"sql(
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
@@ -123,7 +123,7 @@ constexpr std::string_view set_pause = R"sql(
 constexpr std::string_view pause_state = R"sql(
   SELECT pausada FROM control_envio WHERE id = 1)sql";
 
-/// The time since the earliest due delivery of a webhook that is not paused fell due; 0: none is due.
+/// How long the oldest due delivery has been due, among the webhooks that are not paused; 0: none is due.
 std::int64_t oldest_unpaused_s(Session& session) {
   const auto pauses = read_pauses(session).parts;
   for (const auto& row : session.query(webhooks_due)) {
