@@ -29,7 +29,7 @@ struct QueueStatus {
 /// Counts each state up to `limit`, which bounds the cost of a deep queue; unset: counts all.
 QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit = std::nullopt);
 
-/// How many ids are left for notifications; nullopt when the server does not report the counter.
+/// How many ids are left for notifications; nullopt when the server does not report AUTO_INCREMENT.
 std::optional<double> notification_numbers_left(Session& session);
 
 /// Pauses or resumes the whole queue; returns false when it was in this state already. A paused dispatcher

@@ -28,7 +28,7 @@ struct IdRange {
 };
 inline constexpr std::size_t ranges_per_search = 16;
 
-/// The pending notifications with an id above `after`, by id, among at most `limit` rows. Ids are assigned
+/// The pending notifications among the first `limit` rows with an id above `after`, by id. Ids are assigned
 /// before the commit, so a lower id may appear later.
 struct NewNotifications {
   std::vector<NotificationKey> pending;

@@ -18,8 +18,9 @@ namespace {
 constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr std::string_view select = "SELECT ";
-/// The hints, here and in other statements of every round: a server that takes a table for empty would read
-/// it whole. After a restart it does so when innodb_stats_auto_recalc is off.
+/// The hints, here and in other statements of every round, force an index: a server that takes a table for
+/// empty would read the whole table. After a restart a server takes tables for empty if
+/// innodb_stats_auto_recalc is off.
 constexpr std::string_view and_state_of_receiving = R"sql(,
     COALESCE(x.sondeo, FALSE) AS sondeo,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), 0)) DIV 1000
@@ -81,8 +82,8 @@ std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
   return result;
 }
 
-/// Moves the position of each webhook with a delivery in `put_off` back to just before the first such
-/// delivery, so that the next claim begins with it.
+/// For each webhook with a delivery in `put_off`: sets its position just before the first such delivery, so
+/// that the next claim begins with that delivery.
 void reach_back(const std::vector<ClaimRequest>& requests, const std::vector<DueDelivery>& candidates,
                 const std::set<DeliveryId>& put_off, std::vector<Claim::Reach>& reached) {
   std::map<WebhookId, DuePosition> before;

@@ -46,8 +46,8 @@ constexpr std::string_view waiting_deliveries = R"sql(
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
 
 /// Finds the delivery with the earliest last attempt, among the 100 oldest with an early attempt and the 100
-/// oldest without one. Deliveries with a running Retry-After come after the others, and those with an event
-/// that only a newer version knows come last: they cannot be sent, and would be found again each time.
+/// oldest without one. Deliveries with a running Retry-After come after the others. Deliveries with an event
+/// that only a newer version knows come last, because they cannot be sent and would be found each time.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa,
     NOT COALESCE(FIND_IN_SET(e.evento, ?), TRUE) AS desconocida

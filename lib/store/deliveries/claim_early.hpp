@@ -19,8 +19,8 @@ struct EarlyWebhook {
   bool failing = false;                                   // true: the last attempt failed, so a probe is due
   auto operator<=>(const EarlyWebhook&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
 };
-/// Finds the next webhooks after (`since`, `after`), in the order of time and id; only those with a time that
-/// has come. The cost does not depend on their backlogs.
+/// Finds the next webhooks after (`since`, `after`), in the order of time and id; none with a time in the
+/// future. The cost does not depend on their backlogs.
 std::vector<EarlyWebhook> find_early(Session& session, UtcTime since, WebhookId after, unsigned limit);
 
 /// A new time for a webhook's attempts ahead of the schedule.
@@ -64,7 +64,7 @@ struct ProbeClaim {
 /// that wait for a retry and have no running Retry-After. A webhook with deliveries that wait for a retry
 /// gets its next probe after `interval`, even if no delivery can be leased now; a webhook without such
 /// deliveries gets no more probes. Another dispatcher that calls this at the same time gets none of the same
-/// webhooks. Throws Refused as claim_early; then nothing is changed.
+/// webhooks. Throws Refused when the database refuses the content of a row; then nothing is changed.
 ProbeClaim claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
                         platform::Milliseconds interval, const Lease& lease);
 

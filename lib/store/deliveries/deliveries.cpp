@@ -43,7 +43,7 @@ constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
-/// Read without a lock, as a claim does: `notification cancel` cancels the deliveries again after its commit.
+/// Needs no lock: `notification cancel` cancels the notification's deliveries once more after its commit.
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
 
@@ -55,8 +55,8 @@ constexpr std::string_view delivery_and_webhook =
 constexpr std::string_view of_id = " WHERE e.id = ?";
 constexpr std::string_view replay_delivery =
     joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
-/// A subquery, because MySQL's UPDATE of a join accepts no LIMIT. The hints here and below: see
-/// release_some_held (webhooks.cpp).
+/// A subquery, because MySQL's UPDATE of a join accepts no LIMIT. webhooks.cpp (release_some_held) explains
+/// the hints here and below.
 constexpr std::string_view some_failed = R"sql(
   UPDATE entregas e
   JOIN webhooks w ON w.id = e.webhook_id
@@ -67,7 +67,7 @@ constexpr std::string_view some_failed = R"sql(
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
 constexpr std::string_view replay_some_failed =
     joined<some_failed, pending_or_held, due_as_replay, if_failed>;
-/// For deliveries that wait for a retry: sets their due time to now.
+/// Makes deliveries that wait for a retry due now, at the start of their schedule.
 constexpr std::string_view update_deliveries = "UPDATE entregas e FORCE INDEX (entregas_por_reclamar) SET ";
 constexpr std::string_view of_some_retries = R"sql(
   WHERE e.espera = 'pendiente' AND e.webhook_id = ? AND e.creada_en >= ? AND e.paso > 0

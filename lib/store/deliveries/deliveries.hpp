@@ -48,8 +48,9 @@ enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 /// Makes a delivery pendiente and due now (retenida while its webhook is inactive), and starts its schedule
 /// again. Returns wrong_state for a delivery that is en_curso or retenida, or of a cancelled notification.
 DeliveryChange retry_delivery(Session& session, DeliveryId id);
-/// Makes due, in batches, the webhook's deliveries created since `since` that are fallida without a 2xx, or
-/// wait for a retry. Returns their number; nullopt when there is no such webhook.
+/// Makes some of the webhook's deliveries due now, in batches: those created since `since` that are fallida
+/// without a 2xx (retenida while the webhook is inactive), and those that wait for a retry. Returns their
+/// number; nullopt when there is no such webhook.
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since);
 
 }  // namespace store

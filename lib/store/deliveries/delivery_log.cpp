@@ -44,8 +44,8 @@ constexpr std::string_view end_of_window = R"sql(
   SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
         WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v)sql";
-/// Whether the whole window is more than a day older than `since`: then no delivery with a lower id was
-/// created after `since`.
+/// Whether the whole window is more than a day older than `since`. Ids are nearly in the order of time, so
+/// then no delivery with a lower id was created after `since`.
 constexpr std::string_view age_of_window = R"sql(
   SELECT MAX(creada_en) < ? - INTERVAL 1 DAY AS antiguas FROM entregas FORCE INDEX (entregas_de_webhook)
   WHERE webhook_id = ? AND id < ? AND id >= ?)sql";

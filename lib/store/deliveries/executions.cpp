@@ -19,9 +19,9 @@ using delivery::DeliveryResult;
 
 namespace {
 
-/// MySQL evaluates assignments from left to right: the streak and the recovery are computed before
-/// ultimo_error, fallos_ultimo and fallos change. The streak starts again after a success, and after 48 h
-/// without a counted failure.
+/// Both servers assign from left to right: the streak and the recovery are computed before ultimo_error,
+/// fallos_ultimo and fallos change. The streak starts again after a success, and after 48 h without a counted
+/// failure.
 constexpr std::string_view insert_executions = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo,

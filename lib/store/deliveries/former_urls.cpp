@@ -14,9 +14,9 @@ namespace store {
 
 namespace {
 
-/// The rows of webhook_ejecuciones are locked before the URLs are read: a concurrent change of a URL is
-/// either visible here, or applied to what this transaction writes (changes.hpp). If a webhook has no row,
-/// its first failure inserts one.
+/// The rows of webhook_ejecuciones are locked before the URLs are read: either a concurrent change of a URL
+/// is visible here, or apply_changes (changes.hpp) later corrects what this transaction writes. If a webhook
+/// has no row, its first failure inserts one.
 constexpr std::string_view lock_executions =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
     " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";

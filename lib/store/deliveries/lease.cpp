@@ -30,7 +30,8 @@ constexpr std::string_view leases_of = R"sql(
 constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
 
-/// The claim scheduled the webhook's next probe one interval later (claim_early.hpp).
+/// The claim of a probe postponed the webhook's next probe by one interval (claim_early.hpp). These
+/// statements make that next probe due.
 constexpr std::string_view next_probes = R"sql(
   SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
 constexpr std::string_view if_later_and_free = "AND adelantar_en > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
@@ -83,7 +84,7 @@ void release_probes(Session& session, const std::vector<LeasedDelivery>& deliver
   update_ids(session, make_probe_due, free, "");
 }
 
-/// As release_leases, in one transaction.
+/// Releases the leases in one transaction. Returns the deliveries with locked rows, which keep their lease.
 std::vector<LeasedDelivery> release_part(Session& session, const std::vector<LeasedDelivery>& deliveries) {
   return transaction(session, [&] {
     const auto ids = ids_of(deliveries);

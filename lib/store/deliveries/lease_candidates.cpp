@@ -18,8 +18,8 @@ namespace {
 
 using delivery::AttemptKind;
 
-/// Locks the webhooks and their entities for share, so that no claim follows the answer to a DELETE request
-/// or to a disabling command. Each server treats the other's syntax for this lock as a comment.
+/// Locks the webhooks and their entities for share, so that no delivery is claimed once a DELETE request or a
+/// disabling command has been answered. Each server treats the other's syntax for this lock as a comment.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view from_webhooks_by_id =
     " FROM webhooks w FORCE INDEX (PRIMARY)"

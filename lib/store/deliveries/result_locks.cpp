@@ -94,8 +94,8 @@ LockedResults lock_results(Session& session, const ResultBatch& batch, bool abse
 }
 
 ResultBatch without_execution(Session& session, const ResultBatch& batch) {
-  if (batch.empty()) return {};  // no statement would follow, and the level would apply to a later one
-  const detail::OpenTransaction together(session);  // the session adds no statement between these two
+  if (batch.empty()) return {};  // otherwise the isolation level would apply to a later statement
+  const detail::OpenTransaction together(session);  // the session adds no statement between the next two
   session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
   const auto executions =
       read_ids(session, executions_by_id, ids_of(batch, &delivery::DeliveryResult::webhook), "");

@@ -1,6 +1,6 @@
 // Locks the rows that a result changes, before anything is written: by primary key, in the order of the ids,
-// without waiting. In a cluster a lock covers one node only; correctness rests on the updates of
-// result_rows.cpp, which require the lease, and on the number of rows that they change.
+// without waiting. In a cluster a lock covers one node only, so the updates of result_rows.cpp also
+// require the lease, and the transaction is rolled back if they change fewer rows than there are results.
 #pragma once
 
 #include <vector>

@@ -14,12 +14,12 @@ using delivery::DeliveryState;
 namespace {
 
 // With `SET STATEMENT innodb_lock_wait_timeout = 0` MariaDB reports a locked row at once. MySQL treats that
-// as a comment, and waits for a second at least. The session does not set 0, because MariaDB's SKIP LOCKED
-// would then fail with error 1180 (seen on 10.11).
+// as a comment, and waits for a second at least. The time-out is not 0 for the whole session, because
+// MariaDB's SKIP LOCKED would then fail with error 1180 (seen on 10.11).
 
-/// Does not write `entregada_en`: `terminada_en` says the same until a replay, which copies `terminada_en`
-/// there (keep_first_success). With both columns the row would outgrow its place in the page, which costs
-/// four times the redo log.
+/// Does not write `entregada_en`: `terminada_en` says the same until a replay, which copies it to
+/// `entregada_en` (keep_first_success). With both columns the row would outgrow its place in the page, which
+/// costs four times the redo log.
 constexpr std::string_view set_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
@@ -54,7 +54,7 @@ constexpr std::string_view add_attempts =
     " (entrega_id, numero, inicio, duracion_ms, direccion, estado_http, error, tipo, firmas) VALUES";
 constexpr std::string_view attempt = "(?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-// Keeps the first and the last of consecutive failed probes.
+// The next two statements keep only the first and the last of consecutive failed probes.
 
 constexpr std::string_view add_failed_probes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */

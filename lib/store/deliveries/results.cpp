@@ -73,8 +73,9 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
   return locked.unwritten;
 }
 
-/// As record_unlocked. Finds by bisection the results that meet a lock which locking first cannot show (a
-/// gap, a row being inserted); on MariaDB this does not wait.
+/// Calls record_unlocked with the batch or, one after the other, with its parts. Finds by bisection the
+/// results that meet a lock which SKIP LOCKED does not show (a gap, a row being inserted). On MariaDB this
+/// does not wait.
 Batch record_isolated(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   Batch unwritten;

@@ -29,9 +29,9 @@ struct RecordSummary {
 };
 
 /// Records the results, except those with a row locked by another session: in one transaction, or in several
-/// if some are locked. Waits for a lock only on MySQL, and only if locking first did not show it. Never
-/// throws LockTimeout. Takes at most 512 results; those of one webhook must be in the order in which the
-/// attempts ended.
+/// if some are locked. Waits only on MySQL, for a lock that SKIP LOCKED does not show. Never throws
+/// LockTimeout. Takes at most 512 results; those of one webhook must be in the order in which the attempts
+/// ended.
 RecordSummary record_results(Session& session, const std::vector<DeliveryResult>& delivery_results,
                              const FailurePolicy& policy);
 

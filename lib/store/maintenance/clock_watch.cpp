@@ -70,8 +70,8 @@ constexpr std::string_view shorten_rests_to = R"sql(
     x.fallos_ultimo = LEAST(x.fallos_ultimo, UTC_TIMESTAMP(3)))sql";
 
 /// An outage that ended while the clock was ahead has its end in the future: all time until then would be
-/// outage time, which counts for no webhook. One that began then and lasts has its start in the future, and
-/// its time would not be outage time; its dispatcher confirms it every 10 s.
+/// outage time, which counts for no webhook. An outage that began then and still lasts has its start in the
+/// future: its time so far would not be outage time. Every 10 s its dispatcher sets `visto_en`, not `desde`.
 constexpr std::string_view end_outages_by_now = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE cortes_envio FORCE INDEX (cortes_por_visto)
@@ -119,7 +119,7 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
   const bool doubtful =
       unseen > (first ? longest_gain : longest_absence) && !session.query(any_notification).empty();
   const auto jumped = doubtful ? unseen : Milliseconds{};
-  // Sets the first reading back by a known jump, because the clock may return and jump again.
+  // Sets the first reading back by a known jump, because the clock may be set right and jump again.
   first = ClockSight{time - std::max(jumped, Milliseconds(clock.integer("salto_ms"))), now, accepted};
   return jumped;
 }

@@ -1,7 +1,7 @@
 // Detects jumps of the database's clock (docs/delivery.md#clocks). After a jump back, everything scheduled
 // before would wait longer by the jump, so the waits are shortened. After a jump forward, what is due is
-// sent, as after a suspension; but purges and deactivations, which could not be undone, wait until the clock
-// is right or the operator accepts the clock.
+// sent. Purges and deactivations could not be undone, so they wait until the clock is right or the operator
+// accepts the clock.
 //
 // Several dispatchers may shorten the waits at the same time. After a kill the work is done again, because
 // the noted time, which shows the jump, is overwritten last.
@@ -54,9 +54,9 @@ struct ClockMending {
 };
 /// Takes one step of the present stage: shortens a batch of times that are too far ahead. The new length of a
 /// lease is that of a new lease; of a rest, the first wait of the schedule; of the wait for a probe,
-/// `probe_interval`. A streak's and an outage's times become the present time. A delivery's wait beyond
-/// longest_wait becomes a random one below it, so that the deliveries do not all fall due together. Skips
-/// locked rows.
+/// `probe_interval`. Times of a streak or an outage that lie in the future become the present time. A
+/// delivery's wait beyond longest_wait becomes a random one below it, so that the deliveries do not all fall
+/// due together. Skips locked rows.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);
 
 }  // namespace store

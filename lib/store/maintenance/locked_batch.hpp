@@ -1,6 +1,6 @@
-// Locks a batch of deliveries that an index orders. They are read without a lock and then locked by key: a
-// locking read of the index would also lock the entries of earlier batches that a backup's snapshot keeps: a
-// second or more for a million, in each batch.
+// Locks a batch of deliveries, in the order of an index. Reads them without a lock, and then locks them by
+// key: a locking read of the index would also lock the entries of earlier batches that a backup's snapshot
+// keeps. For a million entries that takes a second or more in each batch.
 #pragma once
 
 #include <vector>
@@ -16,9 +16,9 @@ struct LockedBatch {
   bool full = true;  // there may be more
 };
 
-/// Locks, in the open transaction, those of the first batch_rows deliveries that no other session has locked;
-/// if it has locked them all, those of the next. `read` returns the rows (`id`, `vence`) after a time and an
-/// id, at most batch_rows; `if_free` is the end of the statement that locks some of them.
+/// Reads the first batch_rows deliveries and locks, in the open transaction, those that no other session has
+/// locked. If it locks none, goes on with the next batch_rows. `read` returns the rows (`id`, `vence`) after
+/// a time and an id, at most batch_rows; `if_free` is the end of the statement that locks some of them.
 template <class Read>
 LockedBatch lock_batch(Session& session, Read&& read, std::string_view if_free) {
   LockedBatch batch;

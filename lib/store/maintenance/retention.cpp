@@ -23,7 +23,8 @@ using Ids = std::vector<std::int64_t>;
 
 // The columns that a walk reads of each table: `id`; `clase`: 1 for failed and rejected rows, 2 for tests, 0
 // for the others (each kind has its own retention); `fin_ms`: the time since the row's end, NULL before its
-// end; `inicio_ms`: the time since its creation, or the nearest time in the table.
+// end; `inicio_ms`: the time since its creation (for a notification, since its end), NULL for webhooks and
+// quarantine.
 
 constexpr std::string_view deliveries_after = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
@@ -162,7 +163,7 @@ constexpr std::size_t webhooks_table = 2;  // value of PurgeWalk::table
 /// ever.
 constexpr Milliseconds wrong_clock = std::chrono::days(1);
 
-/// Whether neither this row nor a later one can have expired.
+/// True: this row is too recent to have expired, and so are all later ones.
 bool young(const Row& row, Milliseconds limit) {
   const auto age = row.optional_integer("inicio_ms");
   return age && *age <= limit.count() && *age > -wrong_clock.count();
@@ -325,7 +326,7 @@ Table quarantined(const RetentionSettings& retention) {
 std::uint64_t remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto removed = remove_deliveries(session, retention, seen);
   removed += remove_notifications(session, retention, seen);
-  // Read in a statement of their own: a DELETE would wait for the notifications that it reads.
+  // A SELECT of its own finds the notifications that remain: a DELETE would wait for the rows that it reads.
   auto gone = seen;
   for (const auto id : ids_of(query_ids(session, present_by_id, seen, {}))) std::erase(gone, id);
   if (!gone.empty()) session.update(forget_tests, json_ids(gone));

@@ -25,9 +25,8 @@ constexpr std::size_t entities_per_statement = 32;
 
 /// Read without a lock and then locked by key: at the end of an entity's rows, a locking read goes on to the
 /// next live index entry and locks every dead entry between, which takes seconds when a backup's snapshot
-/// keeps many. The index holds both columns: reading the rows themselves here, one seek at a time, costs
-/// twice as much. Also finds quarantined notifications: skipping them would read the whole quarantine each
-/// time.
+/// keeps many. Reads only columns of the index: reading the rows too, one seek at a time, would cost twice
+/// as much. Also finds quarantined notifications: skipping them would read the whole quarantine each time.
 constexpr std::string_view oldest_pending =
     "SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
     " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?";
@@ -55,7 +54,7 @@ constexpr std::string_view lock_through_index =
     " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE OF n SKIP LOCKED";
 
-/// Nearly always the list is empty, which saves the next statement.
+/// Nearly always the quarantine is empty, and the next statement is not sent.
 constexpr std::string_view any_quarantined =
     "SELECT MIN(notificacion_id) AS id FROM notificaciones_apartadas";
 constexpr std::string_view quarantined_among =
@@ -127,8 +126,8 @@ constexpr std::string_view list_as_processed = R"sql(
 constexpr std::string_view unlist_processed =
     "DELETE FROM notificaciones_apartadas WHERE estado = 'procesada' AND notificacion_id IN";
 
-/// Reads from the id of the first row that was inserted. The limit ends the reading at the last leased row,
-/// so only rows are read that were inserted here or, in between, by other sessions.
+/// Reads from the first row inserted here to the last leased one, where the limit ends the reading; rows that
+/// other sessions inserted may lie between them.
 constexpr std::string_view created_leased = R"sql(
   SELECT id, notificacion_id, webhook_id, CAST(creada_en AS CHAR) AS creada
   FROM entregas FORCE INDEX (PRIMARY) WHERE id >= ? AND arriendo = ? ORDER BY id LIMIT ?)sql";
@@ -343,8 +342,8 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_o
 
 std::set<NotificationId> find_left_pending(Session& session, const std::vector<NotificationId>& ids) {
   std::set<NotificationId> pending;
-  if (ids.empty()) return pending;  // no statement would follow, and the level would apply to a later one
-  const detail::OpenTransaction together(session);  // the session adds no statement between these two
+  if (ids.empty()) return pending;  // otherwise the isolation level would apply to a later statement
+  const detail::OpenTransaction together(session);  // the session adds no statement between the next two
   session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
   for (const auto& row : query_ids(session, pending_among, ids, if_pending))
     pending.insert(row.integer("id"));
