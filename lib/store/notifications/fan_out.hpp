@@ -37,10 +37,11 @@ struct TakeRequest {
   NotificationId after;  // reads only higher ids; lower ones have been passed over
   unsigned limit;        // 1 or more
 };
-/// Finds the oldest pending notifications of each entity, by entity in the given order and by id. This and
-/// the next two functions need no lock, because only the state of a notification changes.
+/// Finds the oldest pending notifications of each entity: the entities in the order of `requests`, the
+/// notifications of one entity by id. This and the next two functions need no lock: only the state of a
+/// notification can change, and the writes check it again.
 std::vector<NotificationKey> find_oldest_pending(Session& session, const std::vector<TakeRequest>& requests);
-/// Reads those of `ids` that are pending, in their order.
+/// Reads those of `ids` that are pending, in the order of `ids`.
 std::vector<PendingNotification> read_pending(Session& session, const std::vector<NotificationId>& ids);
 /// Reads the data that did not come with the rows, except data longer than `longest_data`.
 void read_data(Session& session, std::vector<PendingNotification>& notifications);
@@ -108,8 +109,8 @@ std::set<NotificationId> find_left_pending(Session& session, const std::vector<N
 /// already or is not pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
-/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Then takes those
-/// that are not pendiente off the list, and returns the others.
+/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Deletes those
+/// that are not pendiente any more from `notificaciones_apartadas`, and returns the others.
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
                                                       const std::vector<NotificationId>& ids);
 

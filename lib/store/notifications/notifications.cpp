@@ -23,7 +23,7 @@ constexpr std::string_view filtered_notifications = R"sql(
       AND (? IS NULL OR n.id IN (SELECT notificacion_id FROM entregas WHERE webhook_id = ?))
     ORDER BY n.id DESC LIMIT ?) newest
   ORDER BY id)sql";
-/// Omits data beyond the limit for writers, because such data may have any length.
+/// Omits data longer than the CHECK of the table allows: with the CHECK disabled, data may have any length.
 constexpr std::string_view notification_with_data = R"sql(
   SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
     COALESCE(a.error, n.error) AS error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en,
@@ -56,7 +56,7 @@ constexpr std::string_view cancel_processed = R"sql(
   UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ?)sql";
 
-/// Locked for share, so that no webhook is deleted or disabled between the choice and the commit.
+/// The chosen webhooks are locked for share, so that none is deleted or disabled before the commit.
 constexpr std::string_view webhooks_of_entity = R"sql(
   SELECT id, url FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
   WHERE entidad_id = ? AND plaza)sql";
@@ -92,7 +92,7 @@ Notification read_notification(const Row& row) {
 struct Locked {
   std::string state;                  // as shown to the operator
   bool quarantined;                   // true: the quarantine lists it, and its own row is pendiente
-  std::optional<std::string> reason;  // the list's `error`
+  std::optional<std::string> reason;  // the quarantine's `error`
 };
 
 /// Locks the row until the transaction ends; nullopt when there is no such row.
@@ -104,7 +104,8 @@ std::optional<Locked> lock_state(Session& session, NotificationId id) {
   return Locked{listed.value_or(row.text("estado")), listed.has_value(), row.optional_text("error")};
 }
 
-/// Runs `update` for a notification with estado rechazada, and `quarantined` for a quarantined one.
+/// Runs `update` if the row is rechazada, `quarantined` if the quarantine lists the notification as
+/// rechazada.
 template <class Quarantined>
 NotificationChange change_rejected(Session& session, NotificationId id, std::string_view update,
                                    Quarantined&& quarantined) {

@@ -38,11 +38,11 @@ NotificationChange discard_notification(Session& session, NotificationId id);
 
 struct CancelResult {
   NotificationChange change;
-  std::uint64_t cancelled_deliveries = 0;  // pendiente or retenida before (cancelled.hpp)
+  std::uint64_t cancelled_deliveries = 0;  // were pendiente or retenida (see cancelled.hpp)
   std::uint64_t in_flight = 0;             // en_curso, which may still arrive
 };
-/// Cancels a notification that is pendiente or procesada, and its deliveries that are not in flight and have
-/// not ended. A quarantined notification is discarded.
+/// Cancels a notification that is pendiente or procesada, and its deliveries that are pendiente or retenida.
+/// Discards a quarantined notification.
 CancelResult cancel_notification(Session& session, NotificationId id);
 
 /// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for

@@ -11,10 +11,10 @@ constexpr std::size_t longest_reason = 500;
 constexpr std::string_view lock_pending = R"sql(
   SELECT id FROM notificaciones_pendientes WHERE id = ? AND estado = 'pendiente' FOR UPDATE SKIP LOCKED)sql";
 
-// The statements change rows that violate a CHECK, which any writer can disable on MariaDB (`SET
-// check_constraint_checks = 0`) and which would make every later UPDATE fail. MySQL treats the SET STATEMENT
-// as a comment: there such rows exist only where a DBA has made a CHECK NOT ENFORCED, and then the UPDATE
-// passes.
+// The next two statements also change rows that violate a CHECK. On MariaDB any writer can insert such a row
+// (`SET check_constraint_checks = 0`), and every later UPDATE of the row would fail. MySQL treats the SET
+// STATEMENT as a comment: there such rows exist only where a DBA has made a CHECK NOT ENFORCED, and then the
+// UPDATE passes.
 
 constexpr std::string_view reject = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0, innodb_lock_wait_timeout = 0 FOR */
@@ -27,8 +27,8 @@ constexpr std::string_view cancel = R"sql(
   SET estado = 'cancelada', error = ?, terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ? AND estado = 'pendiente')sql";
 
-/// Keeps all versions that have tried the notification, the newest first: if only the last were kept, two
-/// versions side by side would try it in turns without end.
+/// Keeps the versions that have tried the notification, the latest first, as many as the column holds: if
+/// only one were kept, two versions side by side would try the notification in turns without end.
 constexpr std::string_view add_to_list = R"sql(
   INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
   VALUES (?, ?, ?, ?, UTC_TIMESTAMP(3))

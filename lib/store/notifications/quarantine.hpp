@@ -29,9 +29,9 @@ enum class Rejection {
 /// notification.
 Rejection reject_or_quarantine(Session& session, NotificationId id, std::string_view reason);
 
-/// Cancels a notification for the operator, within a transaction that has locked its pendiente row: sets the
-/// row to cancelada, with the reason if there is one, or, if the database refuses that, lists it as cancelada
-/// in the quarantine.
+/// Cancels a notification for the operator. Requires a transaction that has locked its pendiente row. Sets
+/// the row to cancelada, with the reason if there is one; if the database refuses that, lists the
+/// notification as cancelada in the quarantine.
 void cancel_pending(Session& session, NotificationId id, const std::optional<std::string>& reason);
 /// Removes the notification from the quarantine; if it is pendiente, the fan-out tries it again.
 void end_quarantine(Session& session, NotificationId id);

@@ -13,9 +13,9 @@ namespace {
 constexpr unsigned page_size = 1000;
 
 // A page takes two statements: first the remaining rows with the time of the last row read, then rows with
-// later times. A single range on the time would read all rows of that time again, and a broadcast has many.
-// The hint forces the index of events. A day that does not exist, which some sql_modes of the writer's
-// session allow, has no place in this order: its notification is rejected, and left out here.
+// later times. A single range on the time would read all rows of that time again, which are many if one event
+// concerns many entities. Rows with a day that does not exist, which some sql_modes of the writer's session
+// allow, have no place in this order and are left out; their notifications are rejected.
 
 constexpr std::string_view of_the_same_instant = R"sql(
   SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
@@ -66,8 +66,8 @@ Rows read_page(Session& session, const ReportPage& page) {
 
 std::vector<ReportedNotification> read_report(Session& session, ReportPage& page) {
   std::vector<ReportedNotification> result;
-  while (result.empty()) {  // all rows of a page may have been purged since their ids were read: then read
-                            // the next page
+  // All rows of a page may have been purged since their ids were read: then reads the next page.
+  while (result.empty()) {
     const auto rows = read_page(session, page);
     if (rows.empty()) break;
     page.after = rows.back().time("ocurrida_en");

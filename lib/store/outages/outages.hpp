@@ -24,7 +24,7 @@ constexpr std::string_view name(OutageKind kind) { return outage_kind_names[stat
 OutageId begin_outage(Session& session, std::string_view dispatcher, OutageKind kind,
                       platform::Milliseconds ago);
 /// Confirms that the outage lasts or, with `ended_ago`, notes that it ended so long before now. `deliveries`:
-/// how many deliveries the outage has delayed after an attempt.
+/// how many deliveries had an attempt that the outage made fail.
 void update_outage(Session& session, OutageId id, std::uint64_t deliveries,
                    std::optional<platform::Milliseconds> ended_ago);
 

@@ -13,9 +13,9 @@ namespace store {
 
 namespace {
 
-// The row is always changed, so that, when two nodes of a cluster lock it at once, the cluster refuses one
-// transaction, which is then repeated. A time further ahead than the window is cut to the window: it was
-// written before the clock went back, or for a test event larger than limits.test_bytes.
+// The statements always change the row: if two nodes of a cluster lock it at once, the cluster then refuses
+// one of the two transactions, which is repeated. A time further ahead than the window is cut to the window:
+// it was written before the clock went back, or for a test event larger than limits.test_bytes.
 constexpr std::string_view lock_row = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
   ON DUPLICATE KEY UPDATE turnos = turnos + 1,

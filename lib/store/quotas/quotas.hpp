@@ -51,7 +51,7 @@ struct QuotaLeft {
   unsigned retry_after_s;   // when more than `left` is asked for
   unsigned retry_beyond_s;  // when more than `limit` is asked for
 
-  /// Throws OverQuota unless `left` is at least `amount` and at least 1.
+  /// Throws OverQuota if there is a limit and `left` is 0 or less than `amount`.
   void require(std::uint64_t amount) const;
 };
 QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit);

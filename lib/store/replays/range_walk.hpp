@@ -1,5 +1,5 @@
-// Walks over the deliveries of a webhook that match a replay's range, in the order of their ids. That order
-// is the order of time to within a day.
+// Walks over the deliveries of a webhook that match a replay's range, in the order of their ids. A delivery
+// may have been created earlier than one with a lower id, by a day at most.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace store {
 
-/// Moves the ends of the range to 1970 at the earliest, because not every server accepts every earlier date.
+/// Moves an end before 1970 to 1970, because some servers refuse some of the earlier dates.
 ReplayRange bounded(ReplayRange range);
 
 /// Finds, by bisection over some twenty rows, an id up to which all the webhook's deliveries were created
@@ -25,8 +25,8 @@ struct ReplayPage {
   bool last = false;            // true: no match follows
 };
 
-/// Reads up to `room` (1 or more) matches after `after`. Reads at most 2,000 rows, and hardly more than the
-/// matches where nearly all rows match.
+/// Reads up to `room` (1 or more) matches after `after`. Reads at most 2,000 rows, in reads that grow, so
+/// that a small `room` needs few rows where nearly all rows match.
 ReplayPage read_page(Session& session, WebhookId webhook, const ReplayRange& range, DeliveryId after,
                      std::size_t room);
 

@@ -107,8 +107,8 @@ struct Fed {
 };
 
 /// Makes the page's deliveries due, up to the first that is locked or in flight, with which the next call
-/// continues. `beyond`: matches after the page that are not replayed. With `refusal`, a delivery that the
-/// database refuses to change is left out, and named in `refusal`.
+/// continues. `beyond`: matches after the page that are not replayed. If `refusal` is given, leaves out a
+/// delivery that the database refuses to change, and names it in `refusal`.
 Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage page, std::size_t beyond = 0,
               std::string* refusal = nullptr) {
   std::map<DeliveryId, std::int64_t> attempts;

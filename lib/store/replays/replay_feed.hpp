@@ -37,8 +37,8 @@ struct ReplayWalk {
 /// change. Waits for no lock. After a kill at any point, the next call continues.
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
-/// Deletes one replay that ended longer than `kept` ago, or a batch of its rows of reenvios_entregas. Returns
-/// false when there is no such replay. Skips locked replays.
+/// Deletes a batch of rows of reenvios_entregas of one replay that ended longer than `kept` ago, and the
+/// replay with its last batch. Returns false when there is no such replay. Skips locked replays.
 bool forget_old_replay(Session& session, platform::Milliseconds kept);
 
 }  // namespace store

@@ -11,7 +11,7 @@ namespace store {
 
 namespace {
 
-constexpr unsigned looked_at = 2000;  // as for a page of the log
+constexpr unsigned looked_at = 2000;  // the most rows that a count reads
 
 /// Reads a bounded number of rows for any range: either failed deliveries, from the latest due time back, or
 /// all deliveries from the start of the range on.
@@ -91,7 +91,7 @@ Replay replay_single(Session& session, const Author& author, WebhookId webhook, 
   return {id, "pendiente"};
 }
 
-/// Replays `most` deliveries at most. The audit has the ends of the range as they were asked for.
+/// Adds a replay of `most` deliveries at most. The audit has the ends of the range as they were asked for.
 Replay replay_range(Session& session, const Author& author, WebhookId webhook, const ReplayRange& asked,
                     const ReplayCount& found, std::uint64_t most) {
   const auto range = bounded(asked);
@@ -144,7 +144,7 @@ ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRa
                       range.since, range.until, range.events, range.events, webhook, where..., most);
     const auto& row = rows.at(0);
     const bool all_seen = row.integer("miradas") < most ||
-                          (sizeof...(where) > 0 && row.boolean("pasada"));  // of_range reads by time
+                          (sizeof...(where) > 0 && row.boolean("pasada"));  // of_range reads oldest first
     return {row.unsigned_integer("candidatas"), all_seen};
   };
   if (range.delivered) return count(of_range, looked_at, find_start(session, webhook, range.since));

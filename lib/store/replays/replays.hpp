@@ -16,7 +16,7 @@ namespace store {
 /// The deliveries of a webhook to replay; never test events.
 struct ReplayRange {
   UtcTime since;                   // bounds the creation time, inclusive
-  std::optional<UtcTime> until{};  // exclusive; unset: up to and including this millisecond
+  std::optional<UtcTime> until{};  // exclusive; unset: now, the current millisecond included
   /// Names separated by commas, also of events that only a newer version knows; unset: all.
   std::optional<std::string> events{};
   bool failed = true;
@@ -59,8 +59,8 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
                        unsigned max_per_day);
 /// Asks for the replay of all deliveries that match now; a webhook has at most one unfinished replay of a
 /// range. If the count is not exact, the replay covers at most what `max_per_day` leaves, and the dispatcher
-/// counts the matches. Throws OverQuota. Only the refusal of too many matches comes after the request is
-/// counted and deliveries are read.
+/// counts the matches. Throws OverQuota. Every refusal except that of too many matches comes before the
+/// request is counted and deliveries are read.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour = 0);
 
@@ -70,7 +70,7 @@ struct ReplayProgress {
   WebhookId webhook;
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
-  std::uint64_t candidates;  // matches counted at the request; more if more are replayed
+  std::uint64_t candidates;  // matches counted at the request; grows if the dispatcher finds more
   std::uint64_t replayed;    // made due, or answered 2xx between request and replay
   std::uint64_t delivered;   // of `replayed`: answered with a 2xx
   std::uint64_t failed;      // of `replayed`: failed for good

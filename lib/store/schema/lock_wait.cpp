@@ -33,7 +33,7 @@ std::string described(const Row& row) {
          row.text("host") + " (" + row.text("command") + "); to end it: KILL " + id;
 }
 
-/// One line per transaction, each after a line feed.
+/// Who may hold the lock: one line per transaction, or why none is named. Each line follows a line feed.
 std::string holders(Session& session, const Patience& patience) try {
   std::string text;
   for (const auto& row : session.query(open_for_long, patience.wait_s)) text += described(row);

@@ -10,9 +10,9 @@
 
 namespace store {
 
-/// A row of `migracion_guardia`, taken by a conditional UPDATE, not by GET_LOCK, so that the guard also works
-/// on a cluster. Without renewal, as after a kill, it expires after `silence`. A thread renews it with a
-/// session of its own, because a statement that changes a big table takes hours.
+/// The row of `migracion_guardia`, taken by a conditional UPDATE, not by GET_LOCK, so that the guard also
+/// works on a cluster. A thread renews the guard on a session of its own, because a statement that changes a
+/// big table takes hours. If nothing renews the guard, for example after a kill, it expires after `silence`.
 class MigrationGuard {
  public:
   /// `session` must outlive this object, and is for this object alone after take().

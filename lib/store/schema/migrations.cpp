@@ -71,7 +71,7 @@ bool may_change(std::string_view statement) {
          !statement.starts_with("DEALLOCATE ");
 }
 
-/// Whether the error says that what the statement makes (drops) is there (gone) already.
+/// Whether the error says that what the statement adds exists already, or that what it drops does not exist.
 bool is_done_already(const DatabaseError& error) {
   constexpr int codes[] = {1060, 1061, 1091};  // a column or a key of that name; nothing to drop
   return std::ranges::find(codes, error.code) != std::end(codes);
@@ -98,9 +98,9 @@ class Runner {
                          ". Once the table is free, `apientidades-admin db migrate` goes on");
   }
 
-  /// The server goes on with the statement of a program that was killed. If that statement ends while the
-  /// same one waits here for the table, the migration has checked too early what exists already, so it runs
-  /// again.
+  /// The server still completes the statement that a killed program has sent. If this program waits to
+  /// execute the same statement, its check of what exists is then out of date, and the statement fails: the
+  /// migration runs again.
   void apply(const MigrationGuard& guard, const Migration& migration) {
     progress_(migration.name);
     try {

@@ -10,8 +10,8 @@ namespace store {
 /// Rows per transaction of a long change, few enough not to disturb other sessions.
 inline constexpr unsigned batch_rows = 500;
 
-/// Calls `change`, which changes batch_rows rows at most, in a transaction each time, until it changes fewer.
-/// Returns the total of changed rows.
+/// Calls `change` in one transaction after another, until it changes fewer than batch_rows rows; it must not
+/// change more. Returns the total of changed rows.
 template <class F>
 std::uint64_t in_batches(Session& session, F&& change) {
   std::uint64_t total = 0;

@@ -22,15 +22,14 @@ struct Unavailable : DatabaseError {
 struct Conflict : DatabaseError {
   using DatabaseError::DatabaseError;
 };
-/// The error of a row or a table that stayed locked for too long.
 inline constexpr int lock_timeout_code = 1205;
 /// Error 1205: another session has kept a row or a table locked for longer than this session waits. An
 /// immediate retry would wait as long again.
 struct LockTimeout : Conflict {
   using Conflict::Conflict;
 };
-/// KILL QUERY, a time limit of the operator, or a locked AUTO_INCREMENT ended the statement. It is not
-/// repeated at once: it would end in the same way, or do what the operator has ended.
+/// KILL QUERY, a time limit of the operator, or a locked AUTO_INCREMENT ended the statement. transaction()
+/// does not repeat it: it would fail again, or run although the operator has ended it.
 struct Interrupted : Conflict {
   using Conflict::Conflict;
 };

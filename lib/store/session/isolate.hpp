@@ -12,26 +12,26 @@
 
 namespace store {
 
-/// After so many refused rows the rest of a batch is not tried: a search for each one would keep the session
-/// from other work.
+/// After so many refused rows the rest of a batch is not tried: a search for each further bad row would keep
+/// the session from other work.
 inline constexpr unsigned most_refused = 32;
 
 /// Whether the database refuses a row's content, and would do so again.
 inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const Refused*>(&error) != nullptr; }
-/// Whether another session kept one of the rows, or a gap between them, locked for too long.
+/// Whether another session kept a row, or a gap between rows, locked for too long.
 inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
 }
-/// True: a statement with `SET STATEMENT innodb_lock_wait_timeout = 0` met a lock that SKIP LOCKED does not
-/// show, and did not wait for it.
+/// Whether a statement with `SET STATEMENT innodb_lock_wait_timeout = 0`, which only MariaDB obeys, met a
+/// lock that SKIP LOCKED does not show.
 inline bool is_locked_place(Session& session, const DatabaseError& error) {
   return is_lock_timeout(error) && session.is_mariadb();
 }
 
-/// Calls `work`, a transaction, with a batch. If `work` throws an error for which `concerns_one` is true,
-/// calls it with each half in turn, down to the single element that fails, and calls `blame` with that
-/// element and the error. One bad row among n costs about 2 log2(n) further transactions. Any other error is
-/// rethrown: it concerns the session or the server.
+/// Calls `work`, a transaction or one statement, with a batch. If `work` throws an error for which
+/// `concerns_one` is true, calls `work` with each half in turn, down to the single element that fails, and
+/// calls `blame` with that element and the error. One bad row among n costs about 2 log2(n) further calls.
+/// Any other error is rethrown: it concerns the session or the server.
 template <class T, class Work, class Blame, class ConcernsOne>
 void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame, ConcernsOne&& concerns_one) {
   try {
@@ -49,9 +49,9 @@ void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame) {
   isolate(batch, work, blame, is_refused);
 }
 
-/// Changes rows in the open transaction, past those that the database refuses: a refusal undoes only its
-/// statement. `change` changes some of `ids` by one statement, and returns how many. `refusal` becomes the
-/// last refused row, and why. Returns how many rows were changed.
+/// Changes rows in the open transaction, except those that the database refuses: a refusal undoes only the
+/// refused statement. `change` changes some of `ids` by one statement, and returns how many. `refusal`
+/// becomes the last refused row, and why. Returns how many rows were changed.
 template <class Id, class Change>
 std::uint64_t change_accepted(const std::vector<Id>& ids, std::string_view kind, std::string& refusal,
                               Change&& change) {

@@ -52,8 +52,8 @@ std::string isolation_of(const ServerVariables& variables) {
   return old_name.empty() ? value_of(variables, "transaction_isolation") : old_name;
 }
 
-/// How far the server's clock was before (negative) or after the interval in which it was read; zero if it
-/// was within it, or is unknown.
+/// How far the server's clock was before (negative) or after the interval in which this host read it; zero if
+/// within the interval, or unknown.
 platform::Milliseconds clock_difference(const ServerVariables& variables, const Asked& asked) {
   const double seconds = std::strtod(value_of(variables, "timestamp").c_str(), nullptr);
   if (seconds <= 0) return {};

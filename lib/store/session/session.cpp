@@ -38,8 +38,8 @@ std::string password_of(const platform::DatabaseSettings& settings) {
   return settings.password_file.empty() ? std::string() : platform::read_secret_file(settings.password_file);
 }
 
-/// The file of a program's password in an installation: systemd's credential, or a file that its user can
-/// read. Empty if there is none.
+/// The file of a program's password in an installation: systemd's credential, or the file in
+/// /etc/apientidades if this process can read it. Empty if there is neither.
 std::string default_password_file(const std::string& program_user) {
   if (const auto path = platform::credential_path("database-password")) return *path;
   const std::string path =
@@ -253,7 +253,7 @@ void Session::Impl::require_member() {
 }
 
 /// A former primary refuses writes, but still answers reads, with rows that may be old: a session that only
-/// reads would stay with it. So such a session asks again, at intervals.
+/// reads would stay with it. So queries outside of transactions ask again, at intervals.
 void Session::Impl::require_still_writable() {
   if (!hosts.several() || platform::monotonic_now() - seen_writable < role_trusted_for) return;
   const std::string address = hosts.current();

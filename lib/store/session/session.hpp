@@ -74,9 +74,9 @@ class Session {
   /// connect() does.
   bool is_mariadb();
 
-  /// Calls `progress` on the session's thread before each statement, before its execution if it had to be
-  /// prepared first, and before each server and each of its checks while connecting. It must not throw or use
-  /// the session.
+  /// Calls `progress` on the session's thread before each statement, also between a statement's preparation
+  /// and its execution, and, while connecting, before each server and each of its checks. `progress` must not
+  /// throw or use the session.
   void before_statements(std::function<void()> progress);
 
   bool connected() const noexcept;
