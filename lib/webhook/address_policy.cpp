@@ -115,7 +115,7 @@ std::optional<IpAddress> carried_v4(const IpAddress& address) {
   return carried;
 }
 
-/// Returns a predicate: whether a network contains the address, or the IPv4 address that it carries.
+/// Returns a predicate: whether a network contains `address`, or the IPv4 address that `address` carries.
 auto within_which(const IpAddress& address) {
   return [address, carried = carried_v4(address)](const IpNetwork& network) {
     return network.contains(address) || (carried && network.contains(*carried));

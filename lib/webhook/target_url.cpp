@@ -87,8 +87,8 @@ struct Parts {
   std::string tail;  // path and query
 };
 
-/// The host as DNS spells it. Unicode's own digits, dots and letter forms become the ASCII that they stand
-/// for. libidn2 reads UTF-8 in any locale; libcurl's own conversion depends on the locale.
+/// The host as DNS spells it. Unicode digits, dots and letter forms that stand for ASCII become ASCII.
+/// libidn2 reads UTF-8 in any locale; libcurl's own conversion depends on the locale.
 std::string to_punycode(const std::string& host) {
   if (is_ascii(host) || host.starts_with('[')) return host;
   char* output = nullptr;
@@ -161,8 +161,9 @@ std::vector<std::string_view> labels_of(std::string_view name) {
   }
 }
 
-/// Whether the text may be a label of a DNS name; some names have underscores. Refuses a hyphen at either
-/// end: no certificate has one there, and CURLOPT_RESOLVE reads a leading hyphen as 'remove this entry'.
+/// Whether the text may be a label of a DNS name. Accepts underscores, because some names have them. Refuses
+/// a hyphen at either end: no certificate has one there, and CURLOPT_RESOLVE reads a leading hyphen as
+/// 'remove this entry'.
 bool is_label(std::string_view label) {
   constexpr std::size_t longest = 63;  // RFC 1035 section 2.3.4
   if (label.empty() || label.size() > longest || label.front() == '-' || label.back() == '-') return false;
@@ -204,9 +205,9 @@ std::optional<IpAddress> bracketed_address(std::string_view host) {
   return IpAddress::parse(host.substr(1, host.size() - 2));
 }
 
-/// An address in its usual spelling; nullopt for a name. Other spellings of IPv4 are ambiguous: some parsers
-/// take 010.8.8.8 for 8.8.8.8 and others for 10.8.8.8, and libcurl's reading depends on its version (7.88
-/// reads 0X7F.1, 8.14 does not).
+/// The host's address; nullopt for a name. Rejects unusual spellings of IPv4, which are ambiguous: some
+/// parsers take 010.8.8.8 for 8.8.8.8 and others for 10.8.8.8, and libcurl's reading depends on its version
+/// (7.88 reads 0X7F.1, 8.14 does not).
 std::optional<IpAddress> written_address(const std::string& host) {
   if (auto v6 = bracketed_address(host)) return v6;
   require(is_name(host), bad_host);
@@ -264,8 +265,8 @@ bool is_plain_in_path(char c) {
   return c > ' ' && c < '\x7f' && c != '?' && c != '#' && c != '%' && c != '\\';
 }
 
-/// Decodes the characters that stand for themselves, and writes the digits of the other escapes in upper
-/// case.
+/// Decodes the escapes of characters for which `stands_for_itself` is true, and writes the digits of the
+/// other escapes in upper case.
 std::string decode(std::string_view text, bool (*stands_for_itself)(char)) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string result;
@@ -286,7 +287,7 @@ std::string decode(std::string_view text, bool (*stands_for_itself)(char)) {
   return result;
 }
 
-/// The path without dot segments and empty segments.
+/// The path, decoded where is_plain_in_path allows it, without dot segments and empty segments.
 std::string plain_path(std::string_view path) {
   const std::string decoded = decode(path, is_plain_in_path);
   std::vector<std::string_view> segments;

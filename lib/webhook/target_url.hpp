@@ -34,8 +34,8 @@ std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
 std::string host_and_port(std::string_view stored_url);
 /// The name, or the address without brackets, of a `host:port`. The result is a view of the argument.
 std::string_view host_name(std::string_view host_and_port);
-/// The host of a stored URL in the one spelling that all its spellings have in common: lower case without a
-/// final dot, or an address as IpAddress writes it. For comparison and messages: never dialled.
+/// The host of a stored URL, the same for every spelling of the host: a name in lower case without a final
+/// dot, or an address as IpAddress writes it. For comparison and messages: never dialled.
 std::string comparable_host(std::string_view stored_url);
 
 /// A spelling that is the same for all stored URLs with the same target (RFC 3986 sections 6.2.2 and 6.2.3,

@@ -14,9 +14,9 @@ class Session;
 /// (requirements.hpp), and logs problems that do not stop the programs.
 void warn_of_server(Session& session, const platform::Log& log);
 
-/// Calls `check`, half a second apart at first, then up to 5 s, until it throws no DatabaseError: the server
-/// may be unreachable, or the program's user or the tables may be missing. Logs a reason when it differs from
-/// the last one, and reports it in the service manager's status. Calls `between` before every try. Returns
+/// Calls `check` until it throws no DatabaseError: the server may be unreachable, or the program's user or
+/// the tables may be missing. The waits between the calls grow from 0.5 s to 5 s. Logs an error that differs
+/// from the last one, and shows it in the service manager's status. Calls `between` before every try. Returns
 /// false when the stop signal came first. Rethrows other exceptions of `check`.
 bool wait_for_database(const std::function<void()>& check, const platform::StopSignal& stop,
                        const std::function<void()>& between, const platform::Log& log);

@@ -22,8 +22,9 @@ constexpr std::string_view lock_next_change = R"sql(
 constexpr std::string_view lock_execution = R"sql(
   SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
-/// If the last attempt failed, makes a probe due at once, because the next retry may be hours away. Inserts a
-/// missing row too, to meet the lock of a session that is recording the webhook's first failure.
+/// If the last attempt failed, makes a probe due at once, because the next retry may be hours away. An
+/// INSERT, because a row that seems to be missing may be locked by a session that inserts it for the
+/// webhook's first failure.
 constexpr std::string_view forget_failures = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)
@@ -41,8 +42,8 @@ constexpr std::string_view some_waiting = R"sql(
   ORDER BY id LIMIT ?)sql";
 constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
-/// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
-/// index.
+/// On MariaDB this statement fails at once (deliveries/result_rows.cpp) if it meets a lock that SKIP LOCKED
+/// does not show: on a gap of an index.
 constexpr std::string_view update_by_id = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j

@@ -76,14 +76,15 @@ struct ChangeWalk {
   std::uint64_t applied = 0;     // webhooks
   std::uint64_t unfinished = 0;  // webhooks with further deliveries to make due
   std::uint64_t held = 0;        // webhooks with a locked row
-  std::vector<WebhookId> begun;  // webhooks with an ended rest: what waits for them may be due
+  std::vector<WebhookId> begun;  // webhooks that rest no longer: their deliveries may be due
   std::string refusal;           // the last row that the database refused to change, and why
   bool done = false;
 };
 /// Takes one step of the walk. Ends the rest and the failure streak of the next changed webhook; after a
 /// change of URL, makes due a batch of its deliveries that wait for a retry, and starts their schedule again.
-/// A delivery that the database refuses to change keeps its schedule; a change that it refuses is tried again
-/// by the next walk. Waits for no lock. After a kill at any point, the next call continues.
+/// A delivery that the database refuses to change keeps its schedule. The next walk tries again a change that
+/// the database refuses. Does not wait for locks, except on MySQL for one that SKIP LOCKED does not show.
+/// After a kill at any point, the next call continues.
 void apply_changes(Session& session, ChangeWalk& walk);
 
 }  // namespace store

@@ -32,7 +32,7 @@ constexpr std::string_view from_webhook = R"sql(
 constexpr std::string_view streak_of_webhook =
     joined<select_columns, streak_columns, from_webhook, fails_now_and, streak_goes_on>;
 
-// STRAIGHT_JOIN reads only failing webhooks, not the deleted ones.
+// STRAIGHT_JOIN reads the rows of `webhooks` only for failing webhooks, not for all deleted ones.
 
 constexpr std::string_view select_webhook_and_columns = R"sql(
   SELECT w.id, w.entidad_id, w.url, x.ultimo_estado, x.ultimo_error, )sql";

@@ -29,10 +29,10 @@ struct NewSecret {
   std::chrono::seconds grace;
 };
 
-/// Makes `wanted.secret` the current secret. The previous one also signs for `wanted.grace`; a grace of 0
-/// ends every older secret at once, also one in its grace. If `wanted.secret` is the current secret already,
-/// only a grace of 0 changes anything. A new secret counts as a registration: throws OverQuota over
-/// `max_per_hour` (0: no limit).
+/// Makes `wanted.secret` the current secret. For `wanted.grace` the previous secret also signs; a grace of 0
+/// ends every older secret at once. If `wanted.secret` is the current secret already, only a grace of 0
+/// changes anything. A new secret counts as a registration: throws OverQuota over `max_per_hour` (0: no
+/// limit).
 SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
@@ -41,8 +41,8 @@ SecretChange change_secret(Session& session, const Author& author, WebhookId id,
 bool end_grace(Session& session, const Author& author, WebhookId id);
 
 /// Erases a batch of secrets after their grace, and moves the current ones to `a`. Returns the number of
-/// webhooks. Skips a webhook that the database refuses to change, and names it in `refusal`. Waits for no
-/// lock.
+/// webhooks. Skips locked webhooks, and those that the database refuses to change; names the last of the
+/// refused in `refusal`.
 std::uint64_t erase_ended_secrets(Session& session, std::string& refusal);
 
 /// A secret of a webhook, as its row holds it. The fingerprint shows whether a secret is the same, and cannot

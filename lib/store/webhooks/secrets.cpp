@@ -13,10 +13,10 @@ namespace {
 
 using crypto::from_hex;
 
-// These three return at most 100 rows, of at most 100 KiB each.
+// Each of the next three statements returns at most 100 rows, of at most 100 KiB each.
 
-/// The next secrets, by id, that another key than the current one seals, or that have no fingerprint
-/// (webhooks of an earlier version). Each webhook has room for two secrets.
+/// The next secrets in `a` (secret_change.hpp), by id, that another key than the current one seals, or that
+/// have no fingerprint (webhooks of an earlier version).
 constexpr std::string_view outdated_secrets = R"sql(
   SELECT id, secreto_clave AS clave, HEX(secreto_sellado) AS sellado FROM webhooks
   WHERE id > ? AND secreto_clave IS NOT NULL
@@ -31,9 +31,10 @@ constexpr std::string_view outdated_test_events = R"sql(
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
 // Updates only what has not changed since it was read. The fingerprint of the current secret is made anew,
-// because the key that made the stored fingerprint will be removed. The ETag stays the same: it shows
-// `version_secreto`, which is set here from the old fingerprint (assignments are evaluated from left to
-// right), while `version_huella` is the present one.
+// because the key that made the stored fingerprint will be removed. The ETag must stay the same. It depends
+// on `version_secreto` if `version_huella` is the present fingerprint, otherwise on that fingerprint. So
+// `version_secreto` keeps what the ETag depends on, and `version_huella` becomes the new fingerprint
+// (assignments are evaluated from left to right).
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,

@@ -76,10 +76,10 @@ constexpr std::string_view webhook_by_id = R"sql(
 constexpr std::string_view id_and_date_of_inserted = R"sql(
   SELECT id, CAST(fecha_alta AS CHAR) AS fecha_alta FROM webhooks WHERE id = LAST_INSERT_ID())sql";
 
-/// Also returns the URLs that the operator has disabled, which saves a round trip.
 constexpr std::string_view slots_of_entity = R"sql(
   SELECT plaza, NULL AS url FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
   WHERE entidad_id = ? AND plaza)sql";
+/// The URLs that the operator has disabled, in the same round trip.
 constexpr std::string_view and_disabled_urls = R"sql(
   UNION ALL
   SELECT NULL, url FROM urls_desactivadas WHERE entidad_id = ?)sql";
@@ -107,8 +107,8 @@ constexpr std::string_view forget_failures = R"sql(
   UPDATE webhook_ejecuciones
   SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL
   WHERE webhook_id = ?)sql";
-// The hint forces the index of what waits: where most deliveries of a webhook are in the state, MariaDB would
-// read, lock and sort all of them for each batch.
+// Without the hint, if most deliveries of a webhook are held, MariaDB would read, lock and sort all of them
+// for each batch.
 constexpr std::string_view release_some_held = R"sql(
   UPDATE entregas FORCE INDEX (entregas_por_reclamar)
   SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)
@@ -217,8 +217,8 @@ Registered create_webhook(Session& session, const NewWebhook& webhook, const web
                           unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
   // A duplicate is a `plaza` that another request took first. With all five taken, find_room finds none.
   return transaction_past_duplicates(session, [&]() -> Registered {
-    // A `request` locks even without a limit: another request with the same key could commit after
-    // find_earlier.
+    // A `request` locks the quotas even without a limit: otherwise another request with the same key could
+    // commit after find_earlier.
     if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
     if (request)
       if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};
@@ -275,9 +275,9 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
         "UPDATE entregas FORCE INDEX (entregas_por_reclamar) SET " + ends_cancelled().append(some_waiting);
     return in_batches(session, [&] { return session.update(statement, state, id, batch_rows); });
   };
-  // Cancels before the webhook is enabled, because the dispatcher could claim the deliveries afterwards. At
-  // the same time the dispatcher may hold pending deliveries (of an inactive webhook) or release held ones
-  // (of an active webhook): in this order a delivery is found in whichever direction its state changes.
+  // Cancels before the webhook is enabled, because the dispatcher could claim the deliveries afterwards.
+  // During the cancelling the dispatcher may hold pending deliveries (of an inactive webhook) or release held
+  // ones (of an active webhook). The order of the states finds a delivery in either case.
   if (discard) {
     for (const auto* state : {"pendiente", "retenida", "pendiente"}) result.cancelled += cancel(state);
   }
