@@ -55,7 +55,7 @@ def replace(folder: Path, made: Path) -> None:
 
 
 def site(root: Path) -> dict[str, bytes]:
-    """The files by name."""
+    """Returns the content of each file of the site, by the file's name."""
     source = root / "web/docs"
     sections, not_found = read_sections(source), read_page(source / "404.md")
     files = downloads(root)
@@ -107,7 +107,7 @@ def _file_and_language(root: Path, argument: str) -> tuple[str, str]:
 
 
 def downloads(root: Path) -> dict[str, bytes]:
-    """Reads the files of examples/ that `web/docs/downloads` lists, one a line. They are served unchanged below
+    """Reads the files of examples/ that `web/docs/downloads` lists, one a line. The site has them unchanged below
     descargas/."""
     listed = (root / "web/docs/downloads").read_text(encoding="utf-8").split()
     return {DOWNLOADS + path.removeprefix("examples/"): (root / path).read_bytes() for path in listed}

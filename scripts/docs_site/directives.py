@@ -1,4 +1,4 @@
-"""Lines of a page that are replaced by something else: `@name argument`, alone on their line, outside of code."""
+"""Replaces directives. A directive is a line `@name argument` of a page, outside of code blocks."""
 from __future__ import annotations
 
 import re

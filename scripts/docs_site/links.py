@@ -23,7 +23,7 @@ class Links:
     def address(self, target: str) -> str:
         if target.startswith(OUTSIDE):
             return target
-        target = unquote(target)  # the parser encodes it
+        target = unquote(target)  # the Markdown parser has percent-encoded it
         path, _, anchor = target.partition("#")
         if downloaded(path) in self.files:
             return downloaded(path)

@@ -1,5 +1,5 @@
-"""Converts Markdown to HTML with markdown-it-py. Elements wider than a screen scroll inside themselves and can be
-reached by keyboard."""
+"""Converts Markdown to HTML with markdown-it-py. Each table and each fenced block of code scrolls by itself where the screen
+is too narrow, and can be reached by keyboard."""
 from __future__ import annotations
 
 import re
@@ -40,7 +40,7 @@ class Anchors:
 
 
 def render(text: str, link: Callable[[str], str]) -> Rendered:
-    """`link` makes the address of a page's link, and refuses a broken one."""
+    """`link` turns the target of a link in the Markdown into the address on the site."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     headings, anchors, place = [], Anchors(), ""

@@ -1,2 +1,2 @@
 class Problem(Exception):
-    """An error that the author of a page must correct: it names the file."""
+    """An error that the author of a page must correct. The message names a file."""

@@ -80,7 +80,7 @@ def _fields(schema: dict, document: dict, required: bool = False) -> str:
 
 
 def _rows(schema: dict, document: dict, required: bool, within: str = ""):
-    """The members of a field follow it, with their paths."""
+    """Yields a row for each field, and after it the rows of its members, named by their paths."""
     for name, one in schema["properties"].items():
         must = " (obligatorio)" if required and name in schema.get("required", []) else ""
         yield f"| `{within}{name}` | {kind(one, document)}{must} | {notes(one, document)} |"

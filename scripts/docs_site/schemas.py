@@ -1,4 +1,4 @@
-"""The types of the OpenAPI document in the words of a reader."""
+"""Says in Spanish what the schemas of the OpenAPI document allow."""
 from __future__ import annotations
 
 import json
@@ -41,7 +41,7 @@ def _word(one: str, schema: dict, document: dict) -> str:
 
 
 def limits(schema: dict, document: dict) -> str:
-    """The limits and the default of a value, in words; empty if it has none."""
+    """The limits and the default of a value, in words; empty if the schema has neither."""
     schema = resolve(schema, document)
     said = []
     if "maxLength" in schema:

@@ -1,4 +1,4 @@
-"""The pages of web/docs as they are written: a heading of YAML, then Markdown; site.yaml has their order."""
+"""Reads the pages of web/docs: each has a heading of YAML, then Markdown. site.yaml has their order."""
 from __future__ import annotations
 
 import re
@@ -14,9 +14,9 @@ FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n+(.*)", re.S)
 
 @dataclass(frozen=True)
 class Page:
-    name: str         # of its file, without .md
+    name: str         # its file's, without .md
     title: str        # its only h1
-    menu: str         # in the list of pages
+    menu: str         # its title in the list of pages
     description: str  # one sentence, for search engines and for the list of pages
     text: str         # Markdown, without the title
 

@@ -4,11 +4,11 @@ import pytest
 from support.browser import Browser, launch, playwright_module
 
 
-# Not for the whole session: while Playwright runs, nothing else in this thread may run asyncio.
+# The scope is not the session: while Playwright runs, nothing else in this thread may run asyncio.
 @pytest.fixture(scope="module")
 def chromium(stack):
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("NODE_EXTRA_CA_CERTS", stack.env["CA_CERT"])  # Playwright's own requests trust it
+        environment.setenv("NODE_EXTRA_CA_CERTS", stack.env["CA_CERT"])  # Playwright's own requests trust this CA
         with playwright_module().sync_playwright() as playwright:
             browser = launch(playwright, stack.env["BASE_URL"])
             yield browser
@@ -17,8 +17,7 @@ def chromium(stack):
 
 @pytest.fixture
 def browser(chromium, stack):
-    """browser.page(path, …) opens a page of the stack. Any message of its console, uncaught error, refusal of its policy or request to
-    another host fails the test."""
+    """browser.page(path, …) opens a page of the stack."""
     opened = Browser(chromium, stack.env["BASE_URL"])
     yield opened
     complaints = opened.close_pages()

@@ -16,7 +16,7 @@ HOSTILE = "<img src=x onerror=alert(1)></pre><script>alert(2)</script> שלום 
 
 
 def failed(stack, entity, receiver, data=None, **how):
-    """A webhook and the delivery that failed there."""
+    """Returns a webhook and the id of its one delivery, which has failed."""
     webhook = entity.register(**how)
     receiver.behave(webhook.path, Behaviour(status=500))
     id = stack.delivery_id(entity.notify(data=data), webhook.id)
@@ -161,7 +161,7 @@ def test_what_cannot_be_sent_again_says_why_beforehand(browser, entity, failure,
 
 
 def test_a_409_is_explained(browser, entity, failure, expect):
-    """The portal shows an older state than the API has."""
+    """The webhook becomes inactive after the portal has drawn the button."""
     page = open_portal(browser, entity.token, place(failure))
     button = page.get_by_role("button", name="Reenviar")
     expect(button).to_be_visible()

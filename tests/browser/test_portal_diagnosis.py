@@ -30,7 +30,7 @@ def hook(entity):
 
 
 def screen(browser, entity, hook, last=NONE, **how):
-    """The screen, with what the API says of the last diagnosis."""
+    """Opens the screen. `last` is the API's answer about the last diagnosis: status and body."""
     page = at(browser, entity, "#/entregas", "Entregas", **how)
     answer(page, "GET", PATH.format(hook.id), *last)
     go(page, f"#/webhooks/{hook.id}/diagnostico", "Diagnóstico")

@@ -1,4 +1,5 @@
-"""Entrar: the token, what is wrong with it, and the portal with a token that may only read. The frame of every screen."""
+"""Entrar: the token, what is wrong with it, and the portal with a token that may only read. Also what all screens share: the
+menu, the notes about clock and time zone, and the question for another token."""
 import re
 
 import pytest
@@ -216,7 +217,7 @@ def test_a_clock_that_is_wrong_is_noticed(browser, entity, expect, hours, told):
     expect(page.get_by_text(re.compile(f"va 3 horas {told}"))).to_be_visible()
 
 
-@pytest.mark.parametrize("zone", ["America/Bogota", "Europe/London", "Africa/Lagos"])  # London had Madrid's time in 1970
+@pytest.mark.parametrize("zone", ["America/Bogota", "Europe/London", "Africa/Lagos"])  # Lagos has Madrid's time in winter; London had it at time 0 (1970)
 def test_another_time_zone_is_noticed(browser, expect, zone):
     page = open_portal(browser, timezone=zone)
     expect(page.get_by_text(f"otra zona horaria ({zone})")).to_be_visible()
