@@ -1,4 +1,4 @@
-"""Fixtures. Tests share a stack (with pytest-xdist, one for each worker), so each makes an entity of its own."""
+"""Fixtures. Tests share a stack (with pytest-xdist, one for each worker), so each test makes an entity of its own."""
 import contextlib
 import os
 import shutil
@@ -25,24 +25,24 @@ SHORT = setting(
 
 
 def pytest_configure(config):
-    """Makes SIGTERM act like Ctrl-C, so that the fixtures take their stacks down. The parent of workers has no stack, and
-    passes the signal on to them."""
+    """Makes SIGTERM act like Ctrl-C, so that the fixtures take their stacks down. With pytest-xdist, the parent
+    process has no stack, and passes the signal on to its workers."""
     has_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
     with contextlib.suppress(ValueError):  # a worker sometimes runs this outside its main thread
         signal.signal(signal.SIGTERM, end_workers if has_workers else signal.default_int_handler)
 
 
 def end_workers(*_):
-    """Ends the workers, which are this process's only children; it then ends by itself."""
+    """Ends the workers, the only children of this process. The process then ends by itself."""
     subprocess.run(["pkill", "-TERM", "-P", str(os.getpid())])
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
-    """A test that fails while the queue is paused must not leave it paused for the tests after it."""
+    """Resumes the queue after a failed test, which may have left it paused."""
     report = (yield).get_result()
     if report.failed and "stack" in getattr(item, "funcargs", {}):
-        with contextlib.suppress(Exception):  # a stack that is down must not keep the failure from being reported
+        with contextlib.suppress(Exception):  # the failure is reported even if the stack is down
             item.funcargs["stack"].try_admin("queue", "resume")
 
 

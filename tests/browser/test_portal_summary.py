@@ -19,7 +19,7 @@ def card(page, webhook):
 
 @pytest.fixture
 def life(stack, entity, receiver):
-    """An entity with one webhook that works, one that fails and one that is paused."""
+    """Three webhooks of one entity: one works, one fails, one is paused."""
     good, bad, off = entity.register(), entity.register(), entity.register()
     receiver.behave(bad.path, Behaviour(status=503))
     entity.notify()
@@ -59,7 +59,7 @@ def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
 
 
 def test_hours_of_which_only_tests_were_read_are_not_said_to_have_nothing(browser, entity, expect):
-    """The newest deliveries, as many as the chart reads, are of tests, and older ones follow."""
+    """All deliveries that the chart reads are of test events, and older deliveries follow."""
     hook = entity.register()
     page = browser.page(PORTAL)
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")

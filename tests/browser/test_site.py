@@ -14,7 +14,7 @@ WIDE = ["que-llega", "referencia", "errores", "verificar-la-firma"]  # the pages
 
 @pytest.fixture(scope="module", autouse=True)
 def site():
-    """`./dev test` builds the site, too; this is for a run of pytest alone."""
+    """Builds the site for a run of pytest alone; `./dev test` has built it already."""
     subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
 
 

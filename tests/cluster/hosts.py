@@ -1,5 +1,6 @@
-"""One nginx in front of two application hosts, each with its own FastCGI pool and dispatcher; the database and the
-receivers are on machines of their own. nginx uses the configurations of packaging/examples, with other addresses and paths."""
+"""One nginx, the front, and two application hosts behind it, each with its own nginx, FastCGI pool and dispatcher. The
+database and the receivers are on machines of their own. Front and hosts use the nginx configurations of packaging/examples,
+with other addresses and paths."""
 from __future__ import annotations
 
 import contextlib
@@ -31,8 +32,8 @@ BOUND = 35  # seconds within which every request is answered: nginx gives up aft
 
 
 class HostsStack(Stack):
-    """`./dev up` makes database, programs and configuration on the database's machine. Then the front and the hosts start on
-    machines of their own, in place of its nginx, pool and dispatcher."""
+    """`./dev up` makes the configuration, and starts database, nginx, pool and dispatcher on the database's machine. Then the
+    front replaces that nginx, and the hosts replace that pool and dispatcher."""
 
     def __init__(self):
         self._outside = Path("/proc/thread-self/ns/net").open("rb")

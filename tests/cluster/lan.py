@@ -24,7 +24,7 @@ def demolish() -> None:
 
 
 class Lan:
-    """A bridge: 198.18.NUMBER.0/24, of the range for tests between networks (RFC 2544)."""
+    """A bridge with the network 198.18.NUMBER.0/24, of the range that RFC 2544 reserves for tests."""
 
     def __init__(self, name: str, number: int):
         self.name, self._number = name, number

@@ -20,7 +20,7 @@ NOT_READY = (1047, 3796, 3797)
 
 @dataclass(frozen=True)
 class Engine:
-    """Queries to a node. `state` returns a row: whether the node accepts work, and how many nodes it sees."""
+    """Statements for a node. `state` returns a row: whether the node accepts work, and how many nodes it sees."""
 
     causal: str
     state: str
@@ -46,8 +46,8 @@ ENGINES = {
 
 class ClusterStack(Stack):
     def __init__(self, kind: str, settings: dict | None = None):
-        # Each dispatcher has a session for metrics, which delivers nothing. With this interval the session stays idle, and
-        # ClusterArena.left() can ignore it.
+        # Each dispatcher has a session for metrics, which delivers nothing. With this interval the session stays idle, so
+        # that it does not disturb ClusterArena.left().
         super().__init__(settings or SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
         self.kind, self.engine = kind, ENGINES[kind]
         self._dispatcher: dict = {}  # settings of the dispatcher alone
@@ -111,7 +111,7 @@ class ClusterStack(Stack):
 
 
 class Root:
-    """A session of root on some node that works. If the node fails, the statement is repeated on another, so it may only read."""
+    """A session of root on some node that works, for reading: if the node fails, the statement is repeated on another."""
 
     def __init__(self, open_session):
         self._open_session, self._session = open_session, None
@@ -149,7 +149,7 @@ class ClusterArena(Arena):
         return wait_until(lambda: next((n for n in NODES if n not in self.away and self.stack.ready(n)), None), 60, "a node")
 
     def _connect_evaluation(self) -> SqlSession:
-        """Opens each session on the next node in turn, or on the first after it that works."""
+        """Opens each session on another node, in turn, and skips nodes that do not work."""
         password = Path(self.stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
         self._turn += 1
         nodes = NODES[self._turn % 3:] + NODES[:self._turn % 3]
@@ -180,14 +180,14 @@ class ClusterArena(Arena):
         return found
 
     def left(self, node: str, since: Stopwatch) -> bool:
-        """Whether no dispatcher waits for the node: since 0.3 s before `since` began, nothing was sent over the connections
-        that are still open. The idle session for metrics does not disturb this."""
+        """Whether no dispatcher uses the node any more: nothing was sent over the connections that are still open, from 0.3 s
+        before `since` began until now."""
         sent = [re.search(r"lastsnd:(\d+)", line) for line in self._connections(node)]
         # ss prints no lastsnd in the millisecond of the sending
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
 
     def settled(self) -> bool:
-        """Whether no dispatcher has just started: its session for metrics reads the queue once at the start, and then is idle."""
+        """Whether each dispatcher is at least 2 s old: its session for metrics reads the queue at the start, and then is idle."""
         pids = {re.search(r"pid=(\d+)", line)[1] for node in NODES for line in self._connections(node)}
         ages = subprocess.run(["ps", "-o", "etimes=", "-p", ",".join(pids)], capture_output=True, text=True).stdout.split()
         return 0 < len(pids) == len(ages) and all(int(age) >= 2 for age in ages)
@@ -209,7 +209,7 @@ class ClusterArena(Arena):
 
     @contextlib.contextmanager
     def without(self, node: str):
-        """A block with a fault of this node. Its end waits until the node is part of the cluster again."""
+        """Marks the node as `away` for a block. At the block's end, waits until every node is part of the cluster again."""
         self.away.add(node)
         try:
             yield

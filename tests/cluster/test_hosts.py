@@ -69,8 +69,8 @@ def test_requests_and_deliveries_go_on(fault, capsys):
 
 
 def cut_off(arena, visitors, host, cut, restore):
-    """Cuts the host off for CUT seconds. A request that is at the host at that moment gets one error, within BOUND; every
-    later request is answered."""
+    """Cuts the host off for CUT seconds. A request that is at the host at the cut gets an error within BOUND; every later
+    request is answered."""
     in_course = InCourse(arena, host)
     faults.moment(arena)
     in_course.begin()
@@ -152,7 +152,7 @@ class InCourse:
             one.lock.close()
 
     def check(self) -> None:
-        """Requests at the host that was cut off got an error, in time; the others registered; none registered twice."""
+        """Each request at the host that was cut off got a 504 in time and registered nothing; each other registered once."""
         for one in self._held:
             one.join()
         statuses = sorted(one.status for one in self._held)
@@ -212,7 +212,7 @@ def power_off(arena, visitors, host):
 
 def gone_while_recording(arena, host):
     """Cuts the host off while it records a result. Returns the delivery that it keeps locked, what was in flight at the cut, and
-    the time of the cut. None: the host had stopped waiting a moment before, and is connected again."""
+    the time of the cut. If the host does not keep the delivery locked, connects the host again and returns None."""
     with arena.held_by(host) as (id, _, answer):
         other = arena.connect()
         # The host locks the delivery, and waits within its transaction to write the attempt.

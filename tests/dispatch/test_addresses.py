@@ -1,4 +1,4 @@
-"""Names with several addresses, some of them silent: within the attempt, the next address is dialled while one is silent
+"""Names with several addresses, some of them silent: an attempt dials the next address while the one before is silent
 (RFC 8305). delivery.connect_timeout is 1 s here, including the lookup."""
 import pytest
 

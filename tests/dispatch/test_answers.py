@@ -79,8 +79,8 @@ def test_an_answer_counts_though_the_request_was_not_read(stack):
 
 
 def test_a_417_is_an_answer(stack):
-    """A request that is reset while its body is sent is sent once more, with Expect. After a 417
-    libcurl itself would repeat the request without Expect; that is reset again, and so on."""
+    """If the connection is reset while the body is sent, the dispatcher sends the request once more, with Expect. After a 417
+    libcurl itself would repeat the request without Expect; the receiver would reset that one, too, and so on."""
     def script(connection, _number, fields):
         if "expect" not in fields:
             return False
@@ -90,7 +90,7 @@ def test_a_417_is_an_answer(stack):
     with ScriptedReceiver(certificate, script) as receiver, stack.dispatcher_with(**setting(delivery_retry_schedule="1h")):
         entity = Entity(stack, receiver)
         hook = entity.register()
-        for _ in range(5):  # some get no 417: a request sent whole, or with the reset read first, is not repeated
+        for _ in range(5):  # some get no 417: only an error in sending, on a new connection, leads to Expect
             id = stack.delivery_id(entity.notify(data={"evaluacionId": 1, "titulo": "x" * 60_000}), hook.id)
             wait_until(lambda: stack.attempts(id), what="an attempt")
             sent = [fields for fields in receiver.requests(hook.path) if fields["webhook-id"].endswith(f"_{id}")]

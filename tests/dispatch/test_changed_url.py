@@ -1,4 +1,4 @@
-"""The URL of a webhook is changed during an attempt to the old one, or while the webhook rests."""
+"""The URL of a webhook is changed during an attempt to the old URL, or while the webhook rests."""
 import json
 
 import pytest
@@ -10,7 +10,7 @@ from support.wait import holds_for, wait_until
 
 @pytest.fixture(scope="module", autouse=True)
 def patient(stack):
-    """Leaves time to change a webhook during an attempt. The schedule's own retry would come too late for the tests."""
+    """Leaves time to change a webhook during an attempt. With waits of 1 h, only the change can bring the next attempt."""
     with stack.dispatcher_with(APIENTIDADES_DELIVERY_TIMEOUT="20s", APIENTIDADES_DELIVERY_LEASE="40s",
                                APIENTIDADES_DELIVERY_RETRY_SCHEDULE="1h,1h"):
         yield

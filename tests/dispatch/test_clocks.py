@@ -128,7 +128,7 @@ def counted(root, hook, condition) -> int:
 
 
 def fill(entity, receiver, event, hook, count=25):
-    """Leaves some of `count` deliveries in flight, and the rest pending."""
+    """Leaves some of `count` deliveries in flight, and the others pending."""
     receiver.behave(hook.path, Behaviour(hold=True))
     for _ in range(count):
         entity.notify(event)
@@ -169,7 +169,7 @@ def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stac
 
 @pytest.mark.parametrize("back, crashed", [(HOUR, False), (DAY, True)])
 def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, root, hooks, back, crashed):
-    """What was scheduled while the clock was ahead does not wait until that time comes again."""
+    """What was scheduled before the jump does not wait for an hour or a day more."""
     (waits, waiting), (fills, busy), (asks, asked), (news, fresh), _ = hooks
     warnings = lambda: stack.dev("logs", "dispatcher").stdout.count("clock has gone back")
     warned = warnings()
@@ -202,7 +202,8 @@ def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, re
     """A clock that is 100 days ahead puts everything past its retention."""
     (event, hook), *_ = hooks
     key = {"clave": "una-vez"}
-    stack.admin("queue", "clock", "accept")  # an earlier test may have started a dispatcher while the clock was behind
+    # A dispatcher that an earlier test started while the clock was behind takes the true time for a jump.
+    stack.admin("queue", "clock", "accept")
     receiver.behave(hook.path, Behaviour())
     delivery = stack.delivery_id(entity.notify(event, **key), hook.id)
     stack.wait_delivery(delivery, "entregada")

@@ -47,7 +47,7 @@ def test_a_pause_lets_what_is_in_flight_end(entity, receiver, stack):
 
 
 def test_a_pause_whose_queue_cannot_be_counted_is_no_failed_pause(stack):
-    """With a locked table, or a deep queue on a busy database, the emergency stop must not look as if it had failed."""
+    """A locked table, or a deep queue on a busy database, prevents the count. The pause must not look as if it had failed."""
     try:
         with locked(stack, "entregas"):
             done = stack.try_admin("queue", "pause")
@@ -164,7 +164,7 @@ def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver
 
 
 def test_a_test_event_that_cannot_be_read_holds_itself_alone(entity, receiver, stack, paused):
-    """The sealed data of the test event were overwritten. The rows after it are not delayed."""
+    """The sealed data of the test event are overwritten. The next notification is not delayed."""
     hook = entity.register(events=["evaluacion.abierta"])
     assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
     stack.sql(f"UPDATE notificaciones_pendientes SET datos = '{{}}' WHERE origen = 'prueba' AND entidad_id = {entity.id}")

@@ -28,7 +28,7 @@ def certificate(stack):
 
 @pytest.fixture
 def scripted(stack, certificate):
-    """Starts a receiver; returns an entity and its webhook there."""
+    """A function that starts a receiver, and returns an entity and its webhook there."""
     running = []
 
     def start(script, secret="s3creto"):
@@ -107,7 +107,7 @@ def test_a_webhook_without_a_secret(scripted):
 
 
 def test_a_rotation_under_way(scripted):
-    """During a rotation a request has two signatures, also the request with wrong ones."""
+    """During a rotation, the genuine request has two signatures, and the one with a wrong signature has two wrong ones."""
     verifiers = [Verifier(secret) for secret in ("s3creto", "nuevo-secreto")]
 
     def script(connection, number, fields):

@@ -77,7 +77,7 @@ def test_one_that_waits_for_an_hour_ends_while_the_pause_lasts(entity, receiver,
 
 
 def test_one_that_cannot_begin_lets_the_dispatcher_rest(entity, stack):
-    """Once idle for a while, the dispatcher's loop runs no more often than without a diagnosis."""
+    """After a while, the dispatcher's loop runs hardly more often than without the diagnosis."""
     hook = entity.register()
     stack.admin("queue", "pause", "--webhook", hook.id)
     try:
@@ -134,8 +134,8 @@ def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(enti
 
 
 def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(entity, receiver, stack):
-    """The genuine request waits behind a delivery: no second connection is made to a host that answers fast. The request is
-    not sent, so another dispatcher may begin the diagnosis anew."""
+    """The genuine request waits behind a delivery: a webhook that answers fast has one slot, for one request at a time. The
+    genuine request is not sent, so another dispatcher may begin the diagnosis anew."""
     hook = entity.register()
     receiver.behave(hook.path, *[Behaviour()] * 20, Behaviour(hold=True), Behaviour())
     with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):

@@ -1,4 +1,5 @@
-"""What a diagnosis finds out about names and addresses. It dials no refused address, and shows none."""
+"""What a diagnosis finds out about names and addresses. It dials no internal address. It shows neither internal addresses nor
+those of delivery.allowed_networks."""
 import json
 
 import pytest

@@ -251,7 +251,8 @@ def test_lookups_leave_nothing_behind(world):
 
 @pytest.mark.skipif(not HAS_V6, reason="no IPv6 here")
 def test_a_server_without_edns_costs_no_family(world):
-    """c-ares 1.18 takes the second FORMERR as final. Here only one family has an address that can be reached."""
+    """Each family's question with EDNS gets a FORMERR, and c-ares 1.18 takes the second FORMERR as final. Here only one family
+    has an address that can be reached."""
     for alone in ({"a": [PUBLIC], "aaaa": [UNROUTED_V6]}, {"a": [UNROUTED], "aaaa": [PUBLIC_V6]}):
         entity = world.entity()
         hook = entity.register()

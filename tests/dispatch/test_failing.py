@@ -71,7 +71,7 @@ def test_the_end_that_is_shown_is_when_a_failure_deactivates(stack, entity, rece
 
 @pytest.fixture
 def two(stack, entity, receiver):
-    """Failing webhooks of two entities; the second one has failed for longer."""
+    """Failing webhooks of two entities; the second webhook has failed for longer."""
     entities = [entity, Entity(stack, receiver)]
     hooks = [one.register() for one in entities]
     for one, hook in zip(entities, hooks):

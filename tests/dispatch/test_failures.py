@@ -68,7 +68,7 @@ def test_evidence_of_every_attempt(entity, receiver, stack):
 
 
 def test_a_kept_connection_that_the_receiver_closes_costs_no_attempt(entity, receiver, stack):
-    """The request is sent again at once on a new connection, with the same id: a receiver may close a kept one at any time."""
+    """A receiver may close a kept connection at any time. The request is sent again at once, on a new connection, with the same id."""
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")
     receiver.behave(hook.path, Behaviour(fault="hang_up"), Behaviour())
@@ -81,7 +81,7 @@ def test_a_kept_connection_that_the_receiver_closes_costs_no_attempt(entity, rec
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_a_failure_and_never_followed(entity, receiver, stack, status):
     hook, trap = entity.register(), f"/trap{entity.id}"
-    elsewhere = {"Location": hook.url.removesuffix(hook.path) + trap}  # the same host, which needs no look-up
+    elsewhere = {"Location": hook.url.removesuffix(hook.path) + trap}  # at the same receiver
     receiver.behave(hook.path, Behaviour(status=status, headers=elsewhere), Behaviour())
     delivery = started(entity, hook)
     stack.wait_delivery(delivery, "entregada")
@@ -284,7 +284,7 @@ def test_what_the_entity_reads_of_an_error_is_not_the_receivers_text(entity, rec
 
 
 def test_what_waited_behind_a_failure_comes_before_what_is_newer(entity, receiver, stack):
-    """Claimed deliveries that a failure kept from being started are handed back."""
+    """After a failure, claimed deliveries that have not started are handed back, and claimed again in order."""
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")  # a quick answer, so that later deliveries share a connection
     stack.admin("queue", "pause", "--webhook", hook.id)
