@@ -19,7 +19,7 @@ from support.campaign import Campaign
 from support.stack import free_port, setting
 from support.wait import wait_until
 
-CONNECT_TIME_OUT, TIME_OUT, SLACK = 1.0, 2.0, 0.6  # seconds; the first two are the stack's
+CONNECT_TIME_OUT, TIME_OUT, SLACK = 1.0, 2.0, 0.6  # seconds; the first two are settings of the stack
 ATTEMPTS = 4
 
 # The texts that the entity reads.
@@ -69,7 +69,7 @@ ENDLESS = {
     "a body that stops": (raw(OK + "Content-Length: 1000\r\n\r\nabc", stay=True), ""),
 }
 
-# Receivers that break off, or speak another protocol.
+# Receivers that break off, speak another protocol, or send a faulty or hostile answer.
 BROKEN = {
     "closes": (Behaviour(fault="hang_up"), CLOSED),
     "resets": (Behaviour(fault="reset"), CLOSED),
@@ -104,7 +104,7 @@ NO_REDIRECTS = (300, 304, 305)  # though they are 3xx and may have a Location
 
 
 def redirect(status, url):
-    """Redirects to the same host, which libcurl would find without a lookup."""
+    """Redirects to the same host, where libcurl could follow without a lookup."""
     return Behaviour(status=status, headers={"Location": url + "/trampa"})
 
 
@@ -248,7 +248,7 @@ def rfc850(when):
     return time.strftime("%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(when))
 
 
-RETRY_AFTER = {  # the header -> seconds until the next attempt, at least and at most
+RETRY_AFTER = {  # name -> (the header, the fewest and the most seconds until the next attempt)
     "seconds": (lambda: "60", 55, 60),
     "a date": (lambda: formatdate(time.time() + 60, usegmt=True), 55, 61),
     "a date as in RFC 850": (lambda: rfc850(time.time() + 60), 55, 61),

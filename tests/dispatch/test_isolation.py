@@ -68,7 +68,7 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
 def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_out(new_entity, receiver, stack, root):
     entities = [new_entity() for _ in range(5)]
     hooks = [entity.register() for entity in entities]
-    # Each webhook rests with a waiting delivery, so that a locked gap in the index ends at the next webhook's delivery.
+    # Each webhook rests, and one delivery waits for it: a locked gap in the index ends at the next webhook's delivery.
     for entity, hook in zip(entities, hooks):
         receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "3600"}))
         entity.notify()

@@ -17,7 +17,7 @@ LEASE = 12  # seconds: delivery.lease of the shared stack
 
 @pytest.fixture
 def addresses(stack):
-    """A receiver that can tell the dispatchers apart, because each dials another address."""
+    """A receiver that can tell the dispatchers apart, because each dials an address of its own."""
     certificate = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
     with Receiver(*certificate, free_port(), ("127.0.0.1", "127.0.0.2", "127.0.0.3")) as running:
         yield running
@@ -109,7 +109,7 @@ def test_leases_are_recovered_as_soon_as_the_database_is_back(entity, receiver, 
 
 
 def test_a_stale_owner_changes_nothing(entity, addresses, stack):
-    """The owner is frozen during two attempts, and reads the answers, 410 and 500, after its leases have expired."""
+    """The owner of two leases is frozen during both attempts, and reads the answers, 410 and 500, after the leases expire."""
     gone, failed = (entity.register([event], port=addresses.port) for event in ("evaluacion.abierta", "evaluacion.cerrada"))
     addresses.behave(gone.path, Behaviour(hold=True, status=410), Behaviour())
     addresses.behave(failed.path, Behaviour(hold=True, status=500), Behaviour())
@@ -128,7 +128,7 @@ def test_a_stale_owner_changes_nothing(entity, addresses, stack):
                 stack.wait_delivery(id, "entregada", LEASE + 10)
     finally:
         os.kill(owner, signal.SIGCONT)
-    stack.stop("dispatcher")  # ends once the owner has written all that it wanted to write
+    stack.stop("dispatcher")  # returns once the owner has tried to record both answers
     stack.start("dispatcher")
     for hook, id in zip((gone, failed), ids):
         assert [r.local_address for r in addresses.requests(hook.path)] == ["127.0.0.1", "127.0.0.2"]

@@ -1,4 +1,4 @@
-"""The dispatcher's metrics: each test causes what they count, and reads them."""
+"""The dispatcher's metrics, and STATUS= of dispatcher and API: each test causes what they show, and reads it."""
 import math
 import socket
 import subprocess
@@ -152,7 +152,7 @@ def test_webhooks_near_their_deactivation(scrape, stack, entity, receiver):
     receiver.behave(hook.path, Behaviour(status=500))
     stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "fallida")
     half, nine_tenths = wait_until(lambda: None if math.isnan(past()[0]) else past(), what="the first count")  # counts other tests' webhooks
-    begin_streak(61)  # of 120
+    begin_streak(61)  # of 120 hours: delivery.disable_after
     wait_until(lambda: past() == [half + 1, nine_tenths], what="one webhook past half")
     begin_streak(109)
     wait_until(lambda: past() == [half + 1, nine_tenths + 1], what="the same webhook past nine tenths")

@@ -1,5 +1,5 @@
-"""A newer version works at the same time, as in an upgrade of one host after the other. This version leaves rows that it does not
-understand to the newer one; such rows delay nothing else."""
+"""A newer version runs beside this one, as when hosts are upgraded one after the other. Rows that this version does not
+understand are left to the newer one, and delay nothing else."""
 import contextlib
 
 from support.stack import EVENTS
@@ -8,7 +8,7 @@ from support.wait import wait_until
 NEW = "evento.nuevo"
 RULE = "evento_no_es_uno_de_los_11"
 BEYOND = 9999  # a migration that this version does not have
-MANY = 8000  # more than the searches pass over, a batch each, in the 5 s until they begin again at the first row
+MANY = 8000  # more than the dispatcher passes, batch by batch, in the 5 s before it begins again at the first row
 
 
 def allow_events(stack, names) -> None:

@@ -74,9 +74,9 @@ def test_it_outlasts_a_kill_and_what_was_leased_is_sent_once_it_ends(entity, rec
     hook = entity.register()
     pause("entity", entity.id)
     stack.dev("kill", "dispatcher", "-9")
-    deliveries = [entity.notify() for _ in range(3)]
+    notifications = [entity.notify() for _ in range(3)]
     stack.start("dispatcher")
-    for one in deliveries:
+    for one in notifications:
         stack.wait_notification(one, "procesada")
     holds_for(1, lambda: receiver.requests(hook.path) == [], "nothing sent after a restart")
     stack.admin("queue", "resume", "--entity", entity.id)

@@ -95,7 +95,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
     stack.admin("queue", "pause")  # so that all of them wait when the fan-out begins
     try:
         ids = [entity.notify() for _ in range(24)]
-        good, bad = [ids[0], *ids[21:]], ids[1:21]  # more notifications than the fan-out tries at once
+        good, bad = [ids[0], *ids[21:]], ids[1:21]  # more than the fan-out tries at once of an entity after a refusal
         with refused(stack, "entregas", f"NEW.notificacion_id IN ({','.join(map(str, bad))})"):
             stack.admin("queue", "resume")
             for id in good:

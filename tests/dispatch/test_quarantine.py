@@ -52,7 +52,7 @@ def without_checks(stack):
 
 @contextlib.contextmanager
 def trigger(stack, condition: str):
-    """Makes a trigger that refuses changes of notifications, as an installation may have one."""
+    """A trigger, such as an installation may have, refuses the changes of notifications for which `condition` is true."""
     stack.sql(f"CREATE TRIGGER del_sitio BEFORE UPDATE ON {TABLE} FOR EACH ROW"
               f" SET @del_sitio = IF({condition}, (SELECT 1 UNION SELECT 2), 0)")
     try:
@@ -67,7 +67,7 @@ def rejected(stack, entity) -> dict:
 
 
 def keep_passing(stack, entity, hook, done, timeout: float) -> None:
-    """Delivers notifications of another entity until done() is true: a row is rejected only while the database accepts others."""
+    """Delivers notifications of `entity`, which has no bad rows, until done(): a row is rejected only while others pass."""
     def pass_one():
         stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
         return done()

@@ -60,7 +60,7 @@ def test_a_purge_and_a_replay_that_meet(entity, receiver, stack, root, replay_fi
     failed = len(receiver.requests(hook.path))
     receiver.behave(hook.path, Behaviour())
     stack.stop("dispatcher")
-    # The purge goes by id and stops at the first row that is not old enough, so the rows before ours must be old, too.
+    # The purge goes by id and stops at the first row created too recently, so the rows before ours must be old, too.
     root("UPDATE entregas SET creada_en = creada_en - INTERVAL 400 DAY WHERE terminada_en IS NOT NULL")
     root(f"UPDATE entregas SET terminada_en = terminada_en - INTERVAL 400 DAY WHERE webhook_id = {hook.id}")
     rows = f"SELECT id FROM entregas WHERE webhook_id = {hook.id}"
@@ -70,7 +70,7 @@ def test_a_purge_and_a_replay_that_meet(entity, receiver, stack, root, replay_fi
         return stack.admin("delivery", "retry", "--webhook", hook.id, "--since", "2000-01-01T00:00:00Z")
 
     root("START TRANSACTION")
-    root(f"SELECT id FROM entregas WHERE id = {ids[FAILED // 2]} FOR UPDATE")  # both have to wait here
+    root(f"SELECT id FROM entregas WHERE id = {ids[FAILED // 2]} FOR UPDATE")  # the replay waits here, the purge skips it
     if replay_first:
         replayed = in_background(replay)
         wait_row_lock(stack, "admin")

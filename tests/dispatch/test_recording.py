@@ -95,7 +95,7 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
         entity.notify()
 
         def fetched() -> bool:
-            kill(root, sessions(root, 2))  # the session that records, if it connected first: the other is never idle so long
+            kill(root, sessions(root, 2))  # the session that records, if it is first: the one that fetches never idles for 2 s
             return len(receiver.requests(hook.path)) == 2
 
         wait_until(fetched, 20, "the session that fetches to be connected")
@@ -134,7 +134,7 @@ def lock_waits_s(root) -> int:
 
 
 def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiver, stack, root):
-    """An operator's forgotten transaction: results stay in memory, and no session waits for the locks."""
+    """An operator's forgotten transaction locks rows: results stay in memory, and no session waits for the locks."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register() for entity in entities for _ in range(5)]
     other = new_entity()

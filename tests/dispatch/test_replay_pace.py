@@ -1,4 +1,4 @@
-"""How a running replay is sent: after new deliveries, only one delivery to a receiver that is down, and in spite of kills."""
+"""A running replay: new deliveries go first, a receiver that is down gets one delivery at a time, and a kill loses nothing."""
 import json
 
 import pytest

@@ -32,7 +32,7 @@ def receiver(stack):
 
 @pytest.fixture
 def root(root):
-    """Empties the queue first."""
+    """Deletes all notifications, deliveries and attempts first."""
     for table in ("intentos_entrega", "entregas", "notificaciones_pendientes"):
         root(f"DELETE FROM {table}")
     return root
@@ -60,7 +60,7 @@ def add_old(root, hook, count=OLD, days=40, state="entregada"):
 
 
 def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, root):
-    """This holds also while a backup keeps a snapshot of everything that is removed."""
+    """During the purge a backup holds a snapshot, for which the database keeps every removed row."""
     hook = entity.register()
     backup = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     add_old(root, hook)
@@ -101,7 +101,7 @@ def test_a_purge_that_is_killed_leaves_nothing_half_removed(entity, stack, root)
 
 
 def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, stack, root):
-    """A delivery is either gone, or sent again with everything known about it."""
+    """A delivery is either gone, or sent again with all its evidence."""
     hook = entity.register()
     stack.stop("dispatcher")
     add_old(root, hook, 3000, 100, "fallida")
@@ -117,7 +117,7 @@ def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, st
 
 
 def test_a_task_that_is_refused_keeps_the_others_from_nothing(entity, receiver, stack, root):
-    """Without the right to remove attempts there is no retention; the rest of maintenance, and deliveries, go on."""
+    """Without the right to delete attempts the purge fails; the rest of maintenance, and deliveries, go on."""
     hook, fresh = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
     receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
     right = "DELETE ON apientidades.intentos_entrega {} 'apientidades_dispatcher'@'localhost'"

@@ -131,7 +131,7 @@ def test_a_rotation_under_load_loses_nothing_holds_nothing_and_signs_everything(
 
 
 def look_again(stack):
-    """Ends the rests of webhooks: one with an unreadable secret rests for a minute."""
+    """Ends every webhook's rest: a webhook with an unreadable secret rests for a minute."""
     stack.sql("UPDATE webhook_ejecuciones SET descansa_hasta = NULL")
 
 
@@ -179,7 +179,7 @@ def test_an_old_key_removed_too_early_and_put_back(stack, receiver, keys):
 
 
 def test_a_secret_set_after_a_key_was_lost_signs_at_once(stack, receiver, keys):
-    """The new secret does not wait for the end of the grace, during which the former one would sign, too."""
+    """While the former secret cannot be decrypted, the new one signs alone, even before the end of the grace."""
     entity = Entity(stack, receiver)
     hook = entity.register([STANDING], "perdido")
     old = keys.lines
@@ -198,7 +198,7 @@ def test_a_secret_set_after_a_key_was_lost_signs_at_once(stack, receiver, keys):
 
 
 def test_the_key_of_before_a_reinstallation_and_the_new_one_open_what_each_has_sealed(stack, receiver, keys):
-    """Keys of several installations can be in one file: the package gives each key another id. Ids like k1 are read, too."""
+    """Keys of several installations can be in one file: the package gives each key its own id. Ids like k1 are read, too."""
     entity, hooks, kept = Entity(stack, receiver), [], []
     for made in (new_key("k1"), packaged_key(), packaged_key()):
         kept = [made, *kept]
@@ -288,7 +288,7 @@ def test_reencrypt_killed_in_the_middle_is_run_again(stack, receiver, keys):
 
 
 def test_the_data_of_a_test_event_moved_to_another_entity_is_not_sent(stack, receiver, keys):
-    """Sealed data are bound to their entity: who writes to the database cannot send one entity's data to another."""
+    """Sealed data are bound to their entity: a writer to the database cannot have one entity's data sent to another."""
     entities = [Entity(stack, receiver) for _ in range(2)]
     hooks = [entity.register([STANDING], None) for entity in entities]
     stack.admin("queue", "pause")

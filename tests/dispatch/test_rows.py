@@ -1,4 +1,4 @@
-"""The one table that the evaluation system writes: what it may do, what fails at the INSERT, what is rejected later."""
+"""The one table that the evaluation system writes: what its user may do, what fails at the INSERT, what is rejected later."""
 import contextlib
 import json
 import re
@@ -51,7 +51,7 @@ WRONG = list(wrong_rows())
 
 
 def test_data_that_does_not_match_its_event_is_rejected_naming_the_field(entity, stack, receiver):
-    """All rows are written before the first is read: to wait for one after the other would be slow."""
+    """All rows are written before the test waits: to wait for each in turn would be slow."""
     hook = entity.register()
     written = [(entity.notify(event, text), event, field, text) for event, field, text in WRONG]
     last = stack.wait_notification(written[-1][0], "rechazada", 30)
@@ -237,7 +237,7 @@ def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, st
 
 
 def test_the_session_that_the_manual_asks_of_writers_keeps_texts_and_refuses_what_does_not_fit(entity, stack):
-    """Without the manual's session settings the server neither keeps such texts nor refuses what does not fit."""
+    """Without the manual's session settings the server garbles ñ🎓, and stores the number 7 for '7a'."""
     block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
     text = insert("notificaciones_pendientes", entidad_id=entity.id, evento="incidencia.cerrada", datos='{"incidenciaId": 1, "titulo": "ñ🎓"}')
     misspelt = text.replace(f"({entity.id},", f"('{entity.id}a',")
