@@ -1,4 +1,4 @@
-"""The built documentation for entities: complete, small, and the same in HTML and in Markdown."""
+"""The built documentation for entities: complete, small, each page in HTML and in Markdown."""
 import gzip
 import re
 import subprocess

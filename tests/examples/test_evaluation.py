@@ -27,7 +27,7 @@ TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
 
 @pytest.fixture
 def socket(stack):
-    """A socket of the database in reach of the user `nobody`: the stack's folder is closed to others."""
+    """A link to the database's socket that the user `nobody` can reach: the stack's folder is closed to other users."""
     with tempfile.TemporaryDirectory(prefix="apie-example-", dir=Path(stack.folder).parent) as folder:
         who = as_nobody()
         if who:
@@ -38,7 +38,7 @@ def socket(stack):
 
 @pytest.fixture(params=PROGRAMS)
 def run(request, stack, socket):
-    """Runs the example; returns its exit status and output. A variable that is changed to None is not set."""
+    """A function that runs the example and returns the ended process. `changes`: environment variables; None removes one."""
     require(request.param)
     database = stack.env["DB_NAME"]
     environment = {
@@ -98,7 +98,7 @@ def test_without_a_password_it_says_so(run):
 
 @pytest.fixture
 def user_of_the_socket(stack):
-    """A user of the database that has no password: the server knows who is at the other end of its socket."""
+    """A database user without a password: the server knows which system user is at the other end of its socket."""
     if os.environ.get("DEV_DATABASE") == "mysql":
         pytest.skip("MySQL has a plugin for this, which the stack does not load")
     name = as_nobody().get("user") or getpass.getuser()

@@ -1,4 +1,4 @@
-"""The examples, and what they fetch, run as the user nobody, even if the checkout is closed to others."""
+"""The examples and their dependencies run as the user nobody, even if the checkout is closed to other users."""
 import os
 import subprocess
 

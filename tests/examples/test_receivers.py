@@ -176,13 +176,13 @@ def test_a_signed_body_that_is_no_notification_is_written_and_stops_no_other(lan
             wait_until(lambda: failure in receiver.log.read_text(), what=f"the log to say: {failure}")
 
 
-# Receivers that process in a thread -> more notifications than the thread's queue holds, if it has a limit.
+# Receivers that process in a thread -> how many notifications to send: more than the thread's queue holds, if it has a limit.
 BEHIND = {"python": 100, "java": 100, "go": 10_100, "rust": 100}
 
 
 @pytest.mark.parametrize("language", BEHIND)
 def test_slow_processing_holds_up_no_answer_and_loses_nothing(language, stack):
-    """The output is read only after the answers: until then, the first notification, larger than a pipe, is being processed."""
+    """The first notification prints more than a pipe holds, so its processing lasts until the output is read, after the answers."""
     require(language)
     output, its_output = os.pipe()
     with (ThreadPoolExecutor(1) as pool, open(output, "rb") as reader,
@@ -204,7 +204,7 @@ def test_slow_processing_holds_up_no_answer_and_loses_nothing(language, stack):
 
 
 def answers_in_turn(receiver: ExampleReceiver, notifications: list) -> dict[str, int]:
-    """Sends them on one connection; returns the status of each answer. An answer must come within 5 s."""
+    """Sends the notifications on one connection; returns webhook-id -> status. Each answer must come within 5 s."""
     connection = http.client.HTTPSConnection("localhost", receiver.port, context=receiver.client.tls, timeout=5)
     answers = {}
     with contextlib.closing(connection):

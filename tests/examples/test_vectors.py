@@ -37,7 +37,7 @@ def judge(file: dict) -> list:
 
 
 def taken(vector: dict, now: int) -> dict:
-    """The result of receivers that check only one of the two signatures."""
+    """For each of the two signatures, the verdict of a receiver that checks only that one."""
     headers, body = {name.lower(): value for name, value in vector["cabeceras"].items()}, vector["cuerpo"].encode()
     new = {**headers, "x-webhook-signature": headers.get("x-webhook-signature-nueva", headers.get("x-webhook-signature", ""))}
     found = [set(verify.problems(those, body, secret, now)) for secret in vector["secretos"] for those in (headers, new)]

@@ -26,8 +26,8 @@ class Audience:
 
 
 class Writer:
-    """One session. After an unknown outcome it looks for the transaction by its `clave`, and writes it again if it is
-    not there."""
+    """Writes on one session. After an unknown outcome it looks for the rows by their `clave`, and writes them again if
+    they are missing."""
 
     def __init__(self, connect: Callable[[], SqlSession], ledger: Ledger):
         self._connect, self._ledger = connect, ledger
@@ -41,8 +41,8 @@ class Writer:
 
     def write(self, audience: Audience, count: int = 1, linger: float = 0,
               give_up: Callable[[], bool] = lambda: False) -> None:
-        """Writes `count` rows in one transaction, never twice. It retries until it succeeds or `give_up` returns True. It
-        waits `linger` seconds before its COMMIT, so that others commit higher ids first."""
+        """Writes `count` rows in one transaction, never twice. It retries until it succeeds or `give_up` returns True.
+        Before a COMMIT it waits `linger` seconds, so that other sessions commit higher ids first."""
         numbers = [next(_numbers) for _ in range(count)]
         while True:
             ids = self._attempt(audience.entity, numbers, linger)
@@ -106,7 +106,8 @@ class Writer:
 
 
 class Traffic:
-    """A thread that keeps `outstanding` deliveries on their way, by transactions of one row or several, short or long."""
+    """A thread that writes whenever fewer than `outstanding` deliveries are on their way. Its transactions have one row
+    or several, and are short or long."""
 
     def __init__(self, writer: Writer, ledger: Ledger, audiences: list[Audience], seed: int,
                  arrived: Callable[[], int], outstanding: int = 60):
@@ -121,7 +122,7 @@ class Traffic:
         self._thread.start()
 
     def alive(self) -> bool:
-        """True; raises the error that ended the thread."""
+        """Returns True, or raises the error that ended the thread."""
         if self._error:
             raise self._error
         return True

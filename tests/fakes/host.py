@@ -2,7 +2,7 @@
 """Stands in for the commands of docs/operations.md. Links in a folder of PATH call this program by the name of a command. It
 does to the stack of DEV_DIR what that command does to an installation:
 
-apientidades-admin   runs the stack's; --watch ends after a second
+apientidades-admin   runs `./dev admin`; --watch ends after a second
 systemctl            start, stop, restart, reload and is-active, for the parts that the stack has
 journalctl           prints the logs of units (-u), by FIELD=value, -g PATTERN, -p LEVEL and -n LINES; ignores --since
 mariadb, mariadb-dump  connect as root to the stack's database
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STACK = Path(os.environ.get("DEV_DIR", ROOT / ".dev"))
 PARTS = {"apientidades-fcgi@1": "fcgi", "apientidades-fcgi@2": "fcgi", "apientidades-dispatcher": "dispatcher",
          "nginx": "nginx", "mariadb": "db"}
-LEVELS = {"err": "error", "warning": "error|warning", "info": "error|warning|info"}  # journalctl's names, and the log's
+LEVELS = {"err": "error", "warning": "error|warning", "info": "error|warning|info"}  # journalctl's priority -> the log's levels
 
 
 def dev(*arguments, **how) -> subprocess.CompletedProcess:

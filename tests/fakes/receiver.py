@@ -67,8 +67,8 @@ class Request:
     path: str
     headers: dict
     header_lines: tuple
-    body: bytes | None  # None: it was not read
-    wall_ns: int  # time.time_ns() once the body was in
+    body: bytes | None  # None with the faults `early` and `hang_up_early`
+    wall_ns: int  # time.time_ns() once the body was in, or the headers if `body` is None
     monotonic_ns: int
 
     @property
@@ -80,8 +80,8 @@ class Request:
 
 
 class Receiver:
-    """Serves until close(), at a free port if `port` is 0, and in plain HTTP without a certificate. `default` is the
-    behaviour at paths for which behave() was not called."""
+    """Serves until close(): at a free port if `port` is 0, in plain HTTP if `cert` is None. `default` is the behaviour at
+    paths for which behave() was not called."""
 
     def __init__(self, cert=None, key=None, port=0, addresses=("127.0.0.1",), on_request=None, default=Behaviour()):
         self.on_request, self.default = on_request, default
@@ -103,7 +103,7 @@ class Receiver:
     # The calls of tests, from any thread.
 
     def behave(self, path: str, *behaviours: Behaviour) -> None:
-        """Sets the behaviours for the next requests of that path, one each; the last one stays."""
+        """Sets one behaviour for each of the next requests of that path; later requests get the last one."""
         with self._lock:
             self._behaviours[path] = list(behaviours) or [Behaviour()]
         self._loop.call_soon_threadsafe(self._gates.pop, path, None)
@@ -145,7 +145,7 @@ class Receiver:
     def __exit__(self, *_):
         self.close()
 
-    # The server; everything below runs in the loop's thread.
+    # The server. Its coroutines run in the loop's thread.
 
     def _call(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)

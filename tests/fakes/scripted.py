@@ -1,5 +1,5 @@
-"""A TLS receiver with every byte scripted: what it sends on which connection, for which request, and when, even while no
-request is outstanding. Each connection has a thread. There are no timers: the test decides when something is sent."""
+"""A TLS receiver that sends, byte for byte, what a script or the test says, even while no request is outstanding. Each
+connection has a thread. There are no timers: the test decides when something is sent."""
 from __future__ import annotations
 
 import contextlib

@@ -1,5 +1,5 @@
-// A TLS 1.3 server in this process, on loopback, for tests of the sender: it reads requests and writes the
-// bytes that the test gives it. One thread for each connection.
+// A TLS server in this process, on loopback, for tests of the sender: it reads requests and writes the bytes
+// that the test gives it. Each connection has a thread.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class TlsConnection {
   bool send_ticket();
   /// Returns the TLS records with that many session tickets.
   std::string seal_tickets(int count);
-  /// Makes a handshake on the connection in use, which must be one of TLS 1.2. False: the client refuses.
+  /// Repeats the handshake on this connection, which must be TLS 1.2. False: the client refuses.
   bool renegotiate();
 
  private:
@@ -38,7 +38,7 @@ class TlsConnection {
 };
 
 struct TlsOptions {
-  const char* groups = nullptr;  // for the key exchange, as for OpenSSL; nullptr: its defaults
+  const char* groups = nullptr;  // of the key exchange, in OpenSSL's notation; nullptr: OpenSSL's defaults
   bool old = false;              // TLS 1.2 instead of 1.3
 };
 

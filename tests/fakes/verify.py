@@ -20,7 +20,7 @@ def standard_signature(secret: str, message_id: str, timestamp: str, body: bytes
 
 
 def standard_key(secret: str) -> bytes:
-    """Returns the key: what follows whsec_, decoded, in a well-formed whsec_ secret; otherwise the bytes of the secret."""
+    """Returns the key: the Base64 after whsec_, decoded, if valid and not empty; otherwise the bytes of the secret."""
     if secret.startswith("whsec_"):
         try:
             key = base64.b64decode(secret[len("whsec_"):], validate=True)

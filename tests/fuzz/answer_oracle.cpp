@@ -112,7 +112,7 @@ Answer read_answer(std::string_view bytes) {
     answer.verdict = head.verdict;
     if (head.verdict != Verdict::valid) break;
     if (whole - bytes.size() > longest_head || head.status == 101 || head.status == 100) {
-      answer.verdict = Verdict::doubtful;  // a long head, or 100 and 101, which no request asks for
+      answer.verdict = Verdict::doubtful;  // the sender may refuse a long head, a 100 or a 101
       break;
     }
     if (head.status < 200) continue;

@@ -29,7 +29,7 @@ class MemoryFile {
   int fd_;
 };
 
-/// Removes and returns the text before the separator.
+/// Takes the text before the separator, and drops the separator.
 std::string cut(std::string_view& text, char separator) {
   std::string first(text.substr(0, text.find(separator)));
   text.remove_prefix(std::min(first.size() + 1, text.size()));

@@ -21,7 +21,7 @@ inline void require(bool holds, const char* property) {
   std::abort();
 }
 
-/// Requires text fit for a client, a log line or a column: short, without control characters.
+/// Requires a message for a client, a log line or a column: one line of 1 to `longest` bytes.
 inline void require_sentence(std::string_view message, std::size_t longest) {
   require(!message.empty(), "a message says something");
   require(message.size() <= longest, "a message is short");

@@ -1,5 +1,5 @@
-// The parameters of a FastCGI request, separated by zero bytes, and what the API does with them without a
-// database.
+// Checks what the API does with a request before it needs the database. The input is the parameters of a
+// FastCGI request, separated by zero bytes.
 #include <algorithm>
 #include <vector>
 

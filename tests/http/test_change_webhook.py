@@ -137,7 +137,7 @@ def test_to_activate_an_active_webhook_ends_its_streak_of_failures(entity, recei
 
 
 def test_what_waits_after_a_failure_is_tried_at_once_when_it_is_active_again(entity, receiver, stack):
-    """The webhook is inactive only for a moment, less than the 5 s after which the dispatcher holds what waits."""
+    """The webhook is inactive so briefly that the dispatcher, which looks every 5 s, rarely holds the delivery."""
     with stack.dispatcher_with(APIENTIDADES_DELIVERY_RETRY_SCHEDULE="1h,1h"):
         hook = entity.register()
         receiver.behave(hook.path, Behaviour(status=500), Behaviour())
