@@ -16,7 +16,7 @@ POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none';
 
 @pytest.fixture(scope="module", autouse=True)
 def site():
-    """Builds the pages, for a run of this file alone: otherwise `./dev test` has built them."""
+    """Builds the pages, because pytest may run this file without `./dev test`, which builds them too."""
     subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
 
 

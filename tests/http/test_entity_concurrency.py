@@ -53,8 +53,8 @@ def in_course(stack) -> int:
 
 
 def wait_in_course(stack, share):
-    """Waits until requests fill the entity's threads of one process, which may have accepted all of the requests.
-    The server caches innodb_trx for 0.1 s."""
+    """Waits until as many requests wait for the row as one process runs for an entity: one process may have accepted all.
+    The database server caches innodb_trx for 0.1 s."""
     wait_until(lambda: in_course(stack) >= share // len(stack.pids("fcgi")), 4, "requests to wait for the row", every=0.2)
 
 
@@ -123,7 +123,7 @@ def requests_given_up(stack) -> int:
 
 
 def connections_to_the_pool(stack) -> int:
-    """Counts, in the kernel's list of unix sockets, those with the listener's path that are connected (SS_CONNECTED, 03)."""
+    """Counts the unix sockets that have the listener's path and are connected (state SS_CONNECTED, 03)."""
     with open("/proc/net/unix") as sockets:
         fields = [line.split() for line in sockets]
     return sum(len(one) == 8 and one[5] == "03" and one[7] == f"{stack.folder}/run/fcgi.sock" for one in fields)

@@ -63,7 +63,7 @@ def test_a_kept_connection_is_closed_all_the_same(entity, stack):
 
 
 def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, stack):
-    """libfcgi would hold the thread until the peer closes too, or for 2 s."""
+    """libfcgi would hold the thread until the peer closes too, at most 2 s."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
         connection.connect(f"{stack.folder}/run/fcgi.sock")
@@ -103,7 +103,7 @@ def test_half_a_request_costs_the_others_nothing(entity, stack):
 
 
 def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):
-    """There are more such peers than threads. A request of nginx has to wait for a thread, but is answered."""
+    """There are more silent peers than threads. A request through nginx waits for a thread and is answered."""
     head = request_head(entity.token, "POST", "/apientidades/v1/webhooks", 100)
     with contextlib.ExitStack() as peers:
         for said in (b"", head[:20], head + record(STDIN, b"{")) * 16:
@@ -119,7 +119,8 @@ class FalsePool:
     """Answers every request. Unlike the real pool, it keeps the connection if the request asks for that."""
 
     def __init__(self, path: str):
-        self.begun, self.parameters = [], []  # of each request: the flags of FCGI_BEGIN_REQUEST; name -> value
+        self.begun = []  # for each request, the flags of its FCGI_BEGIN_REQUEST
+        self.parameters = []  # for each request, a dict: name -> value
         self.stays = False  # True: no connection is closed after its answer
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
@@ -197,8 +198,8 @@ def test_nginx_sends_its_own_parameters_and_the_clients_headers_under_other_name
     parameters, = false_pool.parameters
     assert len(parameters.pop("REQUEST_ID")) == 32
     assert parameters.pop("REMOTE_ADDR") in ("127.0.0.1", "::1")
-    # nginx passes all valid headers but Proxy (so that no If-Match is lost), under names that differ from those of its own
-    # parameters.
+    # nginx passes every valid header but Proxy, so that the program sees If-Match. With the prefix HTTP_, no header
+    # replaces a parameter like REMOTE_ADDR.
     others = {name for name in parameters if name.startswith("HTTP_")} - {"HTTP_AUTHORIZATION"}
     assert "HTTP_X_ANYTHING" in others and "HTTP_PROXY" not in others
     parameters = {name: value for name, value in parameters.items() if name not in others}
@@ -219,8 +220,8 @@ def test_nothing_reaches_the_pool_before_all_of_it_has_arrived(stack, false_pool
 
 
 def test_an_answer_that_has_ended_is_passed_on_though_its_connection_never_ends(stack, false_pool):
-    """As if the pool's host vanished after its answer. With buffering, nginx would wait until its time-out, and then send
-    the headers alone."""
+    """The false pool keeps the connection open, as if its host had vanished after the answer. With fastcgi_buffering,
+    nginx would wait for fastcgi_read_timeout, and then send only the headers."""
     false_pool.stays = True
     taken = time.monotonic()
     assert stack.api("GET", BASE).text == "ok"

@@ -117,7 +117,7 @@ def test_what_cannot_be_put_on_record_is_not_done(entity, receiver, stack):
 
 
 def test_connections_lost_between_requests_cost_no_request(entity, stack):
-    """As after a restart of the database: a read is repeated, once, on a new connection."""
+    """A read that finds its connection lost, as after a restart of the database, is repeated once on a new connection."""
     hook = entity.register()
     paths = [BASE, f"{BASE}/{hook.id}", f"{BASE}/{hook.id}/entregas"]
     for _ in range(3):

@@ -1,5 +1,5 @@
-"""Follows the first page for newcomers (web/docs/primeros-pasos.md): its commands, unchanged except for what each reader replaces:
-names, port, token, the webhook's id and the paths of the certificate."""
+"""Runs the commands of web/docs/primeros-pasos.md, the first page for newcomers. They are unchanged except for what each reader
+replaces: names, port, token, the webhook's id and the paths of the certificate."""
 import contextlib
 import re
 import shlex

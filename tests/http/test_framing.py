@@ -76,7 +76,8 @@ def test_a_body_where_none_is_expected_is_read_and_ignored(stack, head):
 # Chunks.
 
 def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(stack, head):
-    """nginx's buffer also holds the chunks' frames. The body may have a secret, so the file that it goes to must be in memory."""
+    """nginx's buffer also holds the frames of the chunks, so such a body goes to a file. The body may have a secret, so the
+    file must be in memory."""
     site = (ROOT / "nginx/apientidades.conf").read_text()
     folder, = re.findall(r"^    client_body_temp_path +(\S+);$", site, re.M)
     assert folder.startswith("/run/"), "not on a disk"

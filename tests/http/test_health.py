@@ -54,7 +54,8 @@ def test_the_database_hangs(stack):
     database = stack.pids("db")[0]
     os.kill(database, signal.SIGSTOP)
     try:
-        # In each process one request may hang with the database; the process answers others with 503 after 3 s.
+        # In each process one request may hang with the database. Once the last answer of a process is 3 s old, the process
+        # answers other requests with 503.
         results, threads = [], []
 
         def ask():

@@ -29,7 +29,7 @@ def fastcgi_record(kind: int, content: bytes, id: int = 1) -> bytes:
 
 
 def fastcgi_request(**parameters) -> bytes:
-    """A whole FastCGI request, as nginx would send it to the pool."""
+    """Returns a whole FastCGI request, which asks the pool to keep the connection."""
     lengths = lambda name, value: struct.pack("!BI", len(name), 0x80000000 | len(value))
     pairs = b"".join(lengths(n, v) + n.encode() + v.encode() for n, v in parameters.items())
     begin, end_of_parameters, end_of_body = struct.pack("!HB5x", 1, 1), b"", b""

@@ -139,7 +139,8 @@ def test_what_was_refused_may_be_sent_again_with_the_same_key(entity):
 
 
 def test_a_lost_session_leaves_both_or_neither(entity, stack):
-    """The connection is lost in the middle. Whatever the client was told: after the next try there is one webhook."""
+    """If the session is killed during a registration, the webhook and its key are both stored, or neither. After the next try
+    there is one of each."""
     with locked(stack) as release:
         answer = in_background(register, entity, "k")
         wait_blocked(stack)
@@ -152,17 +153,17 @@ def test_a_lost_session_leaves_both_or_neither(entity, stack):
 
 
 def test_after_24_hours_it_is_new_and_the_old_one_is_removed(entity, stack):
-    def is_old(key):
+    def make_old(key):
         stack.sql("UPDATE claves_idempotencia SET creada_en = UTC_TIMESTAMP(3) - INTERVAL 86400 SECOND"
                   f" WHERE entidad_id = {entity.id} AND clave = '{key}'")
 
     first = register(entity, "k")
-    is_old("k")
+    make_old("k")
     second = register(entity, "k", body(secreto="t"))
     assert second.status == 201 and second.json()["id"] != first.json()["id"]
-    is_old("k")
+    make_old("k")
     stack.stop("dispatcher")
-    stack.start("dispatcher")  # it looks for old keys as soon as it starts
+    stack.start("dispatcher")  # the dispatcher looks for old keys as soon as it starts
     wait_until(lambda: remembered(entity) == 0, 30, "the old key to be removed")
 
 

@@ -24,7 +24,8 @@ def limited(stack, **limits):
 
 
 def refused_after(limit: int, request):
-    """Returns the 429, which comes after `limit` requests and those that become allowed again while these run."""
+    """Sends requests until one gets a 429; returns that answer. nginx must accept `limit` requests, and further ones at
+    `limit` a minute."""
     started = time.monotonic()
     for count in itertools.count():
         response = request()
@@ -79,7 +80,7 @@ def test_every_spelling_of_a_token_is_that_token(entity, stack):
 
 
 def test_requests_of_an_address_with_and_without_a_token(entity, stack):
-    """An address has its limit with any number of tokens, valid or malformed; another address has its own."""
+    """An address has one limit for all requests, however many tokens they carry, valid or not. Another address has its own."""
     noisy = stack.client(source="127.0.0.3")
     with limited(stack, requests_per_address=12, requests_per_token=1):
         tokens = itertools.chain(MALFORMED, (f"Bearer {token(n)}" for n in itertools.count()))
@@ -164,7 +165,7 @@ def test_a_limit_that_is_none_is_named(stack, key):
         assert result.returncode == 2 and f"limits.{key}" in result.stderr and "0 to 1000000" in result.stderr
 
 
-# IPv6 clients. This machine has only one such address, so the test sends others by the PROXY protocol, as a trusted proxy.
+# IPv6 clients. This machine has only one IPv6 address, so the test names others by the PROXY protocol, as a trusted proxy does.
 
 PROXIED = """
     include {snippets}/apientidades-limit-keys.conf;

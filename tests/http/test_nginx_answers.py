@@ -39,7 +39,7 @@ def test_the_document_is_refused_in_json(stack, header, value, status):
 
 
 def test_what_nginx_may_not_give_is_refused_in_json(stack):
-    """`deny` stands for a file that nginx cannot read: root can read every file."""
+    """`deny` stands for a file that nginx cannot read: if the tests run as root, so does nginx, and root can read every file."""
     with own_nginx(site_of(stack).replace(f"alias {ROOT}/web", f"deny all; alias {ROOT}/web")) as port:
         refused = Client(f"https://localhost:{port}", stack.env["CA_CERT"])("GET", DOCUMENT)
     assert refused.status == 403 and refused.message

@@ -23,8 +23,8 @@ TYPES = {"int": "integer", "string": "string", "number": "number", "date": "date
 
 
 def run(program: Path, *arguments, files, timeout: int) -> subprocess.CompletedProcess:
-    """Runs a program in a folder of its own with copies of `files`; as the user nobody if the tests run as root, unless the
-    checkout is closed to others."""
+    """Runs `program` in a temporary folder that has copies of `files`. If the tests run as root, the program runs as the user
+    nobody, unless that user cannot reach the program."""
     closed = not all(folder.stat().st_mode & 0o001 for folder in program.parents)
     who = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 and not closed else {}
     with tempfile.TemporaryDirectory() as folder:
@@ -151,7 +151,8 @@ def test_a_linter_finds_nothing():
     assert found.returncode == 0 and "warning" not in output.replace("npm warn", ""), output
 
 
-# What no schema can say is left to the other tests: five webhooks, a cursor of the same query, `desde` before `hasta`, If-Match.
+# positive_data_acceptance is excluded, because a schema cannot say some rules: five webhooks, a cursor of the same query,
+# `desde` before `hasta`, If-Match. Other tests check these rules.
 def test_everything_that_it_allows_is_answered_as_it_says(entity, stack):
     program = tool("schemathesis", "venv/bin/schemathesis")
     entity.register()

@@ -10,7 +10,7 @@ from support.actors import BASE
 
 GOOD = {"url": "https://example.com/", "eventos": ["evaluacion.abierta"]}
 LIMIT = 64 * 1024
-LONG = 9000  # longer than a header may be, shorter than a TLS record: when nginx answers, it has read everything
+LONG = 9000  # longer than a header may be, but within one TLS record, so nginx reads all of it before it answers
 
 
 def padded(size: int) -> bytes:

@@ -19,7 +19,8 @@ def member(stack, receiver):
 
 @pytest.fixture
 def register(member):
-    """Registers a webhook and, if it was created, deletes it again, so that the five places stay free."""
+    """Yields a function that registers a webhook. After the test, deletes the webhooks that were created, because `member` has
+    only five places."""
     created = []
 
     def post(**fields):

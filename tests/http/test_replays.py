@@ -1,4 +1,4 @@
-"""POST …/entregas/{entrega}/reenvio, POST …/reenvios and GET, DELETE …/reenvios/{n}: an entity has deliveries sent again."""
+"""POST …/entregas/{entrega}/reenvio, POST …/reenvios and GET, DELETE …/reenvios/{n}: the replays that an entity asks for."""
 import json
 from concurrent.futures import ThreadPoolExecutor
 

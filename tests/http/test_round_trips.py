@@ -13,7 +13,8 @@ READS = 100  # more than there are threads, so that some threads serve several
 
 @pytest.fixture
 def statements(stack):
-    """Runs a function; returns, for each session of the API's user, what it asked in that time, in order: (command, text)."""
+    """The function calls `run` and returns, for each session of the API's user, the commands that arrived during the call, in
+    order: (command, text)."""
     def of(run) -> list[list[tuple[str, str]]]:
         stack.sql("SET GLOBAL log_output = 'TABLE'; TRUNCATE mysql.general_log; SET GLOBAL general_log = ON")
         try:
@@ -63,8 +64,8 @@ def test_a_page_of_deliveries_asks_who_calls_together_with_others(entity, stack,
 
 
 def test_a_registration_pays_for_its_idempotency_key_alone(entity, statements):
-    """The five statements: the caller, the free places, the INSERT, the row as written, the audit. A key costs three more: its
-    lock, the look for a stored answer, and storing the answer."""
+    """Without a key, five statements: the caller, the free places, the INSERT, the row as written, the audit. A key costs three
+    more: its lock, the look for a stored answer, and storing the answer."""
     def executed(key) -> int:
         body = {"url": "https://hooks.example.com/", "eventos": ["evaluacion.abierta"]}
         sessions = statements(lambda: entity.api("POST", BASE, json_body=body, headers={"Idempotency-Key": key} if key else {}))

@@ -92,7 +92,7 @@ def test_a_rotation_during_a_delivery_counts_from_the_next_attempt(entity, recei
 
 
 def test_while_the_present_secret_cannot_be_read_nothing_is_sent(entity, receiver, stack):
-    """During the grace period the first column has the previous secret, and the second one the new secret."""
+    """During the grace period, `secreto_sellado` has the previous secret and `secreto_b_sellado` the present one."""
     hook = entity.register(secret="uno")
     put(entity, hook, {"secreto": "dos", "graciaSegundos": 3600})
     reverse = f"UPDATE webhooks SET secreto_b_sellado = REVERSE(secreto_b_sellado) WHERE id = {hook.id}"

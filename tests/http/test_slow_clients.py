@@ -48,7 +48,7 @@ def serves(entity, seconds: float = 3) -> bool:
 
 @contextlib.contextmanager
 def dribbling(connections, stop: threading.Event):
-    """Sends each connection a byte of a header without an end, twice a second."""
+    """Twice a second, sends one more byte of an endless header on each connection."""
     def run():
         while not stop.wait(0.5):
             for connection in connections:
@@ -78,8 +78,8 @@ def test_idle_connections_by_the_hundred(entity, stack):
 
 
 def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
-    """nginx waits 10 s for the whole head, for the next byte of a body, or for a client to read a byte. Others are served all
-    the time."""
+    """nginx waits 10 s for the whole head, for the next byte of a body, or for a client to read a byte. Other clients are
+    served all the time."""
     url = "https://example.com/" + "a" * 1900
     for _ in range(5):
         body = {"url": url, "eventos": ["evaluacion.abierta"]}
@@ -92,7 +92,7 @@ def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
         bodies = wires(20, head(entity.token, "POST", "Content-Length: 100", "Content-Type: application/json") + b"{")
         reader = opened.enter_context(stack.api.wire())
         reader.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # room for a few answers, each a TLS record of 10 KB
-        reader.send(head(entity.token) * 1500)  # 15 MB of answers that no client reads
+        reader.send(head(entity.token) * 1500)  # 15 MB of answers, which the test reads only after nginx has given up
         waiting = [wire.socket for wire in headers + bodies] + silent
         with dribbling([wire.socket for wire in headers], threading.Event()):
             closed = set()
@@ -106,7 +106,7 @@ def test_slow_headers_slow_bodies_and_slow_readers_are_given_up(entity, stack):
 
 
 def slow_reader(stack, port: int, data: bytes) -> Wire:
-    """Returns a client with the smallest receive buffer that its kernel allows."""
+    """Returns a client with a receive buffer of 8 KiB: Linux doubles SO_RCVBUF."""
     wire = Wire.__new__(Wire)
     plain = socket.socket()
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -118,7 +118,8 @@ def slow_reader(stack, port: int, data: bytes) -> Wire:
 
 
 def with_the_longest_answers(entity, stack) -> list[str]:
-    """Returns two paths: a delivery with as much data, attempts and escapes as possible, and a full page of such deliveries."""
+    """Returns two paths: a delivery with the longest data and 100 attempts with the longest errors; a full page of deliveries
+    with the longest errors."""
     hook, long = entity.register(), "REPEAT('\U0001F600', 500)"
     start = '{"evaluacionId": 1, "titulo": "'
     id = entity.notify("evaluacion.abierta", start + '\\"' * ((65536 - len(start) - 2) // 2) + '"}')
@@ -139,7 +140,8 @@ def test_who_reads_the_longest_answers_slowly_holds_no_thread_and_gets_all_of_th
     paths = with_the_longest_answers(entity, stack)
     sizes = [len(entity.api("GET", path).text.encode()) for path in paths]
     assert sizes[0] > 340_000 and sizes[1] > 220_000, sizes
-    # On loopback, with packets of 64 KiB, a connection buffers more than an answer; on the internet, some tens of KiB.
+    # On loopback, with packets of 64 KiB, a connection would buffer a whole answer. With sndbuf it buffers some tens of KiB, as
+    # on the internet.
     site = site_of(stack).replace(" ssl;", " ssl sndbuf=16k;")
     assert "sndbuf" in site
     with own_nginx(site) as port, contextlib.ExitStack() as opened:

@@ -52,8 +52,7 @@ def test_without_a_limit_nothing_is_counted(entity, stack, nothing_is_sent):
 
 
 def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, stack, entity, new_entity):
-    """With two webhooks each event makes two deliveries. An event is refused whole if only one of its deliveries is within the
-    limit."""
+    """With two webhooks, an event makes two deliveries. If there is room for only one of them, neither is made."""
     for _ in range(2):
         entity.register(["evaluacion.abierta"])
     other = new_entity()
