@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A stack with a database cluster: its parts are db1, db2 and db3 instead of db. The file cluster/kind in the stack's
-# folder (.dev/cluster) marks it. With DEV_DIR set to that folder, every other command works as with one server.
+# A stack with a database cluster: it has the parts db1, db2 and db3 instead of db, and the file cluster/kind in its folder
+# (.dev/cluster). With DEV_DIR set to that folder, every other command works as with one server.
 
 CLUSTER_SECONDS=1200 # for its tests
 

@@ -35,8 +35,8 @@ wait_for() {
   done
 }
 
-# After this call the command has the stack's folder to itself, and any other `dev` waits. Only this process keeps
-# descriptor 9: part.py does not pass it on to the processes that it starts.
+# After this call the command has the stack's folder to itself, and any other `dev` waits. The lock ends with this process:
+# part.py does not pass descriptor 9 on to the processes that it starts.
 lock_stack() {
   umask 077 # whatever user reaches the socket can be the database's root, without a password
   mkdir -p "$DEV_DIR" 2>/dev/null || die "cannot make the folder $DEV_DIR"
@@ -50,8 +50,8 @@ stack_port() {
   cat "$DEV_DIR/run/port" 2>/dev/null || printf '%s\n' "${DEV_PORT:-8443}"
 }
 
-# A unix socket's path has at most 107 bytes: a deep checkout keeps its sockets in a short private folder, for as
-# long as the stack is up.
+# A unix socket's path has at most 107 bytes: in a deep checkout, a stack keeps its sockets in a private folder under
+# $XDG_RUNTIME_DIR or /tmp while it is up.
 sockets_dir() {
   local wanted=$DEV_DIR/run record=$DEV_DIR/run/sockets_dir
   if ((${#wanted} <= 90)); then

@@ -1,6 +1,7 @@
-// Preloaded into a node of Group Replication, it cuts the node off from its group only: while the file
-// CUT_OFF exists, traffic of the ports CUT_OFF_PORTS (separated by commas) fails as on a broken network.
-// Group Replication has no switch for this, and a packet filter would need root.
+// A library to preload into a node of Group Replication: cuts the node off from its group, not from its
+// clients. While the file that the variable CUT_OFF names exists, traffic of the ports in CUT_OFF_PORTS
+// (separated by commas) fails as on a broken network. Group Replication has no switch for this, and a packet
+// filter would need root.
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -64,7 +65,7 @@ F* next(const char* name) {
 
 extern "C" {
 
-// The C library's functions through which OpenSSL reads and writes the group's connections.
+// These replace the C library's functions. OpenSSL uses `read` and `write` for the group's connections.
 ssize_t read(int fd, void* buffer, size_t size) {
   static auto* const real = next<decltype(read)>("read");
   return is_cut(fd) ? broken(ECONNRESET) : real(fd, buffer, size);

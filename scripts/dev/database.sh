@@ -113,7 +113,7 @@ prepare_database() {
   db_client "$DB_NAME" <"$ROOT/sql/grants/triggers.sql" || die "could not apply sql/grants/triggers.sql: see the line above"
 }
 
-# The evaluation system's user is not one of ours, so it has its own name here.
+# The users of our programs have a prefix, and the evaluation system's has none.
 database_user() { if [[ $1 == evaluacion ]]; then echo evaluacion; else echo "apientidades_$1"; fi; }
 
 make_database_user() {

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Prepares what the receivers of examples/ need: a folder under build/examples for each language, pinned by the files in
-# examples/. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. As root, everything is
-# fetched and compiled as `nobody`.
+# examples/. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. If root runs `dev`, the user
+# `nobody` fetches and compiles everything.
 
 EXAMPLES=$ROOT/build/examples
 EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)

@@ -82,7 +82,7 @@ galera_command() {
   ((EUID != 0)) || printf '%s\n' --user=root
 }
 
-# galera_start_node NODE [OPTIONS OF mariadbd]: joins the others, or, given --wsrep-new-cluster, is the first.
+# galera_start_node NODE [OPTIONS OF mariadbd]: starts NODE, as the first if given --wsrep-new-cluster.
 galera_start_node() {
   local node=$1 command position
   shift

@@ -63,7 +63,7 @@ substitute_paths() {
     -e "s|/var/log/nginx/apientidades.access.log|$DEV_DIR/log/nginx-access.log|"
 }
 
-# Replaces Debian's /etc/nginx/nginx.conf, and adds nothing that apientidades.conf needs.
+# Prints the nginx.conf that the stack has instead of Debian's. It adds nothing that apientidades.conf needs.
 main_nginx_conf() {
   local user='' temp=$DEV_DIR/nginx/temp
   ((EUID != 0)) || user='user root;' # the workers read files that only we may read

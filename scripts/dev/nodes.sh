@@ -61,7 +61,7 @@ node_ports() {
 }
 
 # listening_ports N: N free ports below the range from which the kernel gives ports to connections. A connection could
-# take a port of that range while its node is down.
+# take a port of that range while the node to which it belongs is down.
 listening_ports() {
   "$PYTHON" - "$1" <<'PROGRAM'
 import contextlib, random, socket, sys

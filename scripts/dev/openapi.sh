@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Tools that check web/openapi.json: schemathesis (PyPI, with the schema of CycloneDX) and Redocly's linter (npm); and
-# tools that check our pages in chromium: Playwright (PyPI) and axe (npm). Each has its own folder under build and is
-# pinned by the hashes of its files (tests/openapi, tests/browser). Fetching them runs none of their code. Root has
-# the user nobody fetch them.
+# Tools that check web/openapi.json: schemathesis (PyPI) and Redocly's linter (npm); and tools that check our pages in
+# chromium: Playwright (PyPI) and axe (npm). The schema of CycloneDX, for the bill of materials, is installed with
+# schemathesis. Each tool has its own folder under build/openapi-tools and is pinned by the hashes of its files
+# (tests/openapi, tests/browser). Fetching a tool runs none of its code. If root runs `dev`, the user `nobody` fetches it.
 
 OPENAPI_TOOLS=$ROOT/build/openapi-tools
 
-# Without network, the tests that need them are skipped, and say so; with OPENAPI_REQUIRED=1 they fail.
+# Without network, the tests that need these tools are skipped, and say so; with OPENAPI_REQUIRED=1 they fail.
 prepare_openapi_tools() {
   export OPENAPI_TOOLS OPENAPI_REQUIRED=${OPENAPI_REQUIRED:-}
   [[ -z $DEV_NO_BUILD ]] || return 0
@@ -17,7 +17,7 @@ prepare_openapi_tools() {
 }
 
 # make_tool FOLDER PINS INSTALL REQUIRED: runs INSTALL for FOLDER when PINS have changed. REQUIRED only affects the message
-# if that fails.
+# if INSTALL fails.
 make_tool() {
   local folder=$1 name=${1##*/}
   [[ $(cat "$folder/pins" 2>/dev/null) != "$2" ]] || return 0

@@ -96,8 +96,8 @@ pack_alike() (
   dpkg-deb -R "$package" "$tree" &&
     LC_ALL=C sort -k 2 -o "$tree/DEBIAN/md5sums" "$tree/DEBIAN/md5sums" &&
     sed -i "s/^Installed-Size: .*/Installed-Size: $(installed_size "$tree")/" "$tree/DEBIAN/control" &&
-    # Below a folder with setgid or a default ACL, new folders inherit them; folders that belong to root alone do not
-    # change.
+    # Below a folder with setgid or a default ACL, new folders inherit it. A folder of mode 0700, for root alone, keeps its
+    # mode.
     find "$tree" -type d ! -perm 0700 -exec chmod 00755 {} + &&
     find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} + &&
     # With several threads the bytes may depend on their number.

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The suites under sanitizers, for `test --long`. The fast suites already use AddressSanitizer for unit and store tests;
-# this adds ThreadSanitizer for them, and both sanitizers for the programs, in tests of HTTP and of deliveries. A report
-# fails the suite, whatever process wrote it: tests do not see the output of a process that they stop.
+# The suites under sanitizers, for `test --long`. Unit and store tests run with ThreadSanitizer; the suites unit and store
+# run them with AddressSanitizer (the default of --preset). Tests of HTTP and of deliveries run with programs under each
+# sanitizer. A report of any process fails the suite: tests do not see the output of a process that they stop.
 
 SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,robustness}.py)
 # For all programs of the preset tsan that this run starts.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""sbom.py PACKAGE.deb BUILD: prints the bill of materials of a package, in CycloneDX 1.5, from what its programs link to
-(ldd), what they were compiled from (ninja's records in the folder BUILD), what its control file names and what dpkg knows
-of all that.
+"""sbom.py PACKAGE.deb BUILD: prints the bill of materials of a package, in CycloneDX 1.5. The components are the Debian
+packages that the programs link to (ldd), that they were compiled from (ninja's records in the folder BUILD), that the build
+tools belong to, and that the control file names.
 
 The same package, build and Debian packages make the same bytes; the time is SOURCE_DATE_EPOCH."""
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 CLAUSES = {"Depends": "required", "Recommends": "optional", "Suggests": "optional"}
-# Only the kernel's constants are compiled in, and not the bugs that a scanner would report for the kernel.
+# Its headers bring only constants into the programs. A scanner would report the kernel's bugs for it.
 NO_CODE = "linux-libc-dev"
 # The programs, besides the compiler, that affect the bytes of the package.
 BUILD_TOOLS = ("as", "cmake", "dpkg-deb", "gzip", "ld")
@@ -108,7 +108,7 @@ def needed(file: Path | str) -> list[str]:
 
 
 def headers_of(build: Path, programs: list[Path]) -> set[str]:
-    """The files of the system that the programs were compiled from."""
+    """The headers outside this project that the programs were compiled from."""
     objects = {line for program in programs for line in output("ninja", "-C", build, "-t", "inputs", program.name).splitlines()
                if line.endswith(".o")}
     found, wanted = set(), False

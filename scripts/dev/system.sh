@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The tests on a real systemd. The Debian that they boot is made once for each release, with little but systemd. The
-# package's dependencies are put into its apt cache, because the booted system has no network.
+# package's dependencies are put into that Debian's apt cache, because the booted system has no network.
 
 system_image() { printf '%s\n' "$ROOT/.dev/image-$1"; }
 

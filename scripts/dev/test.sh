@@ -17,7 +17,7 @@ CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,s
   tests/dispatch/test_{changed_url,replay_pace,result_view}.py)
 FUZZ_SECONDS=30 # each target
 SUITE_SUFFIX=''
-PYTHON_RUNNER=() # what pytest runs in
+PYTHON_RUNNER=() # the command that runs pytest, if any
 
 command_test() {
   local only='' long='' examples='' system='' mysql='' release='' other='' pytest_arguments=()
@@ -98,7 +98,7 @@ test_on_release() {
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
 }
 
-# For the other release: the demo and the shorter suites; with --system also its package and the upgrade.
+# For the other release: the demo and the suites unit and store; with --system also the suites system and upgrade.
 test_other_release() {
   local release
   release=$(other_release)
