@@ -1,4 +1,4 @@
-"""TLS by Mozilla's intermediate profile, without its DHE suites: nginx accepts these versions and suites, and refuses others."""
+"""nginx accepts the versions, suites and groups of Mozilla's intermediate TLS profile, except its DHE suites, and no others."""
 import socket
 import ssl
 import subprocess
@@ -23,7 +23,7 @@ SITE = """
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    """A server with a key of each kind, so that every suite of the profile can be tried."""
+    """The port of an nginx with an ECDSA and an RSA key: the profile has suites for each."""
     folder = tmp_path_factory.mktemp("tls")
     for name, key in (("ec", ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]), ("rsa", ["rsa:2048"])):
         subprocess.run(["openssl", "req", "-x509", "-newkey", *key, "-noenc", "-days", "2", "-subj", "/CN=localhost",
@@ -64,7 +64,7 @@ def connects(port: int, *options: str) -> bool:
 
 def test_every_cipher_suite_of_tls_1_2(port):
     known = {cipher["name"] for cipher in client().get_ciphers() if not cipher["name"].startswith("TLS_")}
-    known = {name for name in known if "PSK" not in name and "SRP" not in name}  # a client without such keys offers none
+    known = {name for name in known if "PSK" not in name and "SRP" not in name}  # offered only with a PSK or an SRP password
     assert TLS_1_2 < known and any("CBC" in name or name.endswith("-SHA") for name in known)
     accepted = {name for name in known if negotiated(port, client(name))}
     assert accepted == TLS_1_2

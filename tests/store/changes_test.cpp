@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_change_tells_what_it_made_of_the_webhook) {
 BOOST_AUTO_TEST_CASE(the_version_is_of_the_configuration_and_the_secret) {
   const auto first = version_of(now());
   BOOST_CHECK_EQUAL(version_of(now()), first);
-  // Sets the time as if both changes came within one millisecond.
+  // Sets the same time after each change, as if all came within one millisecond.
   const auto version_with = [&](const std::string& secret) {
     change_secret(session, {1}, webhook.id, {secret, std::chrono::seconds(0)}, keys());
     session.update("UPDATE webhooks SET fecha_modificacion = '2026-01-01 00:00:00.001'");
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_about_to_be_committed_is_applied_to_what_w
   BOOST_CHECK_EQUAL(number("SELECT fallos AS n FROM webhook_ejecuciones"), 0);
 }
 
-/// The recording session cannot lock the webhook's row of webhook_ejecuciones, because there is none yet.
+/// The webhook has no row of webhook_ejecuciones that judge_urls could lock, so judge_urls inserts one.
 BOOST_AUTO_TEST_CASE(a_change_during_the_record_of_a_first_failure_ends_the_rest_that_is_recorded) {
   queue_one();
   auto result = failed_attempt(claim_one(), Milliseconds(3600000));
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(a_change_during_the_record_of_a_first_failure_ends_the_rest
     ChangeWalk walk;
     try {
       while (!walk.done) apply_changes(other, walk);
-    } catch (const LockTimeout&) {  // MySQL waits for the lock; the dispatcher repeats the task
+    } catch (const LockTimeout&) {  // MySQL waits for the row; the dispatcher repeats the task
       BOOST_CHECK(!session.is_mariadb());
     }
     record_executions(session, judged.batch, {Milliseconds(0)});

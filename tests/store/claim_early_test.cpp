@@ -16,7 +16,7 @@ namespace {
 constexpr FailurePolicy probing{Milliseconds(0), Milliseconds(900000)};
 
 struct EarlyFixture : DeliveryFixture {
-  /// A delivery that has failed; its retry is hours away.
+  /// Queues a delivery and records a failed attempt; the retry is 10 hours away.
   LeasedDelivery fail_one() {
     queue_one();
     const auto leased = claim_one();

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
   const auto webhook = add_webhook(session, 1).id;
   add_pending(webhook, 3, day, 0);                          // never attempted
   add_pending(webhook, 3, day + Milliseconds(5000), 1);     // first retry
-  add_pending(webhook, 3, day + Milliseconds(1800000), 7);  // past the schedule: waits as at its last step
+  add_pending(webhook, 3, day + Milliseconds(1800000), 7);  // beyond the schedule: the last step counts
   add_pending(webhook, 3, Milliseconds(200000), 2);         // plausible
   insert_notification(session, 1);
   fan_out(session, DeliveryState::leased, {10, day});
@@ -281,7 +281,8 @@ BOOST_AUTO_TEST_CASE(an_outage_that_ended_while_the_clock_was_ahead_does_not_las
   BOOST_CHECK_EQUAL(count("cortes_envio", "visto_en <= UTC_TIMESTAMP(3) AND hasta IS NULL"), 1);
 }
 
-// Otherwise its time would not count, and `queue status` would show a start in the future.
+// Without the mending, the outage's time would not count, and `queue status` would show a start in the
+// future.
 BOOST_AUTO_TEST_CASE(an_outage_that_began_while_the_clock_was_ahead_and_lasts_counts_from_now_on) {
   set_clock(10 * day);
   const auto id = begin_outage(session, "here:1", OutageKind::network, Milliseconds(0));

@@ -33,8 +33,8 @@ std::string new_name() {
   return "prueba_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
 }
 
-/// Triggers refuse every change of state that is not in the tables of lib/delivery/states.hpp, whatever
-/// statement makes it. A test may still write any state: SET @any_state = 1.
+/// Adds a trigger that refuses every change of state that is not in `transitions`. A test may still write any
+/// state after SET @any_state = 1.
 template <class Transitions>
 void watch_transitions(Session& session, const std::string& table, const Transitions& transitions) {
   std::string allowed = "''";

@@ -1,5 +1,5 @@
 // Makes a database for each test, on the server of TEST_DB_SOCKET, and drops it at the end. The server also
-// listens on TEST_DB_PORT of localhost, with TLS; TEST_DB_CA is the file of its authority.
+// listens on TEST_DB_PORT of localhost, with TLS; TEST_DB_CA is the file of its CA.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@
 
 namespace store::testing {
 
-/// How to connect to the server as root, in `database`; if that is empty, without a default database.
+/// The settings of a connection as root. An empty `database`: no default database.
 platform::DatabaseSettings server(const std::string& database);
 
 /// A variable that `./dev test` sets. Throws std::runtime_error if it is not set.
@@ -44,7 +44,8 @@ struct Database {
 /// the gaps beside them in the index.
 Session lock_gap(const Database& database, WebhookId webhook, std::string_view state,
                  const std::string& condition = "TRUE");
-/// With this condition, which no delivery meets, lock_gap locks only the gap where deliveries due now lie.
+/// No delivery meets this condition, so lock_gap locks only the gap in which a delivery due now would be
+/// inserted.
 inline const std::string due_now = "proximo_intento = UTC_TIMESTAMP(3)";
 
 const webhook::KeyRing& keys();
@@ -86,9 +87,9 @@ std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = Del
 /// Runs a whole walk of the reconciliation; returns how many deliveries it changed.
 ReconcileWalk::Changed reconcile(Session& session);
 
-/// A successful attempt of a leased delivery.
+/// The result of a successful attempt of a leased delivery.
 DeliveryResult delivered(const LeasedDelivery& delivery);
-/// A failed attempt, to be retried after `wait`.
+/// The result of a failed attempt; the retry is due after `wait`.
 DeliveryResult failed_attempt(const LeasedDelivery& delivery, platform::Milliseconds wait);
 
 }  // namespace store::testing

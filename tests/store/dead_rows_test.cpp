@@ -141,7 +141,7 @@ struct Operation {
 
 /// A step of the reconciliation reads 200 webhooks, also deleted ones, and a few rows for each.
 constexpr int reconciled_at_once = 200 * 8;
-/// A walk of the purge ends with a window of rows that are too young.
+/// The purge reads a window of 512 deliveries and one of 512 notifications, and stops: all are too young.
 constexpr int purged_at_once = 2 * 512;
 
 const std::vector<Operation> operations{

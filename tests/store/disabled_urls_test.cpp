@@ -1,4 +1,5 @@
-// A URL that the operator has disabled stays disabled for its entity, whatever happens to the webhook.
+// A URL that the operator has disabled stays disabled for the webhook's entity, even if the entity deletes
+// the webhook or changes its URL.
 #include "lib/store/webhooks/disabled_urls.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-// Which deliveries the dispatcher claims ahead of their schedule while the database refuses one.
+// Which deliveries the dispatcher claims ahead of their schedule while the database refuses to lease one.
 #include "dispatcher/claims/early_claimer.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ struct EarlyClaimerFixture : DeliveryFixture {
   dispatcher::FairSlots slots{{.total = 100, .per_webhook = 10, .per_host = 50, .longest = 15s}};
   dispatcher::EarlyClaimer claimer{session, scanner, slots, settings, platform::Log()};
 
-  /// One delivery of each webhook waits for a retry. The database refuses to lease that of `webhook`.
+  /// One delivery of each webhook waits for a retry. The database refuses to lease the delivery of `webhook`.
   EarlyClaimerFixture() {
     for (const EntityId entity : {1, 2}) insert_notification(session, entity);
     fan_out(session);
@@ -32,7 +32,7 @@ struct EarlyClaimerFixture : DeliveryFixture {
         to_string(webhook.id) + " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
   }
 
-  /// The webhooks of what is claimed.
+  /// Makes probes and recoveries due, and claims. Returns the webhooks of the claimed deliveries.
   std::vector<WebhookId> claimed() {
     session.update("UPDATE webhook_ejecuciones SET adelantar_en = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
     scanner.look(session, std::max(scanner.next_look(), platform::monotonic_now()), false);

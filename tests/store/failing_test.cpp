@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(those_past_half_and_past_nine_tenths_are_counted) {
   check_near(0, 0);
   set_streak(webhook.id, 20, 51h);
   check_near(1, 0);
-  set_streak(second.id, 2, 91h);  // the eight failures missing from ten may still come
+  set_streak(second.id, 2, 91h);  // counted, although a deactivation needs ten failures
   check_near(2, 1);
   set_streak(webhook.id, 20, 500h);
   check_near(2, 2);

@@ -20,7 +20,7 @@ Ids ids_of(const Notifications& notifications) {
   return ids;
 }
 
-/// Inserts data of this size, without the CHECK that limits it.
+/// Drops the CHECK that limits the size of data, and inserts a notification with data of `bytes` bytes.
 NotificationId insert_data(Session& session, std::size_t bytes) {
   session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT datos_de_mas_de_64_KiB");
   return insert_notification(session, 3, "evaluacion.cerrada",

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(loading_recipients) {
 
 BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   grow(50);
-  // The query that a claim runs before its transaction; cost() has begun a transaction already.
+  // The first query of claim(). The whole claim() would commit the transaction that cost() rolls back.
   const auto candidates = [&] {
     BOOST_TEST(
         session
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   check_same_cost(candidates);
 }
 
-// Reading begins at the first delivery that was inserted, however many others are in flight.
+// write_fan_out reads from the first delivery that it inserted, so it reads no earlier ones in flight.
 BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
   const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);

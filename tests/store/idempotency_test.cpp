@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
   BOOST_TEST(conflicts == 0);
 }
 
-// Otherwise a repetition could look for the key before the first request commits, and for a free place after
-// that: it would be answered 400 for a registered webhook.
+// Without the wait, a repetition could look for the key before the first request commits, and for a free
+// place afterwards. If none were left, its answer would be 400, although the webhook is registered.
 BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
   Session other = database.connect();
   session.execute("START TRANSACTION");

@@ -1,4 +1,5 @@
-// A lease says who holds a delivery and for how long. Who has lost it can write nothing.
+// A lease says who holds a delivery and for how long. A dispatcher that has lost the lease can write nothing
+// for that delivery.
 #include <boost/test/unit_test.hpp>
 
 #include "dispatcher/maintenance/maintenance.hpp"
@@ -12,7 +13,7 @@ using platform::Milliseconds;
 
 namespace {
 
-constexpr Lease passed{1, Milliseconds(-1)};  // not 0: such a lease would end a millisecond later
+constexpr Lease passed{1, Milliseconds(-1)};  // with 0, it would expire only a millisecond later
 constexpr Lease present{2, Milliseconds(60000)};
 
 struct Fixture {

@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(one_without_a_subscribed_webhook_is_not_counted_as_processe
   BOOST_CHECK_EQUAL(metrics.processed.value(), 1U);
 }
 
-// Otherwise its deliveries would be sent after the cancellation, or belong to no notification.
+// If such a notification were fanned out, its deliveries would be sent after the cancellation, or belong to
+// no notification.
 BOOST_AUTO_TEST_CASE(one_that_another_session_is_cancelling_or_deleting_waits_for_its_lock) {
   const auto deleted = insert_notification(session, 1);
   const auto locked = insert_notification(session, 1);
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(one_that_another_session_is_cancelling_or_deleting_waits_fo
   BOOST_CHECK_EQUAL(deliveries.at(0).integer("notificacion_id"), locked);
 }
 
-// Otherwise the scanner would find that notification only seconds later.
+// The scanner alone would find the notifications that had no room only seconds later.
 BOOST_AUTO_TEST_CASE(what_has_no_room_in_a_batch_of_locked_ones_is_in_the_next) {
   using namespace std::chrono_literals;
   constexpr int many = 40;  // more than twice bytes_per_batch
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(what_has_no_room_in_a_batch_of_locked_ones_is_in_the_next) 
   const auto patience = platform::monotonic_now() + 3s;
   std::int64_t listed = 0;
   while (listed < many && platform::monotonic_now() < patience) {
-    std::this_thread::sleep_for(60ms);  // then all notifications found are due together
+    std::this_thread::sleep_for(60ms);  // so that all notifications found are due together
     fan_out.run_locked(batch);
     listed = session.query("SELECT COUNT(*) AS n FROM notificaciones_apartadas WHERE notificacion_id > ?", id)
                  .at(0)

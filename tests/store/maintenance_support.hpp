@@ -68,7 +68,7 @@ struct MaintenanceFixture {
                     ids + ") THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
   }
 
-  /// Whether `forget` ends without waiting while another session has locked the rows of `locked`.
+  /// Whether `forget` ends without waiting while another session has locked the rows of the SELECT `locked`.
   template <class Forget>
   bool forgets_beside(const std::string& locked, Forget&& forget) {
     auto other = database.connect();

@@ -1,4 +1,4 @@
-// A long INSERT of ours into `entregas` keeps no other waiting for a number (AUTO_INCREMENT).
+// A long INSERT of ours into `entregas` keeps no other INSERT waiting for a number (AUTO_INCREMENT).
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <thread>
