@@ -27,8 +27,8 @@ namespace {
 
 /// Adds 50,000 deliveries of 1,000 webhooks: most are finished, others pending, in flight or held.
 void fill(Session& session) {
-  // A trigger could change the key by which an UPDATE finds its rows, so MariaDB 11.8 sorts those first. Only
-  // the tests have these triggers.
+  // A trigger could change the key by which an UPDATE finds its rows, so MariaDB 11.8 sorts the rows first.
+  // Only the tests have these triggers.
   for (const auto* table : {"entregas", "notificaciones_pendientes"})
     session.execute(std::string("DROP TRIGGER ") + table + "_transitions");
   session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(1000));
@@ -95,7 +95,7 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
       const auto& table = step.table;
       tables.insert(table);
       const bool scanned = step.access == "ALL" || step.access == "index";
-      // j is a JSON_TABLE of ids, plazas one of the five places of an entity
+      // j is a JSON_TABLE of ids, plazas one of the five values of `plaza`
       const bool small = table == "j" || table == "plazas" || table.starts_with("<") || table == read_whole;
       BOOST_CHECK_MESSAGE(!scanned || small, "reads all of " << table << ": " << statement.substr(0, 300));
       const bool few = small || table == "webhooks";  // those of one entity: five rows at most
@@ -106,9 +106,9 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
   return tables;
 }
 
-/// Checks that no statement would read a table whole that the server takes for empty: without
-/// innodb_stats_auto_recalc it does so after a restart, however many rows there are. On MariaDB alone: no
-/// hint keeps MySQL from reading all of an index then.
+/// Checks that no statement reads a whole table that the server takes for empty. After a restart the server
+/// takes tables for empty, however many rows they have, if innodb_stats_auto_recalc is off. Skips MySQL: no
+/// hint keeps it from reading all of an index of such a table.
 void check_plans_without_statistics(const std::vector<std::string>& statements) {
   Database empty;
   if (!empty.session.is_mariadb()) return;
@@ -117,7 +117,7 @@ void check_plans_without_statistics(const std::vector<std::string>& statements) 
   for (const auto& statement : std::set<std::string>(statements.begin(), statements.end())) {
     for (const auto& step : explain(empty.session, statement)) {
       const bool scanned = step.access == "ALL" || step.access == "index";
-      // MariaDB reads all of an index for a long list, although a hint names that index.
+      // For a long IN list MariaDB reads all of an index, although a hint names that index.
       const bool small = step.table == "j" || step.table == "plazas" || step.table.starts_with("<") ||
                          step.table == "webhook_ejecuciones" ||
                          (step.table == "webhooks" && step.access == "index");
@@ -140,7 +140,7 @@ void work(Session& session) {
   BOOST_TEST_REQUIRE(claimed.size() > 2U);
   std::vector<DeliveryResult> delivery_results{delivered(claimed[0]),
                                                failed_attempt(claimed[1], Milliseconds(1000))};
-  for (auto& delivery_result : delivery_results) delivery_result.attempts = 1;  // as fill() has written
+  for (auto& delivery_result : delivery_results) delivery_result.attempts = 1;  // fill() has written one
   delivery_results.back().gone = true;
   record_results(session, delivery_results, {Milliseconds(1000)});
   record_results(session, delivery_results, {Milliseconds(1000)});  // the leases have ended
@@ -199,7 +199,7 @@ void change(Session& session, EntityId entity, WebhookId id) {
   delete_expected_webhook(session, author, made.webhook.value().id, any);
 }
 
-/// Replays of a webhook, of one delivery and of ranges: asked for, carried out and read.
+/// Asks for replays of one delivery and of ranges of a webhook, carries them out and reads them.
 void replay(Session& session, EntityId entity, WebhookId webhook) {
   const Author author{entity};
   const ReplayRange failed{UtcTime{}};
@@ -284,7 +284,7 @@ void count_and_note(Session& session, EntityId entity, NotificationId notificati
   note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, 7, "{}"});
 }
 
-/// Disables a URL and pauses a webhook, and ends both.
+/// Disables a URL and enables it again; pauses a webhook and resumes it.
 void stop_parts(Session& session, EntityId entity, WebhookId webhook) {
   note_disabled_url(session, webhook);
   BOOST_TEST(is_disabled_url(session, entity, "https://receptor.example.org"));
@@ -402,7 +402,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_quotas_of_the_audit_and_of_disabled_urls
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// Thousands of other notifications have been fanned out while locked, and are not marked yet.
+/// Thousands of other notifications were fanned out while locked, and are not yet marked `procesada`.
 BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
   fill(session);
   session.execute(
@@ -487,8 +487,8 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// The index of all deliveries of a webhook is then as selective as that of those that wait, but in another
-/// order.
+/// If all deliveries of a webhook wait, the index of all its deliveries is as selective as the index of what
+/// waits, but has another order.
 BOOST_AUTO_TEST_CASE(what_the_operator_changes_of_a_webhook_whose_deliveries_all_wait_seeks) {
   fill(session);
   const auto all_of = [&](WebhookId webhook, const std::string& assignments) {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view reason = "fila: la base de datos la rechaza: error 4025";
 
-/// Rows that the evaluation system's user can write: on MariaDB without any right (`SET
-/// check_constraint_checks = 0`), on MySQL if the DBA has made the CHECKs NOT ENFORCED.
+/// Makes rows that violate a CHECK, as the evaluation system's user can. On MariaDB the user needs no special
+/// right (`SET check_constraint_checks = 0`); on MySQL the DBA must have made the CHECKs NOT ENFORCED.
 struct Fixture : MaintenanceFixture {
   bool mariadb = number("SELECT VERSION() LIKE '%MariaDB%'") == 1;
 

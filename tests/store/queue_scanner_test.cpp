@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arri
   const auto deadline = platform::monotonic_now() + std::chrono::seconds(30);
   const auto in_time = [&] { return platform::monotonic_now() < deadline; };
 
-  look();  // what is inserted after this look is read as it arrives
+  look();  // after this look the scanner reads new notifications in the order of their ids
   Session other = database.connect();
   other.execute("START TRANSACTION");
   const auto late = insert_notification(other, 7);

@@ -1,4 +1,4 @@
-// Deliveries are held, released and cancelled with their webhooks.
+// Deliveries are held, released and cancelled when their webhooks are disabled, enabled and deleted.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/maintenance/held.hpp"
@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(deliveries_of_deleted_and_inactive_webhooks_are_found_among
   BOOST_CHECK_EQUAL(changed.cancelled, 1U);
   BOOST_CHECK_EQUAL(changed.held, 2U);
   BOOST_CHECK_EQUAL(count("entregas", "estado = 'pendiente'"), 297);
-  // Deliveries are released again, but not while their webhook rests for an unreadable secret.
+  // Deliveries are released again, but not while their webhook rests: its secret may be unreadable.
   session.update("UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = ?", inactive.id);
   session.update("UPDATE entregas SET estado = 'retenida' WHERE webhook_id = ?", active.id);
   session.update(
@@ -125,7 +125,8 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_
   const auto first = add_webhook(session, 1), second = add_webhook(session, 2);
   insert_notification(session, 2);
   fan_out(session);
-  // Once the next two deliveries are held, this one lies between them in the index.
+  // This held delivery ends the gap that is locked below. Once held, the second webhook's next delivery lies
+  // beyond it in the index.
   session.execute("UPDATE entregas SET estado = 'retenida'");
   for (const EntityId entity : {1, 2}) insert_notification(session, entity);
   fan_out(session);

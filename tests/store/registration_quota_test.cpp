@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_limit_that_changes_holds_at_once) {
   BOOST_TEST(accepted(9, 0) == 9);
 }
 
-// 3600 s do not divide evenly by 7: the seventh must still be accepted.
+// 3600 s are not a multiple of 7: the seventh registration must still be accepted.
 BOOST_AUTO_TEST_CASE(the_hour_is_divided_without_loss) {
   set_clock({});
   for (const unsigned limit : {1U, 7U, 60U, 77U}) {

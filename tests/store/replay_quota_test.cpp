@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned hour_s = 3600, day_s = 86400;
 
 struct Fixture : ReplayFixture {
-  /// Asks for a replay; nullopt: it is accepted.
+  /// Asks for a replay. Returns the refusal; nullopt: the replay is accepted.
   template <class What>
   std::optional<OverQuota> refused(const What& what, unsigned limit) {
     try {
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
   }
 }
 
-// Two nodes of a cluster find that their transactions conflict only if both change the same row.
+// A cluster finds a conflict of transactions on two nodes only if both transactions change the same row.
 BOOST_AUTO_TEST_CASE(each_turn_changes_the_row_of_the_entity) {
   session.update(
       "INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (1, UTC_TIMESTAMP(6) + INTERVAL 50 "

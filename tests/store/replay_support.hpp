@@ -1,4 +1,4 @@
-// Replays, asked for and fed step by step.
+// Asks for replays, makes their deliveries due (`feed`) and records results, step by step.
 #pragma once
 
 #include <boost/test/unit_test.hpp>

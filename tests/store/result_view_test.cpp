@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(test_events_are_no_part_of_it) {
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_resultado WHERE entidad_id = 1").empty());
 }
 
-// One statement inserts a broadcast, so all its rows have one time. A page of them costs the same wherever it
-// begins.
+// One statement inserts a broadcast, so all its rows have the same `ocurrida_en`. Each page of these rows
+// costs the same.
 BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   BOOST_TEST(until == 12000U);
 }
 
-// MariaDB's CHECK lets such a date pass in a session with this sql_mode. Its notification is rejected.
+// With ALLOW_INVALID_DATES, MariaDB's CHECK lets such a date pass. Fan-out rejects the notification.
 BOOST_AUTO_TEST_CASE(a_report_leaves_out_a_date_that_does_not_exist) {
   if (!session.is_mariadb()) return;
   session.execute("SET sql_mode = 'ALLOW_INVALID_DATES'");

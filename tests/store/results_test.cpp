@@ -325,8 +325,8 @@ BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   other.execute("ROLLBACK");
 }
 
-// Another dispatcher has claimed our deliveries again, with one token: our results are stale, and delay no
-// other result.
+// Another dispatcher has claimed our deliveries again, all under the same token. Our results are stale, and
+// delay no other result.
 BOOST_AUTO_TEST_CASE(several_that_were_claimed_anew_together_do_not_look_like_our_own) {
   for (int i = 0; i < 3; ++i) queue_one();
   const auto ours = claim(session, {{webhook.id, 2}}, {11, Milliseconds(-1000)}).leased.deliveries;

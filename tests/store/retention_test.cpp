@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them
   BOOST_CHECK_EQUAL(count("entregas"), 3);  // only tests are left
 }
 
-/// Two webhooks of an entity. add() adds notifications for both: the deliveries to `one` arrived `delivered`
-/// ago, those to `other` are in `state`, and if finished, ended `age` ago.
+/// Two webhooks of an entity. add() adds `count` notifications, each with two deliveries. The delivery to
+/// `one` arrived `delivered` ago. The delivery to `other` is in `state`; if finished, it ended `age` ago.
 struct TwoWebhooks : MaintenanceFixture {
   WebhookId one = add_webhook(session, 1).id, other = add_webhook(session, 1).id;
   void add(unsigned count, Milliseconds delivered, const std::string& state, Milliseconds age) {
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there)
   const auto again = purge(session, retention, follower, 500);
   BOOST_CHECK_EQUAL(again.rows, 0U);
   BOOST_CHECK_LE(again.windows, 2U);
-  // A row that becomes due is removed at the next run, which goes on where the last one stopped.
+  // The next run goes on where the last run stopped, and removes the rows that have expired since.
   session.execute(
       "UPDATE entregas SET creada_en = creada_en - INTERVAL 31 DAY, terminada_en = creada_en ORDER BY id "
       "LIMIT 700");
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) 
 // the same time.
 BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_and_others_never) {
   const auto kept = add_webhook(session, 1).id;
-  add_finished(kept, 1, 80 * day, "fallida");  // kept for longer than its deleted webhook
+  add_finished(kept, 1, 80 * day, "fallida");  // failed deliveries are kept longer than deleted webhooks
   session.update(
       "INSERT INTO webhooks (entidad_id, plaza, fecha_baja, url, eventos)"
       " SELECT 1, NULL, UTC_TIMESTAMP(3) - INTERVAL IF(seq % 2, 29, 40 + seq % 3) DAY,"

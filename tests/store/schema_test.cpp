@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_json_or_too_long_fails_at_the_insert) {
   BOOST_CHECK_NO_THROW(insert(database.session, "evaluacion.abierta", "\"" + std::string(65534, 'a') + "\""));
 }
 
-// The default collations of servers ignore case, and differ: MariaDB's is utf8mb4_general_ci before 11.5, and
-// utf8mb4_uca1400_ai_ci from then on.
+// The servers' default collations for utf8mb4 ignore case, and differ: MariaDB's is utf8mb4_general_ci before
+// 11.5, and utf8mb4_uca1400_ai_ci from 11.5 on.
 BOOST_AUTO_TEST_CASE(no_text_has_the_collation_that_a_server_prefers) {
   Database database;
   std::set<std::string> collations;
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
 }
 
 // `espera`, the first column of the index of what waits, is NULL both for `en_curso` and for `entregada`, so
-// that to record a success does not change the index.
+// recording a success does not change the index.
 BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebody_looks_for_it) {
   Database database;
   add_webhook(database.session, 7);
@@ -159,7 +159,8 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
 BOOST_AUTO_TEST_CASE(a_webhook_that_fails_since_a_version_without_probes_gets_one_after_the_upgrade) {
   Database database;
   auto& session = database.session;
-  // As 0.1.0 writes them, webhook 1 fails and 2 was answered. This version has tried 3, which failed.
+  // Version 0.1.0 wrote the rows of webhook 1, which fails, and of webhook 2, which does not. This version
+  // wrote the row of webhook 3, which fails.
   session.execute(
       "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_error, fallos, fallos_desde)"
       " VALUES (1, UTC_TIMESTAMP(3), 'error', 1, UTC_TIMESTAMP(3)), (2, UTC_TIMESTAMP(3), '', 0, NULL),"

@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
     const auto before = version(session, id);
     BOOST_CHECK_EQUAL(reencrypt(session, newer_keys()).secrets, std::uint64_t(kept()));
     BOOST_CHECK_EQUAL(version(session, id), before);
-    // Under k2, then again under k1: each time every secret is sealed again.
+    // Every secret was sealed again under k2 above, and now is under k1.
     BOOST_CHECK_EQUAL(reencrypt(session, keys_again()).secrets, std::uint64_t(kept()));
     BOOST_CHECK_EQUAL(version(session, id), before);
     set(secret, std::string(secret) == "dos" ? 1h : 0s);

@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
   BOOST_CHECK_NE(skipped[0].find("127.0.0.1:1)"), std::string::npos);
 }
 
-// The watchdog's limit is for one answer of the database, so each wait for an answer is told separately.
+// The watchdog's limit is for one answer of the database, so progress is told before each wait for an answer.
 BOOST_AUTO_TEST_CASE(progress_is_told_while_connecting_and_after_the_preparation) {
   Database database;
   auto settings = server(database.name);
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(progress_is_told_while_connecting_and_after_the_preparation
 }
 
 BOOST_AUTO_TEST_CASE(a_session_that_only_reads_leaves_a_server_that_became_read_only) {
-  // After a switch of the primary, the former one still answers reads, with rows that may be old.
+  // After a switch of the primary, the former primary still answers reads, with rows that may be old.
   Database database;
   NetworkUser user(database, true);
   user.settings.hosts.push_back(user.settings.hosts.front());
@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_only_reads_leaves_a_server_that_became_read_
   bool left = false;
   for (const auto start = std::chrono::steady_clock::now();
        !left && std::chrono::steady_clock::now() < start + std::chrono::seconds(10);) {
-    BOOST_CHECK_NO_THROW(transaction(session, [&] { read(); }));  // a write would fail there and tell
+    BOOST_CHECK_NO_THROW(transaction(session, [&] { read(); }));  // not checked in a transaction
     try {
       read();
     } catch (const Unavailable&) {
@@ -341,8 +341,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_ti
   ::close(listener);
 }
 
-// MariaDB gets only a proof of the password. MySQL asks for the password in clear, unless it is cached.
-// The session sends it only through TLS, never encrypted with a public key that anyone may have sent.
+// MariaDB gets only a proof of the password. MySQL asks for the password itself, unless its cache knows the
+// user. Over TCP the session sends the password only through TLS. It does not send the password encrypted
+// with a public key, because anyone may have sent that key.
 BOOST_AUTO_TEST_CASE(a_password_over_tcp_with_tls_and_without) {
   Database database;
   for (const bool tls : {true, false}) {
