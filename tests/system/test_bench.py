@@ -1,5 +1,5 @@
-"""./dev bench with very small counts: benchmarks measure, print their tables and write their JSON. Only the figures of
-`cost` are judged, with its own counts."""
+"""./dev bench with very small counts: benchmarks measure, print their tables and write their JSON. `cost` has its usual
+counts, and only its figures are judged."""
 import json
 import os
 import signal
@@ -40,7 +40,7 @@ def test_a_benchmark(name, tmp_path):
 
 
 def test_a_delivery_costs_no_more_than_the_page_says(tmp_path):
-    """docs/benchmarks.md has the figures: a change that makes a delivery more expensive changes them, too."""
+    """The bounds are in docs/benchmarks.md. A change that costs more than they allow must raise them there."""
     process = start("cost", "--no-instructions", "--check", "--output", tmp_path)
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, output + errors
@@ -107,8 +107,8 @@ def test_stopped_it_leaves_nothing_behind():
 
 
 def processes_of(mark: str) -> dict[int, str]:
-    """Pid -> start time of the processes that have inherited this variable, and of their children: nginx writes its
-    title over its variables."""
+    """Pid -> start time of the processes with the environment variable `mark`, and of their children, because nginx
+    writes its title over its variables."""
     pids = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
     marked = {pid for pid in pids if mark.encode() in read(pid, "environ")}
     children = {pid for pid in pids - marked if (parent := field(pid, 1)) and int(parent) in marked}

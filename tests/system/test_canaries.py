@@ -1,7 +1,7 @@
 """Plants secrets, tokens, credentials and datosExtra wherever a request can carry them, during all kinds of failures. Then
 no log, answer, process list, output for the operator or table may have any of them. What is kept by contract is not planted:
-the database has the evaluation system's data and accepted URLs as written, and the access log the path of a request, without
-its query.
+in the database, the evaluation system's data and accepted URLs, as written; in the access log, a request's path without its
+query.
 """
 import base64
 import contextlib
@@ -65,7 +65,7 @@ class Story:
         return hook
 
     def log_statements(self):
-        """Makes the server log every statement of the programs."""
+        """Makes the database server log every statement."""
         self.stack.sql("SET GLOBAL log_output = 'FILE', GLOBAL general_log_file = 'todo.log', GLOBAL general_log = 1")
 
     def good_requests(self):
@@ -76,7 +76,7 @@ class Story:
         self.test_events()
 
     def changes(self, hook):
-        """New secrets, one after the other, with a grace period and without; and refused ones."""
+        """Changes the secret, with a grace period and without, and sends changes that are refused."""
         plant = self.canaries.plant
         secrets = [plant("new secret") for _ in range(3)]
         path = f"{BASE}/{hook.id}"
@@ -290,7 +290,7 @@ def test_the_search_finds_what_is_there(told):
 
 
 def test_no_log_and_no_file_has_any(told):
-    """Logs of nginx, of the programs and of the database, and its data files. The secrets belong in their own folder."""
+    """Searches the logs of nginx, the programs and the database, and the database's files, but not the secrets' folder."""
     assert told.canaries.found_in_files(Path(told.stack.folder), {"secrets"}) == {}
 
 

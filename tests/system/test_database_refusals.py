@@ -42,7 +42,7 @@ def password(stack):
     return Path(stack.env["SECRETS_DIR"], "api.password").read_text().strip()
 
 
-# What the operator or the server does, and its reversal.
+# The statement that causes the state, and the one that ends it; "password": the user gets its password back.
 REFUSALS = {
     "read-only": ("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0"),
     "statements in the binary log": ("SET GLOBAL binlog_format = 'STATEMENT'", "SET GLOBAL binlog_format = 'ROW'"),
@@ -95,7 +95,7 @@ def test_clients_are_told_to_come_again_and_the_health_check_agrees(stack, entit
     assert {post() for _ in range(3)} == {503}
 
     def agrees():
-        """Whether 503 lasts for 1.5 s. A process may repeat its answer for 1 s, and an ended connection causes one 503, too."""
+        """Whether 503 lasts for 1.5 s: an ended connection causes a 503, too, which a process may repeat for 1 s."""
         disconnect(stack)  # also ends a connection that was being made while the others were ended
         until = time.monotonic() + 1.5
         while stack.api("GET", "/apientidades/salud").status == 503:

@@ -42,7 +42,7 @@ def folder():
 
 
 def is_running(pid):
-    """A zombie has ended, even if its parent has not waited for it."""
+    """A zombie does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -182,7 +182,7 @@ def test_the_demo_fails_without_a_dispatcher(stack):
 
 
 def test_the_demo_fails_when_the_signature_is_made_with_another_secret(stack):
-    """The test cannot seal another secret, but it can remove the secret."""
+    """The secret is removed, because the test cannot seal another one."""
     stack.sql("CREATE TRIGGER sin_secreto BEFORE UPDATE ON webhooks FOR EACH ROW"
               " SET NEW.secreto_sellado = NULL, NEW.secreto_clave = NULL")
     try:

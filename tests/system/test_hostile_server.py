@@ -92,7 +92,7 @@ def test_where_tls_is_demanded_nothing_is_said_in_clear(stack, password_file, tm
 
 
 def test_another_machine_without_tls_is_refused_before_the_first_connection(stack, password_file, tmp_path):
-    """Neither host counts as this machine, so nothing arrives there."""
+    """The configuration takes neither host for this machine, so the server receives nothing."""
     server = FakeDatabase(asks="mysql_clear_password")
     with server.listen("0.0.0.0") as port:
         hosts = f"localhost.localdomain:{port},{HERE}:{port}"
@@ -104,7 +104,7 @@ def test_another_machine_without_tls_is_refused_before_the_first_connection(stac
     assert server.received == b""
 
 
-HERE = "0.0.0.0"  # a connection takes it for this machine, and the configuration for another one
+HERE = "0.0.0.0"  # connects to this machine, but the configuration takes it for another one
 
 
 def test_a_server_gets_no_file(stack, password_file, tmp_path):
@@ -122,14 +122,14 @@ def test_a_server_gets_no_file(stack, password_file, tmp_path):
 @pytest.mark.parametrize("words", INJECTIONS)
 @pytest.mark.parametrize("pattern", ["SUBSTRING_INDEX", "privilege_type", "view_definition|definer", "COUNT", "mysql.user"])
 def test_nothing_that_a_server_says_is_run(stack, tmp_path, pattern, words):
-    """The server has a valid certificate, like the administrator's own."""
+    """Even a server with a valid certificate may be hostile."""
     made = tmp_path / "made"
     said = words.format(made)
     answers = [(pattern, said), ("SUBSTRING_INDEX", "127.0.0.1")]
     server = FakeDatabase(certificate=certificate(stack), answers=answers)
     with server.listen() as port:
         setup = SetupDatabase(stack, tmp_path, database_hosts=f"localhost:{port}")
-        # The fake server has no tables, so commands `db …` do nothing.
+        # The fake server has no tables, so the commands `db …` of the setup are skipped.
         (tmp_path / "apientidades-admin").write_text(
             (tmp_path / "apientidades-admin").read_text().replace("exec ", '[[ $1 != db ]] || exit 0\nexec ', 1))
         results = [setup("--user", "root", "--evaluation-from", "localhost", check=False),

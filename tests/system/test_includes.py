@@ -22,7 +22,7 @@ PROGRAMS = ("fcgi-app", "dispatcher", "admin")
 # These decide by values alone, without database or network.
 PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.", "dispatcher/outage/outage_judge.",
         "dispatcher/fan_out/refusals.")
-# What may include each foreign library.
+# Foreign library -> where it may be included: the beginnings of paths.
 FOREIGN = {"rapidjson/": "lib/json/", "mysql": "lib/store/session/session.cpp", "cppconn/": "lib/store/session/session.cpp",
            "spdlog/": "lib/platform/log.cpp", "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/http/fastcgi.cpp",
            "ares.h": "dispatcher/http/resolver.cpp", "openssl/": ("lib/crypto/crypto.cpp", "dispatcher/http/t")}

@@ -85,7 +85,7 @@ def shell_comments(source: str) -> list[Text]:
 
 
 def comments_of(file: Path):
-    """The function that returns the comments of such a file; None if its language is not checked."""
+    """The function that finds the comments of `file`; None if its language is not checked."""
     if file.suffix in {".cpp", ".hpp"}:
         return cpp_comments
     if file.suffix == ".sql":

@@ -24,12 +24,12 @@ FAILS, WORKS = Behaviour(status=500), Behaviour()
 
 
 class Place:
-    """A private stack, with its entities and operator."""
+    """A private stack on which the manual's commands are run."""
 
     def __init__(self, stack: Stack, receiver: Receiver, folder: Path):
         self.stack, self.receiver, self.folder = stack, receiver, folder
         stack_folder, self.bin = Path(stack.folder), folder / "bin"
-        # Where the manual's files are in this test. A path comes before the folder that has it.
+        # The manual's paths, and where they are in this test. A folder comes before its parent: they are replaced in order.
         self.paths = {"/etc/apientidades/tls": stack_folder / "certs", "/etc/apientidades": stack_folder / "secrets",
                       "/var/backups": folder, "/var/lib/mysql": stack_folder / "db"}
         for name, own in (("fullchain.pem", "server.pem"), ("privkey.pem", "server.key")):
@@ -136,7 +136,7 @@ def backed_up(place):
 
 
 def restored(place):
-    """What was pending in the dump has been sent since, replay included, and a new delivery has come."""
+    """The delivery and the replay that wait in the dump have been sent since, and a new delivery has arrived."""
     case, lost = BACKED_UP, place.case()
     place.receiver.behave(case["PATH_OF"], WORKS)
     place.stack.admin("delivery", "retry", case["DELIVERY"])
@@ -178,7 +178,7 @@ def own_outage(place):
 
 
 def out_of_numbers(place):
-    """A writer's session uses the last ids; without the triggers nothing refuses that."""
+    """The evaluation system's session takes the last ids. The triggers would refuse that, so they are dropped."""
     case = place.case()
     for trigger in ("numero_lo_pone_el_servidor", "numero_no_es_cero"):
         place.stack.sql(f"DROP TRIGGER {trigger}")
@@ -224,7 +224,7 @@ def held(place):
 
 
 def about_to_be_deactivated(place):
-    """The state after twelve failures within almost five days, the last attempt included."""
+    """The state after twelve failures within almost five days; the attempt made here is the last of them."""
     case = place.case(FAILS)
     place.stack.sql(f"""UPDATE webhook_ejecuciones SET fallos = 12, fallos_desde = UTC_TIMESTAMP(3) - INTERVAL 118 HOUR
         WHERE webhook_id = {case['WEBHOOK']}""")

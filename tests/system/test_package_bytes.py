@@ -38,12 +38,12 @@ def run(*command, place=HERE, cwd=ROOT, timeout=120, **environment) -> subproces
 
 
 def packing(script: str, root=ROOT, **options) -> subprocess.CompletedProcess:
-    """Runs `script` after the functions of scripts/dev/package.sh."""
+    """Runs `script` in a shell that has the functions of scripts/dev/package.sh."""
     return run("bash", "-c", f'ROOT={root}\nsource {ROOT}/scripts/dev/package.sh\n{script}', **options)
 
 
 def packed(folder: Path, files: dict[str, bytes], size=1, time=EPOCH, mode=0o755) -> Path:
-    """Packs with dpkg-deb. The sums are in the order of `files`, and one file was changed at `time`."""
+    """Packs with dpkg-deb. The md5sums are in the order of `files`; one file is of `time`, and folders have `mode`."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -236,7 +236,8 @@ def test_no_bill_is_written_of_what_is_not_there(package, tmp_path, broken, says
 # Two whole builds: their packages and bills of materials
 
 def as_anybody(folder: Path) -> list:
-    """The beginning of a command that runs as another user on another host name; empty if we are not root."""
+    """Gives `folder` to another user, and returns the beginning of a command that runs as that user under another host
+    name. If we are not root, changes nothing and returns an empty list."""
     if os.geteuid():
         return []
     for path in [folder, *folder.rglob("*")]:

@@ -45,7 +45,7 @@ def test_every_command_is_completed(stack, words, completed):
 
 
 def plain(text: str) -> str:
-    """The text of a manual page, without troff's requests."""
+    """The source of a manual page, with `-` and the backslash instead of troff's escapes for them."""
     return text.replace("\\-", "-").replace("\\e", "\\")
 
 
@@ -92,7 +92,7 @@ def test_the_readme_installs_as_the_manual_does():
 
 
 def run_script(folder: Path, name: str, *arguments) -> list[str]:
-    """Output of a script of the package. Its paths are below `folder`, and Debian's commands are stubs."""
+    """Runs a script of the package with its paths below `folder` and with stubs for commands; returns the output's lines."""
     commands = folder / "bin"
     if not commands.exists():
         commands.mkdir()

@@ -54,8 +54,8 @@ def run(programs):
 
 @pytest.fixture(scope="module")
 def supervise(programs):
-    """Starts a daemon like the service manager; told(…) waits for one message with all these texts. At the end the daemon
-    gets a signal, and must end cleanly."""
+    """Starts a daemon as systemd does; told(…) waits for one message with all the given texts. At the end the daemon gets
+    a signal, and must end with status 0."""
     @contextlib.contextmanager
     def start(name, settings=None, number=signal.SIGTERM):
         command, environment = programs[name]
@@ -180,7 +180,7 @@ def test_a_database_without_the_schema_says_what_to_do(supervise, name, user, st
 
 
 def test_the_dispatcher_waits_for_a_migration_that_is_missing(supervise, stack):
-    """A new version that systemd starts while an upgrade cannot migrate would send what it cannot record."""
+    """If an upgrade cannot migrate, systemd may still start the new version, which would send what it cannot record."""
     last = stack.sql("SELECT numero, nombre, huella FROM migraciones ORDER BY numero DESC LIMIT 1")[0]
     stack.sql(f"DELETE FROM migraciones WHERE numero = {last[0]}")
     try:
@@ -237,7 +237,8 @@ def relay(server: str, delay_s: list[float]):
 
 
 def test_the_watchdog_is_fed_while_each_answer_of_the_database_is_slow(supervise, stack, entity, receiver):
-    """A transaction may take longer than the watchdog's limit. To end the dispatcher then would send again what is in flight."""
+    """A transaction may take longer than the watchdog's limit. If systemd then ended the dispatcher, the deliveries in
+    flight would be sent again."""
     limit_s, delay_s = 6, [0.0]
     hook = entity.register()
     server = stack.env["DB_SOCKET"]
@@ -308,7 +309,7 @@ def test_no_secret_on_any_command_line_or_in_any_log(stack, entity, receiver):
                                        ["report", "--event", "evaluacion.abierta", "--since", "1d", "--csv"]])
 @pytest.mark.parametrize("ignored", [False, True], ids=["", "SIGPIPE is ignored"])
 def test_an_output_that_nobody_reads_ends_the_operators_program_in_silence(programs, entity, arguments, ignored):
-    """As in `… | head`, for which the shell shows exit status 141."""
+    """It dies of SIGPIPE, as programs do in `… | head`; the shell shows exit status 141."""
     command, environment = programs["apientidades-admin"]
     reader, writer = os.pipe()
     os.close(reader)

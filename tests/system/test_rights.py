@@ -1,4 +1,4 @@
-"""Rights of each program's database user: an intruder in one program gets no more (sql/grants; OWASP API5)."""
+"""Rights of each program's database user: an intruder in a program gets only these (sql/grants; OWASP API5)."""
 from pathlib import Path
 
 import pytest
@@ -106,7 +106,7 @@ def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack
 
 
 def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(stack, tmp_path):
-    """As the manual rotates a password: without --evaluation-from, although the first setup had it."""
+    """The manual rotates a password without --evaluation-from, although the first setup had it."""
     hashed = "SELECT authentication_string FROM mysql.user WHERE user = 'evaluacion'"
     stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
     try:

@@ -10,7 +10,7 @@ from support.sql import SqlError
 from support.stack import Stack, setting
 from support.wait import wait_until
 
-# Settings for SET GLOBAL; others can be added. A setting that the server does not know or refuses is skipped.
+# Settings for SET GLOBAL. A setting that the server does not know or refuses is skipped.
 HOSTILE = [
     "sql_safe_updates = 1", "sql_select_limit = 1", "max_join_size = 1", "sql_big_selects = 0",
     "sql_mode = 'ANSI_QUOTES'", "sql_mode = 'NO_BACKSLASH_ESCAPES'", "sql_mode = 'ORACLE'", "sql_mode = 'MSSQL'", "sql_mode = ''",

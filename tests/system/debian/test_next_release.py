@@ -24,7 +24,7 @@ def package(machine, installation):
 
 
 def upgrade(machine, package) -> None:
-    """Runs the commands of the manual. The machine has no network, so the packages are downloaded for it before."""
+    """Runs the commands of the manual. The machine has no network, so machine.fetch downloads the packages first."""
     stop, sources, system, service, start = manual(CHAPTER)
     machine.shell(stop)
     machine.shell(sources)
