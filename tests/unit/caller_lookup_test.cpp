@@ -34,7 +34,7 @@ class Database {
   std::vector<std::size_t> sizes;  // how many tokens each statement asks for; no two run at the same time
   std::atomic<bool> asked = false;
   std::promise<void> release;
-  std::exception_ptr error;  // of the first statement
+  std::exception_ptr error;  // what the first statement throws, if set
   int unreadable = -1;       // an entity with invalid rows
 };
 
@@ -54,7 +54,7 @@ struct Fixture {
     while (lookup.waiting() != count) std::this_thread::yield();
   }
 
-  /// The first request runs the statement; the others, of entities 1, 2, …, wait for it.
+  /// Entity 0's request runs a statement; the requests of entities 1 to `others` wait until it ends.
   std::vector<Answer> mark_busy(int others) {
     std::vector<Answer> answers;
     answers.push_back(ask(0));

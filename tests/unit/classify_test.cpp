@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_until_it_is_exhausted) {
   }
 }
 
-// What the last attempt says of the webhook counts, although its delivery has failed.
+// A delivery's last attempt can still rest or deactivate the webhook, or make it probe.
 BOOST_AUTO_TEST_CASE(the_last_failure_speaks_of_the_webhook_too) {
   BOOST_TEST(classified(answered(429, "120", 3)).rest.count() == 120000);
   BOOST_TEST(classified(answered(429, "120", 3)).probe);

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_shortest_spelling_reads_back) {
 }
 
 /// Calls `holds` in a time namespace where the machine seems to have been suspended for `seconds`. Returns 0
-/// if it returns true, 1 if false, 97 if no such namespace can be made.
+/// if `holds` returns true, 1 if false, 97 if no such namespace can be made, 98 if a signal ended the child.
 int with_time_suspended(long seconds, const std::function<bool()>& holds) {
   if (::unshare(CLONE_NEWTIME) != 0) return 97;
   std::ofstream("/proc/self/timens_offsets") << "boottime " << seconds << " 0" << std::endl;

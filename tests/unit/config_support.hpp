@@ -21,7 +21,7 @@ inline platform::Config load(const Sources& sources) {
                                sources.environment);
 }
 
-/// Returns the message of the ConfigError, with the file's path as "test.conf".
+/// Returns the message of the ConfigError, with the folder cut off the file's first path; or "no error".
 inline std::string config_failure(const Sources& sources) {
   const TemporaryFolder folder;
   try {

@@ -1,4 +1,4 @@
-// Values that keys accept and refuse, through load_config, most of them at the limits and just beyond.
+// Checks which values load_config accepts and refuses for a key. Most are at a limit or just beyond it.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/unit/config_support.hpp"

@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(which_of_two_connections_is_taken_is_not_known) {
   pools.add(request(2), start);
   BOOST_TEST(overdue(pools, at(500)).start.size() == 1U);
   ended(pools, true, start);
-  BOOST_TEST(!pools.may_have_idle(host_of(webhook)));  // one is free, and the other request may have taken it
+  BOOST_TEST(!pools.may_have_idle(host_of(webhook)));  // one connection is free, unless request 2 uses it
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,7 +21,7 @@ const auto other_address = *platform::IpAddress::parse("203.0.114.21");
 /// How a receiver answers; an unset field means a correct answer.
 struct Receiver {
   std::vector<platform::IpAddress> addresses{public_address};
-  std::map<platform::IpAddress, TransportResult> broken{};  // how their handshakes fail
+  std::map<platform::IpAddress, TransportResult> broken{};  // how the handshake with each fails
   TlsFacts tls{"TLS 1.3", 2, now + std::chrono::days(60)};
   std::map<Kind, int> status{{Kind::genuine, 200},
                              {Kind::wrong_signature, 401},
@@ -80,7 +80,7 @@ struct Fixture {
     return diagnosis;
   }
 
-  /// The results that are not good, by name.
+  /// The results that are not good, by the check's name.
   static std::map<std::string, Result> not_good(const DiagnosisFindings& findings) {
     std::map<std::string, Result> result;
     for (const auto& item : findings)
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_
 BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothing) {
   for (const auto& [took, result] : std::map<platform::Milliseconds, Result>{
            {platform::Milliseconds(11s), Result::warning}, {platform::Milliseconds(13s), Result::good}}) {
-    Receiver receiver;  // the repeated request follows four others, which take `took` each
+    Receiver receiver;  // five requests, the repeated one the last, take `took` each; the limit is 60 s
     receiver.took = took;
     receiver.kept = {{Kind::wrong_signature, TestRequest::Kept::used},
                      {Kind::no_signature, TestRequest::Kept::used},

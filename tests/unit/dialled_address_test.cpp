@@ -1,5 +1,5 @@
 // Compares the address policy with libcurl: for thousands of generated URLs, it checks what libcurl would
-// connect to. Nothing leaves the machine: names get their address with the request or are not looked up, and
+// connect to. Nothing leaves the machine: libcurl is told the address of each name and may look up none, and
 // no socket is opened. A failure shows the seed of the URLs; TEST_SEED sets it.
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -76,7 +76,7 @@ List resolution(const std::string& host, const std::string& port) {
           curl_slist_free_all};
 }
 
-/// Every address that libcurl would connect to for this text, an https URL.
+/// Returns every address and port that libcurl would connect to for the URL if https alone is allowed.
 std::vector<Dialled> dialled_for(const std::string& url) {
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
   if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return {};
@@ -135,7 +135,7 @@ void check(const GeneratedUrl& url, Tally& tally) {
     ++tally.accepted;
     check_accepted(*target);
   }
-  // Text that is not ASCII is never dialled as sent, because libcurl would read it by the locale.
+  // libcurl never gets text that is not ASCII from us, because it would read the text by the locale.
   if (!is_ascii(url.text)) return;
   const auto dialled = dialled_for(url.text);
   if (std::ranges::all_of(dialled, is_public_by_the_registries, &Dialled::address)) return;

@@ -1,4 +1,4 @@
-// Values that the tests of the dispatcher's pure parts share.
+// Values that tests of lib/delivery and of the dispatcher share.
 #pragma once
 
 #include <vector>

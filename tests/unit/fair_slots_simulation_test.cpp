@@ -80,7 +80,7 @@ class Simulation {
     bool probing = false;
     Time next_row{};
     std::deque<Time> due;   // when each row was written
-    std::deque<Row> queue;  // taken, and waiting for a connection
+    std::deque<Row> queue;  // taken, and not yet sent
     unsigned slots = 1;
     unsigned active = 0;
   };
@@ -290,8 +290,8 @@ BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
   for (int webhook = 1; webhook <= 10; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 80U);
 }
 
-// An entity that uses little and always holds something must not keep the minimum low: otherwise what others
-// used while slots were free would count against them.
+// An entity that uses little and always holds something must not keep the minimum of FairQueue low. Otherwise
+// the slot-time that others used while slots were free would count against them.
 BOOST_AUTO_TEST_CASE(what_was_used_while_there_was_enough_is_not_held_against_anybody) {
   Simulation simulation(512);
   simulation.add({1, 13s, {}, 0.1});

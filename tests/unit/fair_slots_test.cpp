@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(who_failed_or_was_asked_to_wait_starts_nothing_before_that_
   }
 }
 
-// Otherwise a delivery that is handed back would return at once, and be handed back again, repeatedly.
+// Otherwise a delivery that is handed back would be claimed and handed back again and again.
 BOOST_AUTO_TEST_CASE(who_has_handed_back_gets_no_more_until_something_has_ended) {
   auto slots = with(100, 3);
   BOOST_TEST(take(slots, own(1)) == 3U);
@@ -141,13 +141,13 @@ BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
   slots.diagnoses(1);
   BOOST_TEST(slots.slots(1) == 1U);
   BOOST_TEST(take(slots, own(1), 2) == 2U);
-  BOOST_TEST(slots.slots(1) == 2U);  // the two deliveries do not follow the diagnosis on its slot
+  BOOST_TEST(slots.slots(1) == 2U);  // the diagnosis has one to itself; the two deliveries share the other
   end(slots, 1, Outcome::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
-  end(slots, 1, Outcome::not_started);  // only the diagnosis remains, which tells nothing of the receiver
+  end(slots, 1, Outcome::not_started);  // no delivery is in hand any more, only the diagnosis
   BOOST_TEST(take(slots, own(1)) == 9U);
   end(slots, 1, Outcome::not_started);
-  end(slots, 1, Outcome::diagnosed, 2s);  // its end tells nothing, either
+  end(slots, 1, Outcome::diagnosed, 2s);  // does not let the webhook take again
   BOOST_TEST(take(slots, own(1)) == 0U);
   end(slots, 1);
   BOOST_TEST(take(slots, own(1)) == 3U);
