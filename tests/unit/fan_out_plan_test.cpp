@@ -86,7 +86,7 @@ std::string states(const store::FanOut& fan_out, delivery::WebhookId webhook) {
   return result;
 }
 
-/// The reason for which the only notification is rejected; empty when it is not.
+/// Why `notification` is rejected; empty if it is not.
 std::string rejection(const PendingNotification& notification, const Recipients& recipients) {
   const auto fan_out = plan_fan_out({notification}, recipients, with_slots(10, 10));
   BOOST_TEST(fan_out.processed.size() + fan_out.rejected.size() == 1U);
@@ -151,7 +151,6 @@ BOOST_AUTO_TEST_CASE(the_reason_names_the_field) {
   BOOST_TEST(rejection(with_data(R"({"evaluacionId": 1, "titulo": "x", "otro": null})"), recipients).empty());
 }
 
-// An inactive or missing webhook does not make bad data valid.
 BOOST_AUTO_TEST_CASE(data_are_checked_even_if_nobody_receives_them) {
   auto bad = opened(11);
   bad.data = "{}";
@@ -255,8 +254,8 @@ BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
       (plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}, {13, Outcome::busy}}));
 }
 
-// In a broadcast to many webhooks of one host, a webhook may have nothing in flight. Its notification is
-// fanned out, because no delivery of its own could end and make the entity ready again.
+// Webhook 1 has nothing in flight, because webhook 9 holds the only slot of their host. The notification is
+// fanned out: no attempt of webhook 1 can end and make its entity ready again.
 BOOST_AUTO_TEST_CASE(who_waits_for_what_others_hold_is_not_left) {
   FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 1, .longest = std::chrono::seconds(15)});
   slots.identify({9, 9, "receptor.example:443", false});
@@ -347,7 +346,7 @@ BOOST_AUTO_TEST_CASE(data_that_were_not_fetched_are_too_long) {
   BOOST_TEST(rejection(huge, with({subscriber(1)})) == "datos: tiene más de 65536 bytes");
 }
 
-// How many of the notifications found make a batch.
+// Which notifications cut_batch() keeps in the batch, and which it cuts.
 
 namespace {
 

@@ -16,7 +16,8 @@ using platform::Milliseconds;
 const platform::MonotonicTime now{std::chrono::hours(1)};
 constexpr delivery::EntityId entity = 7;
 
-/// It is the turn of entity 7, after notification 100; then comes entity 8, after notification 200.
+/// The selection asks for what follows notification 100 of entity 7. The next turn is that of entity 8, after
+/// notification 200.
 struct Turns {
   ReadyEntities ready;
   Selection selection;

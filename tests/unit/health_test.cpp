@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(while_the_database_hangs_the_last_answer_soon_expires) {
   BOOST_TEST(database.good(health, start + 2s));
   BOOST_TEST(database.good(health, start + 2900ms));
   BOOST_TEST(!database.good(health, start + 3s));
-  BOOST_TEST(database.asked == 1);  // no other request asks in this time
+  BOOST_TEST(database.asked == 1);  // while one check hangs, no other begins
   let_go.set_value();
   BOOST_TEST(!hanging.get());
 }

@@ -38,7 +38,7 @@ static_assert(apart<NotificationId, DeliveryId, TokenId, ReplayId>);
 static_assert(apart<DeliveryId, TokenId, ReplayId>);
 static_assert(apart<TokenId, ReplayId>);
 
-/// Most functions with two ids have this order.
+/// The usual order of these two ids.
 using Function = void (*)(EntityId entity, WebhookId webhook);
 static_assert(std::invocable<Function, EntityId, WebhookId>);
 static_assert(!std::invocable<Function, WebhookId, EntityId>);

@@ -186,7 +186,6 @@ BOOST_AUTO_TEST_CASE(one_value_and_nothing_else) {
   }
 }
 
-// A text in the middle of a buffer: nothing past its end is looked at.
 BOOST_AUTO_TEST_CASE(the_text_ends_where_its_view_ends) {
   const std::string buffer = "123456";
   BOOST_TEST(json::parse(std::string_view(buffer).substr(0, 3)).integer().value() == 123);

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(it_escapes_as_dump_does) {
   }
 }
 
-// The writer copies text that needs no escape. It must find a character that needs one, at any position.
+// The writer copies a text whole if it finds no character to escape. It must find one at any position.
 BOOST_AUTO_TEST_CASE(each_character_that_json_forbids_is_escaped_wherever_it_stands) {
   for (int c = 0; c < 256; ++c) {
     const auto character = static_cast<char>(c);

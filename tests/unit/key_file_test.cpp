@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_bad_file_keeps_the_keys_and_is_one_line_with_its_place) {
   BOOST_TEST(log_of_reload(folder.path(), "old").find("error keys not reloaded") != std::string::npos);
 }
 
-// Also for ThreadSanitizer: rings are taken while they are replaced.
+// Threads take the current ring while it is replaced: ThreadSanitizer looks for races here.
 BOOST_AUTO_TEST_CASE(whoever_uses_a_ring_keeps_it_while_others_come) {
   SharedKeys keys(KeyRing::parse(line("k0", 'a')));
   const auto first = keys.current();

@@ -26,7 +26,7 @@ namespace {
 
 std::string with(std::string_view value) { return format_log_line("m", {{"k", value}}); }
 
-/// The text that a process writes on standard error, with or without the journal.
+/// What `body` writes on standard error in a process with JOURNAL_STREAM set (`journal`) or unset.
 std::string logged(bool journal, const std::function<void()>& body) {
   const auto child = unit::run_in_child([&] {
     if (journal)
@@ -43,7 +43,7 @@ std::string logged(bool journal, const std::function<void()>& body) {
 
 constexpr const char* journal_socket = "/run/systemd/journal/socket";
 
-/// The socket of a journal in a /run that only this process sees; -1 if that is not allowed.
+/// Returns the journal's socket in a /run that only this process sees; -1 if the process may not mount one.
 int private_journal() {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return -1;
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||

@@ -177,8 +177,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_remembered_is_bounded, Judged) {
   BOOST_CHECK(!judge.is_silent("host0"));
 }
 
-// A link that works for a moment now and then: no failure in an outage counts, and no attempt is kept for
-// longer than the verdict takes.
+// The link works for a moment now and then. Each time it fails, the attempts are judged `ours` after 15 s.
 
 BOOST_FIXTURE_TEST_CASE(a_flapping_link_keeps_nothing_for_long, Judged) {
   auto now = start;
@@ -238,7 +237,6 @@ BOOST_AUTO_TEST_CASE(those_that_are_silent_are_asked_last_and_old_ones_not_at_al
   BOOST_CHECK_EQUAL(hosts.pick(start, 100, start, random, use).size(), 5U);
 }
 
-// An entity with many hosts must not be asked more often than others, nor keep them out.
 BOOST_AUTO_TEST_CASE(entities_are_picked_in_turn_however_many_hosts_they_have) {
   KnownHosts hosts;
   std::mt19937_64 random(7);

@@ -51,7 +51,7 @@ class Simulation {
   void set_link(bool up) { link_ = up; }
   void kill(const std::string& host) { hosts_.at(host).alive = false; }
 
-  /// Makes `rate` attempts a second, to the hosts of `names` in turn.
+  /// Makes `rate` attempts a second (fewer in an outage), to the hosts of `names` in turn.
   void run(Time time, double rate, const std::vector<std::string>& names) {
     for (const auto end = now_ + time; now_ < end; now_ += step) {
       due_ += rate * std::chrono::duration<double>(step).count();
@@ -188,8 +188,8 @@ BOOST_AUTO_TEST_CASE(on_a_busy_service_a_hundred_black_holes_are_told_at_once) {
   BOOST_CHECK_LE(simulation.longest_kept.count(), 1000);
 }
 
-// Twenty entities do their best to feign an outage: only as many of their hosts get attempts as an outage
-// needs, and no other host does. So nothing shows that their other hosts are silent, too.
+// All 100 hosts of twenty entities are black holes. Attempts go to 20 of them, of five entities: as few as an
+// outage needs. The judge does not know that the other 80 are silent, too: they may be checked first.
 BOOST_AUTO_TEST_CASE(on_a_quiet_service_black_holes_of_twenty_entities_feign_no_outage) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Simulation simulation({.longest = 24h}, seed);

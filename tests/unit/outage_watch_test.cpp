@@ -98,7 +98,8 @@ BOOST_AUTO_TEST_CASE(hosts_that_must_not_be_asked_are_no_witnesses) {
   OutageWatch other(nowhere, log, metrics, careful);
   other.judge(answers("127.0.0.1"), now);
   BOOST_CHECK(other.judge({silent(6, now + 1s)}, now + 1s).empty());
-  // All five checks are given up without a wait. The test moves the watch's clock.
+  // The two checks are given up at once and their hosts forgotten: too few are left for an outage. `clock` is
+  // the time that the watch is told.
   std::vector<Attempt> judged;
   auto clock = now + 1s;
   while (judged.empty() && clock < now + 10s) {

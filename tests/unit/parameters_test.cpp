@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(headers_are_no_parameters) {
   BOOST_TEST(request.content_type.empty());
 }
 
-// A repeated header arrives as several parameters (nginx 1.22) or as one with all values (1.26): both give
-// the same.
+// nginx 1.26 joins the values of a repeated header in one parameter. nginx 1.22 passes several parameters,
+// which read_head() joins in the same way.
 BOOST_AUTO_TEST_CASE(the_lines_of_an_idempotency_key_are_joined) {
   const auto key = [](const std::vector<const char*>& parameters) {
     auto list = parameters;
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_lines_of_an_idempotency_key_are_joined) {
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=a", "IDEMPOTENCY_KEY=a"}) == "a");
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=a", "X=y", "HTTP_IDEMPOTENCY_KEY=b"}) == "a, b");
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=", "HTTP_IDEMPOTENCY_KEY="}) == ", ");
-  BOOST_TEST(key({"IDEMPOTENCY_KEY=a"}) == "a");  // passed by an earlier version's nginx files
+  BOOST_TEST(key({"IDEMPOTENCY_KEY=a"}) == "a");  // from our earlier nginx files
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_if_match_is_not_an_absent_one) {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(an_empty_if_match_is_not_an_absent_one) {
   BOOST_TEST(if_match({"REQUEST_METHOD=PATCH"}) == "none");
   BOOST_TEST(if_match({"HTTP_IF_MATCH="}) == "");
   BOOST_TEST(if_match({"HTTP_IF_MATCH=\"a\"", "HTTP_IF_MATCH=\"b\""}) == "\"a\", \"b\"");
-  BOOST_TEST(if_match({"IF_MATCH=\"a\""}) == "\"a\"");  // passed by an earlier version's nginx files
+  BOOST_TEST(if_match({"IF_MATCH=\"a\""}) == "\"a\"");  // from our earlier nginx files
 }
 
 BOOST_AUTO_TEST_CASE(announced_lengths) {

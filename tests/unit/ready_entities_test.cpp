@@ -17,7 +17,7 @@ using Line = std::vector<delivery::NotificationId>;
 
 const MonotonicTime now{std::chrono::hours(1)};
 
-/// Each entity has many notifications after notification 100, and none of them in line.
+/// Each entity has many notifications, all after notification 100. No notification is in line.
 ReadyEntities with_many(std::initializer_list<delivery::EntityId> ids) {
   ReadyEntities ready;
   for (const auto id : ids) {
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(an_entity_with_many_has_its_share_of_the_line_and_then_take
   for (int id = 1; id <= 10; ++id) ready.arrived({id, 7});
   ready.arrived({11, 8});
   BOOST_TEST((line(ready) == Line{1, 2, 3, 4, 11}));
-  BOOST_TEST(next(ready, 9).empty());  // entity 7 has no turn before its notifications in line
+  BOOST_TEST(next(ready, 9).empty());  // entity 7 has no turn while it has notifications in line
   ready.advance(7, 3);
   BOOST_TEST(next(ready, 9).empty());
   ready.advance(7, 4);
@@ -93,14 +93,14 @@ BOOST_AUTO_TEST_CASE(what_a_search_finds_is_in_line_too) {
   BOOST_TEST(position(ready) == 4);
 }
 
-// First attempts start in the order of the ids: notifications that were skipped come before later ones.
+// An entity's first attempts start in the order of the notifications' ids.
 BOOST_AUTO_TEST_CASE(an_id_that_is_committed_late_goes_before_those_of_its_entity_in_line) {
   ReadyEntities ready;
   for (const delivery::NotificationId id : {105, 106}) ready.arrived({id, 7});
   ready.arrived({103, 8});
   BOOST_TEST(text(ready.ranges()) == "-..6 9..+ ");
   ready.look_again();
-  BOOST_TEST(text(ready.ranges()) == "-..7 8..8 9..+ ");  // those in line are read again, too
+  BOOST_TEST(text(ready.ranges()) == "-..7 8..8 9..+ ");  // entities in line are searched again, too
   BOOST_TEST(!ready.found({8, {103}, false}));
   BOOST_TEST(ready.found({7, {100, 105, 106}, false}));
   BOOST_TEST((line(ready) == Line{103}));
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_after_the_walk_is_read_again_too) {
   BOOST_TEST(ready.found({7, {1}, false}));
 }
 
-// However many rows are left to a newer version, a look must not return the walk to its start.
+// A look must not make the next turn read all rows left to a newer version again.
 BOOST_AUTO_TEST_CASE(rows_left_to_a_newer_version_are_passed_over_in_one_go) {
   auto ready = with_many({7});
   ready.note_left(7, true);
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   auto ready = with_many({7});
   ready.note_left(7, true);
   ready.advance(7, 150);
-  ready.note_left(7, false);  // this batch has no such rows, and other rows follow
+  ready.note_left(7, false);  // a batch without such rows
   ready.advance(7, 200);
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST(position(ready) == 200);

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(each_is_told_once_from_its_time_on) {
   BOOST_TEST((ready.after(2).due == UtcTime(Milliseconds(19))));
   ready.advance(2, {UtcTime(Milliseconds(50)), 4});
   ready.waits(2, now);
-  BOOST_TEST(ready.take_due(at(5)).empty());  // webhook 2 was returned already
+  BOOST_TEST(ready.take_due(at(5)).empty());  // take_due() has returned webhook 2 already
   ready.finished(2, now);
   BOOST_TEST(text(ready.ranges(at(5))) == "-..0 2..2 5..+ ");
   ready.waits(2, now);
@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(each_is_told_once_from_its_time_on) {
   BOOST_TEST((ready.after(2).due == UtcTime{}));
 }
 
-// A webhook with a retry tomorrow gets something new: the search for what is due today must not begin at
-// that retry.
+// A webhook with a retry tomorrow may get a delivery that is due today: its next read must not begin at that
+// retry.
 BOOST_AUTO_TEST_CASE(what_comes_before_the_first_one_found_is_not_skipped) {
   constexpr Milliseconds day{86'400'000};
   const UtcTime seen(Milliseconds(1'000'000));
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_suspended_comes_back_only_if_something_is_found
   BOOST_TEST(ready.take_due(at(10)).size() == 1U);
 }
 
-// A webhook with a retry in an hour may get something new at any moment, so it is searched again.
+// A webhook with a retry in an hour may get a new delivery at any moment, so the search includes it.
 BOOST_AUTO_TEST_CASE(only_webhooks_that_are_due_or_postponed_are_not_searched) {
   ReadyWebhooks ready;
   ready.found({5, UtcTime{}, past}, now);
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);
   ready.note_left(1, true);
   ready.advance(1, {UtcTime(Milliseconds(20)), 4});
-  ready.note_left(1, false);  // this batch has no such rows, and other rows follow
+  ready.note_left(1, false);  // a batch without such rows
   ready.advance(1, {UtcTime(Milliseconds(30)), 9});
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(30))));
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_has_returned_is_read_before_what_follows_it) {
   ready.advance(1, {UtcTime(Milliseconds(50)), 4});
   ready.returned(1, now);
   BOOST_TEST((ready.after(1) == store::DuePosition{}));
-  BOOST_TEST(ready.take_due(now).empty());  // webhook 1 was returned already
+  BOOST_TEST(ready.take_due(now).empty());  // take_due() has returned webhook 1 already
   ready.finished(1, now);
   ready.returned(1, now);
   BOOST_TEST((ready.take_due(now) == Ids{1}));

@@ -36,7 +36,7 @@ BOOST_FIXTURE_TEST_CASE(bad_is_who_is_refused_twice_while_another_passes, Fixtur
   BOOST_TEST(!refused(1));
   pass();
   BOOST_TEST(refused(1));
-  BOOST_TEST(!refused(1));  // the operator has retried the notification, which begins anew
+  BOOST_TEST(!refused(1));  // retried by the operator: its refusals count anew
   BOOST_TEST(!refused(1));
   pass();
   BOOST_TEST(refused(1));

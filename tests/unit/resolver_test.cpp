@@ -53,12 +53,12 @@ int with_hosts(const std::string& file, const std::function<int(Fixture&)>& body
   return child.status;
 }
 
-/// Dates the file a day back. c-ares 1.34 reads a file again whose date is this second, or later.
+/// Dates the file a day back. c-ares 1.34 reads a file again if its date is the current second or later.
 void make_old(const std::string& file) {
   std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - 24h);
 }
 
-/// The lines of `count` hosts, all with that address.
+/// The lines of `count` hosts, all at `address`.
 std::string hosts(const std::string& address, int count) {
   std::string lines;
   for (int i = 0; i < count; ++i) lines += address + " h" + std::to_string(i) + ".example.com\n";
@@ -93,7 +93,7 @@ BOOST_FIXTURE_TEST_CASE(an_answer_is_kept_for_its_life, Fixture) {
   BOOST_TEST(resolver.cached("localhost", now + dispatcher::Resolver::longest_life + 5s) == nullptr);
 }
 
-// An entity may choose the name: a name that needs no server must be no sign that the servers answer.
+// An entity may choose such a name: its lookup must not count as a sign that the servers answer.
 BOOST_FIXTURE_TEST_CASE(what_needs_no_server_tells_nothing_of_servers, Fixture) {
   for (const auto& name : {std::string("localhost"), std::string(300, 'x') + ".example.com"}) {
     const auto finished = look_up(name);
@@ -110,7 +110,8 @@ BOOST_FIXTURE_TEST_CASE(a_name_that_cannot_be_has_no_address_and_is_not_kept, Fi
   BOOST_TEST(resolver.cached(name, platform::monotonic_now()) == nullptr);
 }
 
-// Otherwise a failure would count against the receiver, and it would look like an outage of the name servers.
+// A lookup that fails for want of descriptors must not count against the receiver, or look like an outage of
+// the name servers.
 BOOST_FIXTURE_TEST_CASE(without_descriptors_no_server_is_asked, Fixture) {
   rlimit before{};
   BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
@@ -122,7 +123,7 @@ BOOST_FIXTURE_TEST_CASE(without_descriptors_no_server_is_asked, Fixture) {
   BOOST_TEST((finished.front().servers == dispatcher::Resolution::Servers::not_asked));
 }
 
-// Before 1.20, c-ares reads the file for each lookup, in a fiftieth of the time.
+// c-ares before 1.20 reads the file for each lookup, but takes a fiftieth of the time.
 #if ARES_VERSION >= 0x011400
 // c-ares 1.34 takes 70 ms to read this file, in the thread that serves all receivers.
 BOOST_AUTO_TEST_CASE(a_long_hosts_file_is_not_read_for_each_lookup) {

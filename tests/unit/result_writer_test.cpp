@@ -31,7 +31,7 @@ struct Fixture {
   platform::DeliverySettings settings;
   ResultWriter writer{settings, store::Session(nobody(), {"nobody"}), std::chrono::seconds(10), log, metrics};
 
-  /// Waits until the thread has taken the attempts that it was given.
+  /// Waits for a heartbeat of the writer's thread after this call.
   void await_try() const {
     const auto given = platform::monotonic_now();
     while (writer.heartbeat().age(given).count() >= 0) std::this_thread::yield();

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(the_parameter_is_the_segment_unchecked) {
        {"12", "abc", "0", "-1", "99999999999999999999", "%31", "eventoss", "Test", "..."}) {
     std::string target = base;
     target.append("/webhooks/").append(segment);
-    const api::Match match = api::match_route("DELETE", target);  // has views of `target`
+    const api::Match match = api::match_route("DELETE", target);  // its parameters are views of `target`
     BOOST_TEST(match.pattern == "/webhooks/{id}");
     BOOST_TEST(match.parameters[0] == segment);
   }
