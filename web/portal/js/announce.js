@@ -2,7 +2,7 @@
 
 let timer = 0;
 
-/** @param {string} text said after the present announcement */
+/** @param {string} text said once the screen reader has finished what it is saying */
 export function announce(text) {
   const region = document.getElementById("anuncios");
   if (!region) return;

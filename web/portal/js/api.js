@@ -6,7 +6,7 @@ const TIMEOUT_MS = 20_000;
 /**
  * @typedef {object} Answer
  * @property {boolean} ok
- * @property {string} kind "ok", or the kind of error: see KINDS; "network", "timeout", "aborted" without an answer
+ * @property {string} kind "ok", a kind of KINDS, or "error"; without an answer "network", "timeout" or "aborted"
  * @property {number} status 0 without an answer
  * @property {any} data the body, if it is JSON
  * @property {string} message a sentence in Spanish, if not ok
@@ -30,8 +30,8 @@ const OWN_WORDS = {
 /**
  * @param {object} means
  * @param {() => string} means.token
- * @param {(message: string) => Promise<boolean>} means.askForToken says that the token is invalid; true once there is another
- * @param {() => number} [means.session] changes when another person logs in, or the session ends
+ * @param {(message: string) => Promise<boolean>} means.askForToken shows the message and asks for another token; true once one is entered
+ * @param {() => number} [means.session] the session's number, which changes at each login and logout
  * @param {(webhooks: {id: number}[]) => void} [means.onWebhooks] the listed or registered webhooks
  * @param {(headers: Headers) => void} [means.onHeaders]
  * @param {() => void} [means.onForbidden] the token in use may not change anything

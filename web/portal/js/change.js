@@ -3,7 +3,7 @@ import { announce } from "./announce.js";
 import { el, replace } from "./dom.js";
 import { notice, problemBox } from "./problem.js";
 
-/** The request may have been carried out although no good answer came. @param {import("./api.js").Answer} answer */
+/** True if the request may have been carried out: the answer was lost, or is a 502, 503 or 504. @param {import("./api.js").Answer} answer */
 export const unsure = (answer) => answer.kind === "network" || answer.kind === "timeout" || answer.kind === "unavailable";
 
 /**
@@ -44,7 +44,7 @@ export const form = (submit, ...children) => el("form", { class: "card", novalid
   submit();
 } }, ...children);
 
-/** The member of the request that a message of the API begins with, and the rest as a sentence. @param {string} message */
+/** Splits a message of the API: the member of the request that it begins with, and the rest as a sentence. @param {string} message */
 export function fieldOf(message) {
   if (message.startsWith("Eventos no válidos")) return { name: "eventos", text: message };
   const [, name = "", rest = message] = /^([a-zA-Z]+): (.*)$/s.exec(message) ?? [];

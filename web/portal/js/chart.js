@@ -12,7 +12,7 @@ const SLOT = 10;
 /**
  * @param {{creada: string, estado: string, entregada: string | null}[]} deliveries
  * @param {number} now
- * @param {string | null} seenFrom when the oldest delivery that was read was made; null if all were read
+ * @param {string | null} seenFrom the creation time of the oldest delivery fetched; null if all were fetched
  * @returns {Hour[]} 24 hours, the last one is the present hour
  */
 export function byHour(deliveries, now, seenFrom = null) {
@@ -27,7 +27,7 @@ export function byHour(deliveries, now, seenFrom = null) {
 
 const total = (hours, what) => hours.reduce((sum, hour) => sum + hour[what], 0);
 
-/** @param {Hour[]} hours @param {string} id of the table's disclosure @param {boolean} whole whether all deliveries of the time were counted */
+/** @param {Hour[]} hours @param {string} id of the table's <details> @param {boolean} whole whether all deliveries of the 24 hours were fetched */
 export function dayChart(hours, id, whole) {
   const most = Math.max(3, ...hours.map((hour) => hour.entregada + hour.fallida + hour.otra));
   const words = `${count(total(hours, "entregada"), "entregada")}, ${count(total(hours, "fallida"), "fallida")} y ${total(hours, "otra")} por llegar${whole ? "" : ", de las más recientes"}`;

@@ -31,7 +31,7 @@ export function ask({ title, body, confirm = "Aceptar", cancel = "Cancelar", dan
         el("div", { class: "actions" }, button, cancel && el("button", { class: "button", type: "button", onclick: () => dialog.close() }, cancel))));
     dialog.addEventListener("close", () => {
       dialog.remove();
-      const again = opener?.isConnected ? opener : document.getElementById(opener?.id); // drawn anew in the meantime
+      const again = opener?.isConnected ? opener : document.getElementById(opener?.id); // a redraw may have replaced the opener
       if (again instanceof HTMLElement) again.focus();
       resolve(yes);
     });

@@ -51,8 +51,8 @@ export function urlOf(url) {
 }
 
 /**
- * Shows these children instead of the earlier ones. If all are equal and have no controls, nothing is replaced, so that nothing
- * moves while a person reads; otherwise the focus and the open details are restored by their ids.
+ * Replaces the children of `parent`. If the new ones equal the earlier ones and contain no controls, nothing is replaced, so that
+ * nothing moves while a person reads. Otherwise the focus and the open <details> are restored by their ids.
  * @param {Element} parent
  * @param {...Child} children
  */

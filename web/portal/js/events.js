@@ -18,7 +18,7 @@ const MEANINGS = {
   "documento.disponible": "Hay un informe o un documento nuevo para descargar.",
 };
 
-/** [name of the group, its events][], in the catalogue's order. An unknown event is shown by its own name. @param {string[]} events */
+/** [name of the group, its events][], in the order of `events`. Events of an unknown group are in "Otros". @param {string[]} events */
 export function groupsOf(events) {
   const groups = new Map();
   for (const event of events) {

@@ -1,4 +1,4 @@
-// A field of a form: its name, what is expected, and its error, connected for screen readers, too.
+// A field of a form: its label, hint and error, connected for screen readers, too.
 import { el, freshId, replace } from "./dom.js";
 
 /**
@@ -35,10 +35,10 @@ export function field({ label, hint = "", control, attributes = {} }) {
   };
 }
 
-/** An error if a date and time was typed only in part, for which the browser gives the same value as for none. */
+/** An error if a date and time was typed only in part: the value that the browser gives is then empty. */
 export const incomplete = ({ control }) => (control.validity.badInput ? "Complete el día y la hora, o déjelo vacío." : "");
 
-/** Shows each error at its field and moves the focus to the first. True: there is none. @param {[ReturnType<typeof field>, string][]} judged */
+/** Shows each error and focuses the first field that has one. True if none has. @param {[ReturnType<typeof field>, string][]} judged */
 export function judge(judged) {
   for (const [one, text] of judged) one.setError(text);
   const wrong = judged.find(([, text]) => text);

@@ -3,7 +3,7 @@ import { el, foreign, replace } from "./dom.js";
 import { notice, problemBox } from "./problem.js";
 import { link } from "./router.js";
 
-/** The host of a webhook's URL, by which people know it; the whole text if it has none. */
+/** The host of a webhook's URL, which people recognise; the whole text if there is no host. */
 export function hostOf(url) {
   try {
     return new URL(url).host || url;
@@ -12,7 +12,7 @@ export function hostOf(url) {
   }
 }
 
-/** An address of a webhook's screens. @param {string | number} id @param {string} [rest] */
+/** The address of one of a webhook's screens. @param {string | number} id @param {string} [rest] */
 export const hookLink = (id, rest = "", query = {}) => link(`/webhooks/${id}${rest}`, query);
 
 export const backTo = (id, words = "Volver al webhook") => el("p", { class: "back" }, el("a", { href: hookLink(id) }, el("span", { "aria-hidden": "true" }, "← "), words));
@@ -41,7 +41,7 @@ function missing(answer, retry) {
   return notice("warning", el("p", { class: "notice-title" }, "Este webhook ya no existe"), el("p", {}, "Puede que alguien de su entidad lo haya eliminado. ", el("a", { href: link("/") }, "Ver los que hay")));
 }
 
-/** Why nothing can be changed here; null if it can. @param {import("./main.js").Portal} portal @param {string} what "registrar un webhook" */
+/** A notice that the token only reads; null if it may change data. @param {import("./main.js").Portal} portal @param {string} what "registrar un webhook" */
 export function onlyReads(portal, what) {
   if (!portal.session.readOnly) return null;
   return notice("warning", el("p", { class: "notice-title" }, "Su token es de solo lectura"),

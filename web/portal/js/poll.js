@@ -3,7 +3,7 @@
 const SLOWEST_MS = 300_000;
 
 /**
- * @param {() => Promise<{ok: boolean, retryAfter?: number, wait?: number, done?: boolean} | void>} ask `done` ends it; `wait`: not again before so many milliseconds
+ * @param {() => Promise<{ok: boolean, retryAfter?: number, wait?: number, done?: boolean} | void>} ask `done` ends polling; `wait`: least ms to the next call
  * @param {object} how
  * @param {number} how.every milliseconds from an answer to the next question
  * @param {AbortSignal} how.signal

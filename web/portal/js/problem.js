@@ -24,7 +24,7 @@ export function problemBox(answer, { retry, auto = false, id } = {}) {
   return box;
 }
 
-// The countdown is visual: the alert is announced once.
+// The seconds are hidden from screen readers, which would announce each of them.
 function countDown(box, text, button, seconds, then) {
   const until = Date.now() + seconds * 1000;
   button?.setAttribute("aria-disabled", "true");

@@ -1,4 +1,4 @@
-// Finds the cause, in a few words, and the remedy for the error text of a failed attempt. Texts and remedies are those of
+// Finds the cause, in a few words, and the remedy for the error text of a failed attempt. The remedies are those of
 // web/docs/errores.md, word for word (a test compares them).
 
 /** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` is put after a colon; `ours`: nothing to correct at the receiver */

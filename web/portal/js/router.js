@@ -8,7 +8,7 @@ import { queryText } from "./api.js";
  * @property {Object<string, string>} query
  * @property {AbortSignal} signal aborted when the screen is left
  * @property {Element} root where the screen draws
- * @property {(text: string) => void} title names screen and page
+ * @property {(text: string) => void} title puts the screen's name into the page's title
  */
 
 /** An address within the portal. @param {string} path @param {object} [query] */
@@ -20,7 +20,7 @@ export function parseHash(hash) {
   return { path, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-/** match("/entregas/:webhook/:entrega", "/entregas/1/806"): the parameters (numbers), or null. */
+/** match("/entregas/:webhook/:entrega", "/entregas/1/806"): the parameters, strings of digits, or null. */
 export function match(pattern, path) {
   const names = [];
   const regex = pattern.replace(/:(\w+)/g, (_, name) => names.push(name) && "([0-9]{1,19})");
@@ -102,7 +102,7 @@ export function createRouter({ routes, root, name }) {
       if (location.hash === hash) show();
       else location.hash = hash;
     },
-    /** Like the browser's Back: to the last position. */
+    /** Like the browser's Back: to the earlier screen, at the position where it was left. */
     back() {
       byLink = false;
       history.back();

@@ -29,8 +29,8 @@ export function createSession() {
       set(token, readOnly);
     },
     /**
-     * Continues with another token of the same entity. If the session or the token has webhooks, but they share none, the token is of another entity: then
-     * returns false and changes nothing. Two entities without webhooks cannot be told apart.
+     * Continues with another token of the same entity. Returns false and changes nothing if the token is of another entity: the session or the token has
+     * webhooks, but they have none in common. Two entities without webhooks cannot be told apart.
      * @param {string} token @param {boolean} readOnly @param {{id: number}[]} webhooks
      */
     renew(token, readOnly, webhooks) {
@@ -55,12 +55,12 @@ export function createSession() {
   return session;
 }
 
-const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds with their own message
+const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // the message of these kinds is shown as it is
 
 /**
  * Finds out whether a token is valid and may change data, without changing any: lists the webhooks, then sends a PATCH to a webhook that cannot exist, with a
- * type of body that is never accepted. 403 means that the token only reads (rights are checked before the type), 415 that it may change data. Any other answer is
- * returned as the result.
+ * type of body that is never accepted. 403 means that the token only reads (rights are checked before the type), 415 that it may change data. Any other answer
+ * makes the result an error.
  * @param {(method: string, path: string, how: object) => Promise<import("./api.js").Answer>} request
  */
 export async function tryToken(request) {

@@ -49,7 +49,7 @@ export class Clock {
     return this.browser() + (Math.abs(this.#skew) > 2000 ? this.#skew : 0);
   }
 
-  /** A sentence if the browser's clock is misleadingly wrong; otherwise "". */
+  /** A sentence if the browser's clock is wrong by NOTICED_MS or more; otherwise "". */
   warning() {
     if (!this.#known || Math.abs(this.#skew) < NOTICED_MS) return "";
     const way = this.#skew < 0 ? "adelantado" : "atrasado";
@@ -79,7 +79,7 @@ export function when(iso, now) {
   return `${day} ${article} ${hour}`;
 }
 
-/** "20 nov 2026, 11:00:06", of the peninsula. */
+/** "20 nov 2026, 11:00:06", in Madrid's time. */
 export const madrid = (iso) => `${DATE.format(Date.parse(iso))}, ${SECONDS.format(Date.parse(iso))}`;
 /** The same without the year if it is the present one. */
 export const madridCompact = (iso, now) => madrid(iso).replace(` ${YEAR.format(now)},`, ",");
@@ -94,7 +94,7 @@ export function utc(iso) {
   return `${part.year}-${two(part.month)}-${two(part.day)} ${two(part.hour)}:${two(part.minute)}:${two(part.second)} UTC`;
 }
 
-/** "10:00:06 UTC", with the date if it is not Madrid's. */
+/** "10:00:06 UTC", with the date if Madrid has another. */
 export function utcBeside(iso) {
   const ms = Date.parse(iso);
   return dayOf(ms) === Math.floor(ms / DAY) ? utc(iso).slice(11) : utc(iso);
@@ -110,8 +110,8 @@ function offset(ms) {
 }
 
 /**
- * Reads the value of an <input type="datetime-local"> as Madrid's time; returns ISO 8601 in UTC, "" if it is invalid. An hour that occurs twice is taken as the
- * first; for an hour that a change of clocks skips, the result is what the clocks show instead.
+ * Reads the value of an <input type="datetime-local"> as Madrid's time; returns ISO 8601 in UTC, "" if it is invalid. A time that occurs twice is taken as the
+ * first; a time that a change of clocks skips is taken as an hour later (02:30 as 03:30).
  * @param {string} local "2026-11-20T11:00"
  */
 export function fromMadrid(local) {
@@ -123,7 +123,7 @@ export function fromMadrid(local) {
   return new Date(right).toISOString().replace(".000Z", "Z");
 }
 
-/** The other way round: for an <input type="datetime-local">. */
+/** From ISO 8601 to Madrid's time, for an <input type="datetime-local">; "" if it is invalid. */
 export function toMadrid(iso) {
   const ms = Date.parse(iso);
   return Number.isNaN(ms) ? "" : new Date(ms + offset(ms)).toISOString().slice(0, 16);

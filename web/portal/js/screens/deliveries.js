@@ -69,7 +69,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
   let next = null;
   let loaded = false;
 
-  /** Continues while the API's pages are short, up to LOOKS times. */
+  /** Fetches until it has LIMIT deliveries or no more follow, at most LOOKS times. */
   async function collect(from) {
     const found = [];
     let at = from;

@@ -48,7 +48,7 @@ export async function deliveryScreen(portal, place) {
     if (last && last.estado !== answer.data.estado) announce(`Ahora: ${STATES[answer.data.estado][0]}`);
     last = answer.data;
     hash ||= await sha256(last.cuerpo);
-    // A change of these redraws the screen: the delivery, and the button's state.
+    // The screen is redrawn if the delivery, the button's state or the token's right to change data has changed.
     const made = JSON.stringify([last, sending.state(), sending.readOnly()]);
     if (made !== drawn) {
       drawn = made;
@@ -58,7 +58,7 @@ export async function deliveryScreen(portal, place) {
     }
     return answer;
   }
-  // Slow once nothing is under way.
+  // Every IDLE_MS once nothing is under way.
   const turns = poll(async () => {
     const answer = await look();
     return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.busy()) ? IDLE_MS : 0 };
@@ -76,10 +76,10 @@ function goBack(portal, event) {
   portal.back();
 }
 
-/** The button, and the result of its request. */
+/** Requests the replay, shows its progress in `box`, and keeps the button's state. */
 function resender({ api, session }, place, { path, webhook, box, changed }) {
   let state = "idle";
-  let doubtful = false; // a replay may have begun
+  let doubtful = false; // the outcome of the last request is unknown: a replay may have begun
   let watched = null;
 
   async function press(button) {

@@ -33,7 +33,7 @@ function stored(members) {
 export const changesOf = (before, typed) => Object.fromEntries(Object.entries(typed).filter(([name, value]) => !same(value, before[name])));
 
 /**
- * The members in which the webhook and this form differ after another person's change, by who changed them: "theirs", "mine" (this form), or "both".
+ * Who changed each member in which the webhook and this form now differ: "theirs" (another person), "mine" (this form), or "both".
  * @returns {Object<string, "theirs" | "mine" | "both">}
  */
 export function compare(base, theirs, typed) {
@@ -101,7 +101,7 @@ function editor(portal, place, base, events) {
 
 const NAMES = { url: "La dirección", eventos: "Los avisos" };
 
-/** A value in words; a list by its differences. */
+/** A value in words; a list as its differences from `before`. */
 function shown(value, before) {
   if (!Array.isArray(value)) return foreign(value);
   const added = value.filter((event) => !before.includes(event)).map(eventName);

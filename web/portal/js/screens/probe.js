@@ -12,7 +12,7 @@ import { when } from "../time.js";
 import { count, eventName, stateBadge } from "../words.js";
 
 const EVERY_MS = 1500;
-const SLOWLY_MS = 15_000; // once a first attempt has failed
+const SLOWLY_MS = 15_000; // once the first attempt of each unfinished delivery has failed
 
 export async function probeScreen(portal, place) {
   place.title("Probar");

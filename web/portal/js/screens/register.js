@@ -76,7 +76,7 @@ function signingChoice(change) {
   return { node, yes: () => node.querySelector("input").checked };
 }
 
-/** The key was used with earlier values: that registration was made. */
+/** The key was used by an earlier request, which did register a webhook. */
 function sentBefore(answer, attempt) {
   const more = workButton({ label: "Registrar también este", busy: "Preparando…", work: async () => {
     attempt.key = crypto.randomUUID();

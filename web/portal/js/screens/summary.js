@@ -43,7 +43,7 @@ export function summaryScreen(portal, place) {
   return first;
 }
 
-/** Fetches everything that the screen shows: one request, and for each of at most five webhooks three more and the pages of its day. */
+/** Fetches everything that the screen shows: the list, and for each webhook (at most five) its state, its statistics of two windows and the pages of its day. */
 async function load({ api, clock }, signal) {
   const list = await api.get("/webhooks", {}, signal);
   if (!list.ok) return list;

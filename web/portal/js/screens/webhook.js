@@ -22,7 +22,7 @@ export function webhookScreen(portal, place) {
   });
 }
 
-/** Its state in a sentence, and what to correct. */
+/** The webhook's state in a sentence, and what to correct. */
 function condition(hook, now) {
   const { kind, word, mark, sentence } = webhookState(hook, now);
   const remedy = hook.activo ? remedyOf(hook.ultimoError) : null;
