@@ -1,5 +1,5 @@
-// What a backup's snapshot keeps in an index is not locked: a locking read of it takes a microsecond or more
-// for each entry, and the session that reads works for all webhooks.
+// Maintenance does not lock the index entries of ended deliveries that a backup's snapshot keeps: a locking
+// read takes a microsecond or more for each entry, and the same session works for all webhooks.
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <functional>
@@ -24,8 +24,8 @@ struct Fixture : MaintenanceFixture {
     backup.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   }
 
-  /// Ends 100,000 deliveries that were like the one that `make` changes a delivery into, while a snapshot
-  /// keeps their entries. One more stays so.
+  /// Adds 100,001 deliveries, changes them by the assignments `make`, and ends all but one. A snapshot keeps
+  /// the index entries that the ended ones had before.
   void end_all_but_one(const std::string& make) {
     add_finished(webhook, 100001, 60 * day);
     session.execute("UPDATE entregas SET terminada_en = NULL, " + make);
@@ -43,7 +43,7 @@ struct Fixture : MaintenanceFixture {
   }
 
   /// Checks on MariaDB (MySQL locks such entries five times as fast) that `work` takes less than half as long
-  /// as a locking read of what the snapshot keeps.
+  /// as a locking read of `range`, which includes the entries that the snapshot keeps.
   void check_quicker(const std::function<void()>& work, const std::string& range) {
     const auto locking = time_of([&] {
       BOOST_TEST(session.query("SELECT id FROM entregas " + range + " FOR UPDATE SKIP LOCKED").size() == 1U);

@@ -1,4 +1,4 @@
-// The limits of pending test deliveries and of their bytes in a day, under concurrency and over time.
+// The quotas `pending_tests` and `test_bytes`, under concurrency and over time.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(other_deliveries_do_not_count_and_without_a_limit_nothing_d
   BOOST_CHECK(send(session, 1, 1));
 }
 
-/// If the limit is below the number of webhooks, not even the first event is accepted. If a refused
-/// transaction were rolled back, all that wait for it would lock the gap into which each of them inserts.
+/// The limit is below the number of webhooks, so no event is accepted. If a refused transaction rolled back,
+/// those that wait for it would deadlock: all would lock the gap into which each of them inserts.
 BOOST_AUTO_TEST_CASE(sessions_that_are_all_refused_are_in_no_conflict) {
   Database database;
   for (int i = 0; i < 2; ++i) add_webhook(database.session, 1);

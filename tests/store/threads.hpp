@@ -10,8 +10,7 @@
 
 namespace store::testing {
 
-/// Runs work in a thread of its own. If the work throws, the test fails in join(), at the latest in the
-/// destructor.
+/// Runs `work` in a thread of its own. If `work` throws, join() fails the test. The destructor joins, too.
 class ThreadedWork {
  public:
   explicit ThreadedWork(std::function<void()> work);

@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(disabling_holds_and_enabling_releases_or_discards) {
   BOOST_CHECK(!enable_webhook(session, 999, false));
 }
 
-// The dispatcher holds what waits for an inactive webhook, perhaps while the operator discards it.
+// The dispatcher may hold an inactive webhook's pending deliveries while the operator discards them.
 BOOST_AUTO_TEST_CASE(what_is_held_while_it_is_discarded_is_cancelled_too) {
   Database database;
   auto& session = database.session;

@@ -228,7 +228,7 @@ def end(pid: int, number: int) -> None:
 
 
 def patiently(session: SqlSession, statement: str) -> None:
-    """Runs a statement that may fail because its session is ending."""
+    """Runs a statement; ignores an SqlError."""
     with contextlib.suppress(SqlError):
         session(statement)
 

@@ -81,7 +81,7 @@ class Browser:
 
     def page(self, path: str | None = None, *, width: int = 1280, height: int = 800, dark: bool = False, reduced_motion: bool = False,
              text: float = 1, timezone: str = "Europe/Madrid", locale: str = "es-ES", init: str | None = None, **context):
-        """Opens a page at `path`. `text` 2 is text of 200 %; `init` is a script that runs before the page's own."""
+        """Opens a page at `path`. `text`: the factor of the text's size; `init`: a script that runs before the page's own."""
         opened = self.browser.new_context(
             base_url=self.base_url, viewport={"width": width, "height": height}, locale=locale,
             timezone_id=timezone, color_scheme="dark" if dark else "light",

@@ -9,16 +9,16 @@ from pathlib import Path
 from support.stack import Stack
 
 PROCESS_FILES = ("cmdline", "environ")
-STEM = "canario"  # every planted text begins so: a file without STEM has none
+STEM = "canario"  # every planted text begins with it: a file without STEM has none
 
 
 def forms(kind: str, text: str) -> dict[bytes, str]:
     """Text to search for -> its name."""
     raw = text.encode()
     found = {raw: f"{kind} as it is", raw.hex().encode(): f"{kind} in hex", raw.hex().upper().encode(): f"{kind} in HEX"}
-    for offset in range(3):  # base64 depends on where the text begins in a longer one, modulo 3
+    for offset in range(3):  # base64 depends on the text's offset in the encoded data, modulo 3
         coded = base64.b64encode(b"\0" * offset + raw)
-        certain = coded[(4 * offset + 2) // 3:8 * (offset + len(raw)) // 6]  # the part that does not depend on its neighbours
+        certain = coded[(4 * offset + 2) // 3:8 * (offset + len(raw)) // 6]  # independent of the bytes around the text
         found |= {certain: f"{kind} in base64", certain.translate(bytes.maketrans(b"+/", b"-_")): f"{kind} in base64url"}
     return found
 

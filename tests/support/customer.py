@@ -9,7 +9,7 @@ from support.actors import BASE, Entity
 
 
 class Customer:
-    """A thread. What a 201 registered must be in the next listing, and gone after a DELETE, whichever nodes answer."""
+    """A thread. A webhook must be in the listing after its 201, and not in the one after its DELETE, whichever nodes answer."""
 
     def __init__(self, entity: Entity):
         self._entity = entity

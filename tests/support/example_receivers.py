@@ -76,8 +76,8 @@ server {{
 
 
 def require(language: str) -> None:
-    """Skips the test if the language's toolchain is too old or missing. If the example is not prepared, or php is missing,
-    skips it, too, or fails it if EXAMPLES_REQUIRED is set."""
+    """Skips the test if the language's toolchain is missing or too old. If the example is not prepared, or php is missing,
+    fails the test if EXAMPLES_REQUIRED is set, and otherwise skips it."""
     if language == "php":
         reason = "" if shutil.which("php") else "php-cli is not installed"
     elif (skipped := PREPARED / language / "skipped").exists():
@@ -113,8 +113,8 @@ class ExampleReceiver:
 
 
 def lasting_port() -> int:
-    """Returns a free port outside the kernel's range for connections and free_port(): it stays free for the seconds until a
-    receiver listens on it."""
+    """Returns a free port below the range from which the kernel takes ports for connections and for free_port(). It stays free
+    for the seconds until a receiver listens on it."""
     while True:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
@@ -139,7 +139,7 @@ def failing(language: str):
 @contextlib.contextmanager
 def started(language: str, stack, changes: dict[str, str | None], stdout: int | None = None, program: Path | None = None):
     """Starts an example, or `program` in its place, with these changes to its variables; yields its process, its variables and
-    its log. Its standard output goes to the log, too, unless another file descriptor is given."""
+    its log. The log gets the standard error, and the standard output unless `stdout` is given."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -179,7 +179,7 @@ def running(language: str, stack, secret: str | None, previous: str | None = Non
 
 
 def answers(receiver: ExampleReceiver, refusal: int) -> bool:
-    """Whether the receiver itself refuses an unsigned notification."""
+    """Whether an unsigned notification gets `refusal`; the nginx before PHP gives 502 until PHP listens."""
     with contextlib.suppress(OSError):
         return receiver.post({}, "{}") == refusal
     return False

@@ -1,6 +1,5 @@
-"""The kinds of fault. Each is done to an Arena at work, and returns the deliveries with an outcome that it may have
-made unknown: delivery -> lease. A fault that loses no outcome returns nothing, unless it took so long that leases
-expired.
+"""The kinds of fault. Each function does one to an Arena with traffic. It returns the deliveries with an outcome that may be
+lost: delivery -> lease. A fault that loses no outcome by itself returns {}, unless leases may have expired in its time.
 """
 from __future__ import annotations
 
@@ -68,7 +67,7 @@ def kill_sessions(arena: Arena) -> dict:
     for _ in range(3):
         moment(arena)
         for session in arena.sessions():
-            patiently(arena.root, f"KILL CONNECTION {session}")  # it may have ended by itself
+            patiently(arena.root, f"KILL CONNECTION {session}")  # that session may have ended by itself
     arena.progress()
     return {}
 

@@ -46,7 +46,7 @@ def manual(chapter: str) -> list[str]:
 
 
 class Installation:
-    """Uses the service as people do. It has what support.actors.Entity needs of a stack."""
+    """Uses the service as people do. Has the members of a Stack that support.actors.Entity needs."""
 
     def __init__(self, machine: Machine, package: Path):
         self.machine, self.package = machine, package
@@ -130,7 +130,7 @@ class Installation:
         return self.machine.run("apientidades-admin", *arguments)
 
     def notify(self, entidad_id: int, evento: str, datos: str, **more) -> int:
-        """Writes a row like the evaluation system, on a new connection if the database was away."""
+        """Writes a row as the evaluation system does, on a new connection if the database was away."""
         row = dict(entidad_id=entidad_id, evento=evento, datos=datos, **more)
         statement = insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()"
         try:
@@ -163,7 +163,7 @@ class Installation:
         return self.property(unit, "StatusText")
 
     def drop_in(self, unit: str, text: str) -> None:
-        """Makes an administrator's change to a unit until the next boot; an empty `text` removes it."""
+        """Gives a unit the drop-in `text` until the next boot; an empty `text` removes the drop-in."""
         folder = self.machine.root / f"run/systemd/system/{unit}.d"
         shutil.rmtree(folder, ignore_errors=True)
         if text:

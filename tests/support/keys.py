@@ -42,7 +42,7 @@ class Keys:
         aside.replace(self.path)
 
     def reload(self, *parts: str, says: str = RELOADED) -> None:
-        """Returns once every process of these parts has logged `says`."""
+        """Sends SIGHUP to every process of these parts; returns once each has logged `says`."""
         for part in parts:
             pids, before = self.stack.pids(part), self._said(part, says)
             for pid in pids:

@@ -72,7 +72,7 @@ class Verdict:
 
 
 class Ledger:
-    """Any thread may write to it; one thread judges it."""
+    """Any thread may use written(), count and expected; one thread uses the rest."""
 
     def __init__(self, timeout: float):
         self.timeout = timeout  # delivery.timeout, seconds
@@ -100,8 +100,8 @@ class Ledger:
             return len(self._expected)
 
     def fault(self, kind: str, in_flight: dict[int, str], began: float) -> Fault:
-        """Adds a fault that has just ended. `in_flight`: delivery -> lease; one lease can be lost once, to the first
-        fault that meets it."""
+        """Adds a fault that has just ended. `in_flight`: delivery -> lease. A lease of several faults counts for the
+        first, because its outcome can be lost only once."""
         leases = set(in_flight.items()) - self._leases
         self._leases |= leases
         self.faults.append(Fault(kind, frozenset(delivery for delivery, _ in leases), began, time.monotonic()))

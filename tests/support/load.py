@@ -35,8 +35,8 @@ class Losses:
 
 
 class Load:
-    """with Load(…) as load: …; then load.losses(). Two clients send requests 10 ms apart, each on a new connection;
-    one session writes rows, and repeats a row with an unknown outcome."""
+    """with Load(…) as load: …; then load.losses(). Two clients send requests, each on a new connection, with pauses
+    of 10 ms; one session writes rows, and repeats a row with an unknown outcome."""
 
     CLIENTS = 2
     PAUSE = 0.05  # seconds between rows

@@ -28,8 +28,8 @@ class Machine:
     def __init__(self, image: Path, folder: Path):
         self.folder, self.log = Path(folder), Path(f"{folder}.log")
         subprocess.run(["cp", "-a", "--reflink=auto", image, folder], check=True)
-        # The group is in cgroup v2, even if the host mounts v1 beside it. It is the machine's own, so that the host's
-        # process manager leaves the machine alone.
+        # The machine has a control group of its own, so that the host's process manager leaves the machine alone. The
+        # group is in cgroup v2, even if the host mounts v1, too.
         self._group = (CGROUPS / "unified" if (CGROUPS / "unified").is_dir() else CGROUPS) / f"apie-{os.getpid()}"
         self._nspawn: subprocess.Popen | None = None
         self._outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)

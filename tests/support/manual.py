@@ -1,6 +1,6 @@
 """docs/operations.md as its tests read it. Its blocks of code:
 
-sh          commands, run in the order of the manual on a private stack (test_operations_manual.py); some also as `sh system`
+sh          commands, run in the order of the manual on a private stack (test_operations_manual.py); some also on the machine
 sh system   commands that only a real systemd can answer, run on the machine of `./dev test --system` (debian/test_4_manual.py)
 text        what the commands just above print; digits and the width of blanks may differ, and … stands for anything
 """

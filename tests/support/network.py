@@ -1,5 +1,5 @@
 """A separate network for a few processes (Linux namespaces, as root): a loopback, to which any address can be added, and
-an /etc/resolv.conf that names the test's DNS server. What is sent there leaves it only by a cable to another such network."""
+an /etc/resolv.conf that names the test's DNS server. Packets leave such a network only by a cable to another."""
 from __future__ import annotations
 
 import contextlib

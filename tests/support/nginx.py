@@ -28,7 +28,7 @@ http {{
 
 @contextlib.contextmanager
 def own_nginx(http: str):
-    """Yields the port that it listens on. In `http`, PORT and FOLDER (its root, which has the file `ok`) are replaced."""
+    """Yields the port that nginx listens on. Replaces, in `http`, PORT and FOLDER (a folder with a file `ok`)."""
     with tempfile.TemporaryDirectory(prefix="apie-nginx-") as name:
         folder, port = Path(name), free_port()
         folder.joinpath("ok").write_text("ok")

@@ -34,8 +34,8 @@ def said(page):
 
 
 def lose(page, method: str, path: str, arrives: bool) -> list:
-    """Loses the answer to the next such request, which reaches the API only if `arrives`. Returns a list that collects headers
-    and body of each such request."""
+    """Loses the answer to the page's next request of `method` to `path`. The request reaches the API only if `arrives`. Returns
+    a list that collects headers and body of this and all later such requests."""
     bodies = []
 
     def handle(route):

@@ -103,7 +103,7 @@ class Stack:
 
     def sql(self, text: str) -> list[list[str]]:
         """Runs a statement as the database's root, to read or to change any row. The session stays open, because tests
-        poll; the server may have been restarted since the last statement."""
+        poll. If the server has been restarted since the last statement, a new session runs this one."""
         with self._root_lock:
             try:
                 return self._ask_root(text)
@@ -130,7 +130,7 @@ class Stack:
         return self.dev("admin", *arguments, check=False)
 
     def notify(self, entidad_id: int, evento: str, datos: str, ocurrida_en=..., clave=...) -> int:
-        """Writes a row like the evaluation system; returns its id. Raises SqlError."""
+        """Writes a row as the evaluation system does; returns its id. Raises SqlError."""
         row = dict(entidad_id=entidad_id, evento=evento, datos=datos, ocurrida_en=ocurrida_en, clave=clave)
         return int(self.evaluation(insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()")[0][0])
 

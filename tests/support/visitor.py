@@ -37,7 +37,7 @@ class Visitor:
         self.entity = entity
         self.asked: list[Asked] = []
         self.urls: dict[str, int] = {}  # URL of a registration -> its status; 0 if it was refused
-        self._unknown: set[int] = set()  # webhooks with a refused DELETE, which may have happened
+        self._unknown: set[int] = set()  # webhooks that a refused DELETE may have deleted
         self._pause, self._stop = pause, threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="visitor", daemon=True)
@@ -51,7 +51,7 @@ class Visitor:
         self.alive()
 
     def alive(self) -> bool:
-        """True; raises the error that ended the thread."""
+        """Raises the error that ended the thread; returns True if there is none."""
         if self._error:
             raise self._error
         return True

@@ -1,5 +1,5 @@
-"""A dispatcher in a network of its own, which has only a loopback and only the test's DNS server. Its receivers have addresses
-that it must take for public ones. A receiver at 127.0.0.1 is a trap: only abierto.receptor.test may reach it."""
+"""A dispatcher in a network of its own, which has only a loopback and only the test's DNS server. The receivers have addresses
+that the dispatcher must take for public ones. One at 127.0.0.1 is a trap: only webhooks at abierto.receptor.test may reach it."""
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +18,7 @@ MOVING = ("11.0.3.1", "11.0.3.2")  # of a receiver that keeps its connections
 SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # a test makes them black holes at port 443
 REFUSING = "11.0.4.6"  # no port is open there
 WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # a test starts its own server there
-OWN = "12.0.0.1"  # public, and this host's
+OWN = "12.0.0.1"  # public, and this host's; not in ALLOWED
 # The receivers' addresses are this host's own, which would be refused; these networks allow them.
 ALLOWED = "11.0.0.0/16@*.receptor.test, 2600::/16@*.receptor.test"
 PUBLIC_V6, SILENT_V6, UNROUTED_V6 = "2600::1", "2600::2", "2600::9"

@@ -1,4 +1,4 @@
-"""What the units may do, checked with the systemd that runs them."""
+"""What the units and the database's users may do, on a machine with a real systemd."""
 import re
 import shutil
 import subprocess
@@ -44,7 +44,7 @@ def test_a_crash_writes_no_memory_to_the_disk(machine, installation, name):
 
 
 def probe(installation, instance: str, more: str = "") -> dict:
-    """Runs PROBE in place of the pool; returns what it printed."""
+    """Runs PROBE in an instance of the pool's unit, with `more` in its [Service]; returns what PROBE printed."""
     unit = f"apientidades-fcgi@{instance}.service"
     (installation.machine.root / "usr/local/share/probe.pl").write_text(PROBE)
     installation.drop_in(unit, "[Unit]\nOnFailure=\n[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nExecStart=\n"
@@ -179,7 +179,7 @@ def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, ins
 
 
 def test_triggers_of_another_definer_are_made_again(machine, installation):
-    """A restored dump or an earlier version leaves such triggers. Without their user no INSERT works."""
+    """A restored dump or an earlier version leaves such triggers. If the definer does not exist, no INSERT works."""
     definer = "SELECT DISTINCT definer FROM information_schema.triggers WHERE trigger_schema = 'apientidades'"
     installation.sql("USE apientidades; DROP TRIGGER numero_no_es_cero; CREATE DEFINER = 'otro'@'%' TRIGGER numero_no_es_cero"
                      " AFTER INSERT ON notificaciones_pendientes FOR EACH ROW DO 0")

@@ -40,7 +40,7 @@ def next_package(installation, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def first_package(installation, tmp_path_factory):
-    """The units of 0.1.0, in which the socket itself followed the target."""
+    """The package with the units of 0.1.0: the socket stopped with apientidades.target itself."""
     def change_units(tree):
         units = tree / "usr/lib/systemd/system"
         (units / "apientidades-listening.target").unlink()
