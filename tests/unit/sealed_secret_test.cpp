@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(the_id_of_the_key_is_bound_too) {
   BOOST_TEST(ring.open(11, sealed).value() == secret);
   sealed.key_id = "11";
   BOOST_TEST(!ring.open(11, sealed).has_value());
-  BOOST_TEST(!ring.open(1, sealed).has_value());  // joined, both pairs of ids would be "111"
+  BOOST_TEST(!ring.open(1, sealed).has_value());  // without a separator, 11 + "1" would equal 1 + "11"
 }
 
 BOOST_AUTO_TEST_CASE(one_flipped_bit_does_not_open) {

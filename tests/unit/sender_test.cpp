@@ -75,7 +75,7 @@ struct Fixture {
     return std::move(result.front());
   }
 
-  /// The same with a request to the silent port; returns its transport result.
+  /// Sends to the silent port, as if the webhook had been read `age` ago; returns the transport result.
   TransportResult send(platform::Milliseconds age) {
     dispatcher::Sender sender(settings, attempts);
     Request request;
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(session_tickets_without_end_end_the_connection) {
   BOOST_CHECK(send_to(server, *sender).transport == TransportResult::closed);
 }
 
-// Each handshake on the same connection costs as much as on a new one.
+// A renegotiation costs as much as the handshake of a new connection.
 BOOST_AUTO_TEST_CASE(renegotiations_without_end_end_the_connection) {
   std::atomic<int> renegotiations = 2;
   const auto script = [&](auto& connection, std::string_view request) {
@@ -220,8 +220,8 @@ BOOST_AUTO_TEST_CASE(half_a_record_that_waits_spoils_the_connection) {
   BOOST_CHECK_EQUAL(server.connections(), 2);
 }
 
-// libcurl 7.88 writes to freed memory if a handle has had an answer and the next begins with a folded line,
-// as AddressSanitizer showed.
+// libcurl 7.88 writes to freed memory if a handle has had an answer and its next answer begins with a folded
+// line. AddressSanitizer shows such a write.
 BOOST_AUTO_TEST_CASE(an_answer_that_begins_with_a_folded_line_touches_no_other) {
   std::atomic<int> answers = 0;
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {
@@ -237,7 +237,8 @@ BOOST_AUTO_TEST_CASE(an_answer_that_begins_with_a_folded_line_touches_no_other) 
   }
 }
 
-// libcurl 8.14 would wait for the receiver's end of the connection, and without further requests for ever.
+// libcurl 8.14 would keep the socket until the receiver ends the connection too: for 2 s, or for ever if no
+// request follows.
 BOOST_AUTO_TEST_CASE(a_receiver_that_does_not_end_its_connection_keeps_no_socket_of_ours) {
   std::atomic<bool> over = false;
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {
@@ -276,7 +277,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_p
   BOOST_CHECK(ended[0].outcome == dispatcher::Check::Outcome::not_asked);
 }
 
-// Otherwise one receiver that has only an IPv6 address would end every outage of a host without IPv6.
+// Otherwise, on a host without IPv6, one receiver that has only an IPv6 address would end every outage.
 BOOST_AUTO_TEST_CASE(an_attempt_without_a_socket_is_no_sign_of_life) {
   settings.source_addresses = {{platform::IpNetwork::parse("127.0.0.0/8").value(), false}};
   settings.allowed_networks = {{platform::IpNetwork::parse("::1/128").value(), "::1"}};

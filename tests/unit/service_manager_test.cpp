@@ -33,14 +33,14 @@ int listening_socket(const std::string& path) {
   return fd;
 }
 
-/// Passes descriptors as systemd does: `count` from 3 on, for this process.
+/// Sets this process's environment as systemd does when it passes `count` descriptors, from 3 on.
 void pass_descriptors(const std::string& count) {
   ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
   ::setenv("LISTEN_FDS", count.c_str(), 1);
 }
 
-/// Returns inherited_listening_socket() of a child process as text. The child's descriptor 0 is /dev/null
-/// unless `prepare` changes that.
+/// Returns the result or the error of inherited_listening_socket() in a child process, as text. The child's
+/// descriptor 0 is /dev/null unless `prepare` changes that.
 std::string inherited(const std::function<void(const std::string& folder)>& prepare) {
   const unit::TemporaryFolder folder;
   const auto result = unit::run_in_child([&] {

@@ -1,4 +1,4 @@
-// The whole API except the database: the caller is a stub, and the session is never connected.
+// The whole API except the database: the look-up of the caller is a stub, and the session is never connected.
 #include "fcgi-app/service.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(length_counts_characters_as_sent_and_as_stored) {
   // 2000 as sent, more as punycode.
   const std::string idn = "https://ñ.example.com/";
   BOOST_TEST(rejected_saying(idn + std::string(2001 - idn.size(), 'a'), "2000"));
-  // 2000 characters, and more bytes: it is refused for its characters, not for its length.
+  // 2000 characters in more than 2000 bytes: not too long, but not ASCII.
   const std::string accents = "https://example.com/";
   std::string long_in_bytes = accents;
   for (std::size_t i = accents.size(); i < 2000; ++i) long_in_bytes += "á";
@@ -110,8 +110,8 @@ BOOST_AUTO_TEST_CASE(private_ipv4) {
   }
 }
 
-// Two readers may take an unusual spelling for two addresses, or for an address and a name. All are refused,
-// private or not.
+// Programs differ on which address an unusual spelling means, or take it for a name. So every unusual
+// spelling is refused, even of a public address.
 BOOST_AUTO_TEST_CASE(ipv4_in_unusual_spellings) {
   for (const auto* host : {"127.1",           "127.0.1",
                            "0x7f.1",          "0x7f000001",
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(an_idn_host_becomes_punycode) {
   BOOST_TEST(stored("https://straße.de/") == "https://xn--strae-oqa.de/");
   BOOST_TEST(stored("https://例え。jp?x=1") == "https://xn--r8jz45g.jp?x=1");
   BOOST_TEST(dialled("https://españa.es/") == "xn--espaa-rta.es:443");
-  // Characters that Unicode treats as separators of a URL.
+  // Characters that Unicode maps to separators, a percent sign or spaces, and one that reverses text.
   for (const auto* url :
        {"https://example.com／@evil.com/", "https://example.com＃.evil.com/", "https://example.com：80/",
         "https://a％62.com/", "https://a\u00A0b.com/", "https://a\u3000b.com/", "https://℀.com/",
@@ -409,7 +409,7 @@ BOOST_AUTO_TEST_CASE(what_requests_to_a_url_share_is_its_host_and_port) {
   BOOST_TEST(webhook::host_and_port("https://[2001:db8::1]:8443/") == "[2001:db8::1]:8443");
 }
 
-// The limits of a host would otherwise be multiplied by the spellings of its port or address.
+// Otherwise each spelling of a host's address or port would have limits of its own.
 BOOST_AUTO_TEST_CASE(all_spellings_of_a_host_and_port_are_one_host) {
   for (const auto* url : {"https://example.org:443/", "https://example.org:0443/",
                           "https://example.org:000443", "https://EXAMPLE.org"}) {

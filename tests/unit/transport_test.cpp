@@ -23,8 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// While the object exists, the poller's epoll descriptor fails, as on a host without memory for another
-/// socket.
+/// While this object exists, the poller cannot watch another socket, as on a host without memory for it.
 class Failure {
  public:
   Failure() : epoll_(find_epoll()), kept_(::dup(epoll_)), nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {

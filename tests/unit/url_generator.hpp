@@ -11,16 +11,17 @@
 
 #include "lib/platform/ip.hpp"
 
-/// Whether the address is in no special range. The ranges are here a second time, to check the program's
-/// tables: IANA's special-purpose registries, multicast, reserved, and a metadata service in no registry.
+/// True: the address is in no special range; an IPv6 address is also in 2000::/3, or is NAT64 of a public
+/// IPv4 address. The ranges are here a second time, to check the program's tables: IANA's special-purpose
+/// registries, multicast, reserved, and a metadata service in no registry.
 bool is_public_by_the_registries(const platform::IpAddress& address);
 
 struct GeneratedUrl {
   std::string text;
-  /// The URL's host is a notation of this address. The URL must be accepted if the address is public and the
-  /// notation is `usual`, and refused otherwise.
+  /// The address that the URL's host denotes. The URL must be accepted if the address is public and its
+  /// notation `usual`, and refused otherwise. nullopt: the URL may be accepted or refused.
   std::optional<platform::IpAddress> plain;
-  bool usual;  // IPv4: in the one notation on which all readers agree; IPv6: always
+  bool usual;  // IPv4: as four decimal numbers, which all programs read alike; IPv6: always
 };
 
 class UrlGenerator {

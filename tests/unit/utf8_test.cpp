@@ -57,19 +57,22 @@ BOOST_AUTO_TEST_CASE(ill_formed) {
            "\xc3\xb1\xb1",
            "\xfe",
            "\xff",
+           // Overlong.
            "\xc0\x80",
            "\xc1\xbf",
            "\xe0\x80\x80",
            "\xe0\x9f\xbf",
            "\xf0\x80\x80\x80",
-           "\xf0\x8f\xbf\xbf",  // overlong
+           "\xf0\x8f\xbf\xbf",
+           // Surrogates.
            "\xed\xa0\x80",
            "\xed\xbf\xbf",
-           "\xed\xa0\xbd\xed\xb8\x80",  // surrogates
+           "\xed\xa0\xbd\xed\xb8\x80",
+           // Beyond U+10FFFF.
            "\xf4\x90\x80\x80",
            "\xf5\x80\x80\x80",
            "\xf8\x88\x80\x80\x80",
-           "\xfc\x84\x80\x80\x80\x80",  // beyond U+10FFFF
+           "\xfc\x84\x80\x80\x80\x80",
        }) {
     BOOST_TEST(!count_characters(text).has_value());
     BOOST_TEST(!count_characters("abc" + text).has_value());
