@@ -178,3 +178,37 @@ def test_addresses_of_screens(call):
 @pytest.mark.parametrize("typed, token", [("  apie_x ", "apie_x"), ("Bearer apie_x", "apie_x"), ("Authorization: Bearer apie_x\n", "apie_x"), ("", "")])
 def test_a_token_as_people_paste_it(call, typed, token):
     assert call("session", "cleanToken", typed) == token
+
+
+def test_a_button_that_looks_the_same_gets_its_new_action(module_page):
+    assert module_page.evaluate("""async () => {
+        const { el, replace } = await import("/apientidades/portal/js/dom.js");
+        const parent = el("div");
+        let pressed = 0;
+        const button = (number) => el("button", { type: "button", onclick: () => (pressed = number) }, "Ver");
+        replace(parent, button(1));
+        replace(parent, button(2));
+        parent.firstChild.click();
+        return pressed;
+    }""") == 2
+
+
+def test_a_hidden_page_retries_only_when_it_is_shown(chromium, stack):
+    context = chromium.new_context(base_url=stack.env["BASE_URL"])
+    page = context.new_page()
+    page.clock.install()
+    page.goto(PORTAL)
+    page.evaluate("""async () => {
+        const { problemBox } = await import("/apientidades/portal/js/problem.js");
+        const answer = { kind: "unavailable", message: "", status: 503, retryAfter: 2 };
+        window.retries = 0;
+        window.hide = (hidden) => Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        hide(true);
+        document.body.append(problemBox(answer, { retry: () => (window.retries += 1), auto: true }));
+    }""")
+    page.clock.run_for(5_000)
+    assert page.evaluate("window.retries") == 0
+    page.evaluate("hide(false)")
+    page.clock.run_for(1_000)
+    assert page.evaluate("window.retries") == 1
+    context.close()

@@ -72,9 +72,11 @@ export function replace(parent, ...children) {
   if (again && parent.contains(again)) (again.matches("details") ? again.querySelector("summary") : again)?.focus({ preventScroll: true });
 }
 
+const CONTROLS = "button, input, select, textarea, form";
+
 function sameNodes(before, after) {
   if (before.length !== after.length) return false;
-  return [...before].every((node, i) => node.isEqualNode(after[i]) && !(node instanceof Element && node.querySelector("button, input, select, textarea, form")));
+  return [...before].every((node, i) => node.isEqualNode(after[i]) && !(node instanceof Element && (node.matches(CONTROLS) || node.querySelector(CONTROLS))));
 }
 
 let ids = 0;

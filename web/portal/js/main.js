@@ -21,7 +21,6 @@ const root = /** @type {Element} */ (document.getElementById("contenido"));
  * @property {(text: string) => void} announce
  * @property {(hash: string) => void} go
  * @property {() => void} back
- * @property {(hash: string) => void} rename
  * @property {() => void} show draws the screen again
  * @property {(headers: Headers) => void} learn
  */
@@ -42,7 +41,7 @@ const router = createRouter({
   routes: routes.map(({ pattern, screen }) => ({ pattern, screen: (place) => (session.open ? screen(portal, place) : enterScreen(portal, place)) })),
 });
 /** @type {Portal} */
-const portal = { api, session, clock, announce, learn, go: router.go, back: router.back, rename: router.rename, show: router.show };
+const portal = { api, session, clock, announce, learn, go: router.go, back: router.back, show: router.show };
 
 /** @param {Headers} headers of any answer */
 function learn(headers) {

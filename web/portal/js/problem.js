@@ -9,7 +9,7 @@ const TITLES = {
 };
 
 /**
- * A box with the problem. `retry` gives it a button. If the service said how long to wait, the box counts down, and with `auto` it then retries by itself.
+ * A box with the problem. `retry` gives it a button. If the service said how long to wait, the box counts down, and with `auto` it then retries by itself, but not while the page is hidden.
  * @param {import("./api.js").Answer} answer
  * @param {{retry?: () => any, auto?: boolean, id?: string}} [how]
  */
@@ -37,6 +37,7 @@ function countDown(box, text, button, seconds, then) {
       if (!visible.isConnected) text.replaceChildren(visible);
       return;
     }
+    if (then && document.hidden) return;
     clearInterval(timer);
     text.replaceChildren("Ya se puede reintentar.");
     button?.removeAttribute("aria-disabled");

@@ -107,10 +107,5 @@ export function createRouter({ routes, root, name }) {
       byLink = false;
       history.back();
     },
-    /** Another address for the same screen, without a step in the history. */
-    rename(hash) {
-      history.replaceState(null, "", hash);
-      current = hash;
-    },
   };
 }

@@ -83,7 +83,7 @@ function sentBefore(answer, attempt) {
     replace(box, el("p", {}, "Preparado: pulse Registrar."));
   } });
   const box = alerted(notice("warning", el("p", { class: "notice-title" }, "El registro anterior sí se hizo"),
-    el("p", {}, "Se cambió el formulario después de enviarlo, y aquel envío llegó. ", foreign(answer.message), "."),
+    el("p", {}, answer.status === 422 && "Se cambió el formulario después de enviarlo, y aquel envío llegó. ", foreign(answer.message), "."),
     el("div", { class: "actions" }, el("a", { class: "button", href: link("/") }, "Ver los webhooks"), more.node)));
   return box;
 }
