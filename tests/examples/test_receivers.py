@@ -248,6 +248,13 @@ def test_strange_clients_hold_up_nobody(language, stack):
             stranger.close()
 
 
+def test_python_refuses_a_content_length_that_is_no_number(stack):
+    with running("python", stack, SECRET) as receiver:
+        for length in ("²".encode("latin-1"), b"-1", b"+5", b"0x5", b""):  # "²".isdigit() is true
+            with receiver.client.wire(b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: " + length + b"\r\n\r\n") as wire:
+                assert wire.response().status == 413, length
+
+
 # Requests that stop within the headers, and within the body.
 DRIPS = [b"POST /avisos HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"]
 WITH_DEADLINE = ["javascript", "java", "go", "rust"]  # comments in the other examples say what must run in front of them
