@@ -89,7 +89,7 @@ Result check(Context& context, const Arguments&) {
   result.value = problems.empty() || context.output.json ? json::Value(std::move(rows)) : nullptr;
   if (problems.empty())
     result.text = "The configuration is good: " + std::to_string(context.config.values.size()) +
-                  "  keys; this user can read the passwords, keys and certificates." +
+                  " keys; this user can read the passwords, keys and certificates." +
                   (result.note.empty() ? " The database server is as it must be." : "");
   else
     result.status = of_server ? platform::exit_failed : platform::exit_usage;

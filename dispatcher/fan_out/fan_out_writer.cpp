@@ -30,7 +30,8 @@ class Parts {
  public:
   void add(const JudgedNotification& notification, Outcome outcome) {
     outcomes_.emplace(notification.id, outcome);
-    if (outcome == Outcome::busy || outcome == Outcome::recipient_locked || outcome == Outcome::write_locked)
+    using enum Outcome;
+    if (outcome == busy || outcome == no_slot || outcome == recipient_locked || outcome == write_locked)
       waiting_.emplace(notification.entity, outcome);
   }
 

@@ -91,6 +91,13 @@ BOOST_AUTO_TEST_CASE(entities_that_change_webhooks_count_for_an_hour_whatever_th
   BOOST_TEST(count_changing_entities(session) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(an_entity_counts_for_an_hour_after_its_last_equal_change) {
+  note(session, {1, 1}, changed, 1, "{}");
+  note(session, {1, 1}, changed, 1, "{}");
+  session.execute("UPDATE auditoria SET ocurrida_en = ocurrida_en - INTERVAL 61 MINUTE");
+  BOOST_TEST(count_changing_entities(session) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(sessions_at_once_lose_no_count) {
   run_at_once(8, [&](int) {
     Session own = database.connect();

@@ -94,6 +94,17 @@ BOOST_FIXTURE_TEST_CASE(the_operator_lifts_it_with_the_webhook_or_without, Disab
   BOOST_TEST(register_again(webhook.url).active);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_url_that_the_entity_leaves_during_the_enabling_stays_disabled, Disabled) {
+  Session of_operator = database.connect();
+  int statements = 0;
+  of_operator.before_statements([&] {
+    if (++statements == 2) change(webhook.id, {.url = "https://tercero.example.org/"});
+  });
+  BOOST_TEST(enable_webhook(of_operator, webhook.id, false).has_value());
+  BOOST_TEST(find_webhook(session, webhook.id)->active);
+  BOOST_TEST(list_disabled_urls(session, {}).at(0).url == webhook.url);
+}
+
 BOOST_FIXTURE_TEST_CASE(one_that_was_moved_is_enabled_and_its_former_url_stays_disabled, Disabled) {
   change(webhook.id, {.url = "https://tercero.example.org/"});
   BOOST_TEST(enable_webhook(session, webhook.id, false).has_value());

@@ -32,12 +32,13 @@ constexpr std::string_view filtered_entries = R"sql(
     ORDER BY id DESC LIMIT ?) newest
   ORDER BY id)sql";
 
-/// Reads few rows of each entity, because limits.registrations bounds its changes. Rows written while the
-/// database's clock was ahead do not count.
+/// Reads few rows of each entity, because limits.registrations bounds its changes. Equal changes of an hour
+/// share a row. Rows written while the database's clock was ahead do not count.
 constexpr std::string_view changing_entities = R"sql(
   SELECT COUNT(*) AS entidades
   FROM (SELECT DISTINCT entidad_id FROM auditoria FORCE INDEX (auditoria_por_hora)
-        WHERE ocurrida_en BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AND UTC_TIMESTAMP(3)
+        WHERE ocurrida_en BETWEEN UTC_TIMESTAMP(3) - INTERVAL 2 HOUR AND UTC_TIMESTAMP(3)
+          AND COALESCE(ultima_en, ocurrida_en) >= UTC_TIMESTAMP(3) - INTERVAL 1 HOUR
           AND accion = 'cambio' LIMIT 100) e)sql";
 
 constexpr std::string_view lock_old = R"sql(

@@ -267,8 +267,7 @@ bool disable_webhook(Session& session, WebhookId id, std::string_view reason) {
 }
 
 std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard) {
-  const auto webhook = find_webhook(session, id);
-  if (!webhook) return std::nullopt;
+  if (!find_webhook(session, id)) return std::nullopt;
   EnableResult result;
   const auto cancel = [&](std::string_view state) {
     const auto statement =
@@ -283,7 +282,9 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
   }
   transaction(session, [&] {
     session.update(enable, id);
-    lift_disabled_url(session, webhook->entity, webhook->url);
+    // Read only now: until this lock the entity could change the URL.
+    if (const auto webhook = find_webhook(session, id))
+      lift_disabled_url(session, webhook->entity, webhook->url);
     session.update(forget_failures, id);
   });
   result.released = in_batches(session, [&] { return session.update(release_some_held, id, batch_rows); });
