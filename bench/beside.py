@@ -35,7 +35,7 @@ class Healthy:
                 flow = Flow(self.service, self.rate, self.entities, self.seconds).run()
                 found, missing = flow.latencies_within(self.receiver, self.patience)
         finally:
-            self.service.kill_dispatcher()  # a stop would wait for locked rows
+            self.service.kill_dispatcher()  # a stop would wait for deliveries in flight
         return spread([one.from_commit for one in found]), missing
 
 

@@ -17,7 +17,8 @@ struct CommandLine {
   std::vector<std::string> words;     // the command, its options and their values, in order
 };
 
-/// `arguments`: argv without the program's name. Does not change words after `--`. Throws UsageError.
+/// `arguments`: argv without the program's name. What follows `--` goes to `words` as it is. Throws
+/// UsageError.
 CommandLine split_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace admin

@@ -28,7 +28,7 @@ struct Cause {
   std::string text;  // a sentence, with the remedy if there is one
 };
 /// The causes that make the webhook's deliveries wait, or would make a new one wait; first the causes outside
-/// the webhook itself. Empty: nothing waits, and a new delivery would not wait.
+/// the webhook itself. Empty: nothing waits, and a new delivery would wait only for a free slot.
 std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySettings& settings);
 
 /// The most that one dispatcher with this configuration can send to the webhook.

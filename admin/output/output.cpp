@@ -10,7 +10,7 @@ namespace admin {
 
 namespace {
 
-constexpr std::size_t terminal_cell = 48;  // the widest cell of a table, in columns
+constexpr std::size_t terminal_cell = 48;  // the widest cell of a table, in character positions
 
 std::string for_people(const Output& output, const Result& result) {
   if (result.text) return *result.text + (result.text->ends_with('\n') ? "" : "\n");

@@ -1,7 +1,7 @@
 // Makes TCP connections to names with several addresses (RFC 8305). A dial tries the addresses of one name.
 // While an address is silent (has neither accepted nor refused), the dial tries the next address too; the
-// first connection wins. libcurl itself tries a second address of the same family only after half of the
-// time, and libcurl 7.88, when driven by events, never.
+// first connection wins. libcurl itself tries a second address of the same family only when half of the
+// connect time-out has passed. libcurl 7.88 never tries it when it is driven by events.
 //
 // No address is dialled that may_connect refuses, and no port that is_refused_port refuses. A dial ends by
 // its deadline. A slow dial delays no other dial.
@@ -36,8 +36,8 @@ struct Dialled {
   std::optional<platform::IpAddress> address;    // connected, or last tried; none: no address may be dialled
   bool local_failure = false;                    // this host has no socket or memory left
   bool timed_out = false;                        // the dial ended at its deadline
-  int error = 0;                                 // errno of an address that failed; of a missing route
-                                                 // only if no address failed for another reason
+  int error = 0;                                 // errno of an address that failed; a missing route
+                                                 // is reported only if all failures are that
   std::optional<platform::MonotonicTime> heard;  // when an address last refused or reset a connection
 };
 

@@ -1,6 +1,6 @@
--- apientidades-admin: migrations and every operation of the operator, within this database. It can neither change nor
--- remove rows of the audit; the dispatcher removes old ones. A right to all tables cannot be revoked for one table, so
--- each table has its own grant. With CREATE, a grant may name a table that does not exist yet.
+-- apientidades-admin: migrations and every operation of the operator, within this database. It has no UPDATE or DELETE
+-- of the audit; the dispatcher removes old rows. A right to all tables cannot be revoked for one table, so each table has
+-- its own grant. With CREATE, a grant may name a table that does not exist yet.
 GRANT SELECT, INSERT, CREATE, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW ON * TO 'apientidades_admin'@'localhost';
 GRANT CREATE, DROP ON notificaciones_resultado TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON altas_webhook TO 'apientidades_admin'@'localhost';

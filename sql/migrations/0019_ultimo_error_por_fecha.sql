@@ -1,4 +1,4 @@
--- Takes: nothing: a view.
+-- Takes: no time: it only replaces a view.
 -- ultimo_error of notificaciones_resultado is the reason of the attempt that was made last, whatever the webhook; it was that of the
 -- newest webhook. A maximum rather than an order, which would sort: the time of the last attempt, 23 characters, before the reason.
 -- What never came to an attempt (a secret that cannot be read) counts from its creation.

@@ -62,7 +62,7 @@ def test_the_next_address_begins_while_the_one_before_is_silent(world, name):
 
 
 def test_the_address_that_answered_is_the_first_one_from_then_on(world):
-    """While the DNS answer is valid, the silent address is not dialled, even if it answers again."""
+    """While the DNS answer is valid, the silent address is not dialled, even once it answers."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [WAKING, PUBLIC]}})

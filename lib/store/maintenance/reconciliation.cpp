@@ -20,9 +20,10 @@ constexpr std::string_view next_webhook_with_state = R"sql(
   SELECT webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = ? AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
 
-// The next two statements read webhooks from an id on: whether each is deleted, and whether it has pending
-// (held) deliveries that do not fit its state. The inner LIMIT keeps a seek for each webhook: without it
-// MySQL turns the subquery into a join that reads every delivery in that state.
+// The next two statements read webhooks from an id on: whether each is deleted, and whether it has deliveries
+// that do not fit its state: the first looks for pending ones, the second for held ones. A scalar subquery
+// with LIMIT 1 is one seek for each webhook; EXISTS would become, on MySQL, a join that reads every delivery
+// in that state.
 
 constexpr std::string_view pending_out_of_place = R"sql(
   SELECT w.id, w.plaza IS NULL AS borrado,
@@ -51,8 +52,8 @@ constexpr std::string_view oldest_in_state = R"sql(
 constexpr std::string_view if_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
 constexpr std::string_view if_held = "AND estado = 'retenida' FOR UPDATE SKIP LOCKED";
 
-/// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
-/// index.
+/// On MariaDB this statement fails at once, instead of waiting, if another session has locked an index entry
+/// or gap that it must change (the reason: lib/store/deliveries/result_rows.cpp).
 constexpr std::string_view change_by_id = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -89,8 +90,8 @@ struct Batch {
   bool full = false;  // there may be more
 };
 
-/// Changes up to batch_rows deliveries of a webhook in the walk's state, oldest first, by the assignments
-/// `change`.
+/// Applies the assignments `change` to at most batch_rows of the webhook's deliveries that are in the walk's
+/// state, the earliest due first.
 Batch change_batch(Session& session, ReconcileWalk& walk, WebhookId webhook, std::string_view change) {
   const auto statement = std::string(change_by_id).append(change);
   const auto oldest = [&](UtcTime due, DeliveryId after) {

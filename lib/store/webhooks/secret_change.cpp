@@ -35,8 +35,8 @@ constexpr std::string_view end_grace_now = R"sql(
 constexpr std::string_view grace_of = R"sql(
   SELECT CAST(secreto_anterior_hasta AS CHAR) AS hasta FROM webhooks WHERE id = ?)sql";
 
-/// Includes deleted webhooks, because an earlier version that deletes a webhook erases only one of its
-/// secrets.
+/// Includes deleted webhooks: an earlier release of the API, which may run during an upgrade, erases only one
+/// of the two secrets when it deletes a webhook.
 constexpr std::string_view ended_graces = R"sql(
   SELECT id FROM webhooks FORCE INDEX (webhooks_secreto_anterior)
   WHERE secreto_anterior_hasta IS NOT NULL AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL)
@@ -44,8 +44,9 @@ constexpr std::string_view ended_graces = R"sql(
 constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_have_ended =
     "AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL) FOR UPDATE SKIP LOCKED";
-/// Moves the current secret to `a`, the only column that an earlier version reads: otherwise that version
-/// would send unsigned. MySQL evaluates assignments from left to right, so `b` is read before it is erased.
+/// Moves the current secret to the columns without `_b`. An earlier release of the dispatcher reads only
+/// these, and would otherwise send unsigned. MySQL evaluates assignments from left to right, so `b` is read
+/// before it is erased.
 constexpr std::string_view keep_current_in_a = R"sql(
   UPDATE webhooks FORCE INDEX (PRIMARY)
   SET secreto_clave = IF(plaza IS NULL, NULL, IF(secreto_vigente = 'b', COALESCE(secreto_b_clave, secreto_clave), secreto_clave)),
