@@ -20,7 +20,7 @@ struct Route {
   Handler handler;
   QueryString query = QueryString::refused;
   bool no_body = false;                                         // for a POST: its body is ignored
-  store::CallerWith caller_with = store::CallerWith::webhooks;  // for a write: what is read of the caller
+  store::CallerWith caller_with = store::CallerWith::webhooks;  // for a write: what is loaded with the caller
   bool has_etag = false;  // for a write: the handler checks If-Match and If-None-Match
 };
 

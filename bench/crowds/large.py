@@ -41,6 +41,6 @@ def run(options):
 
 @contextlib.contextmanager
 def memory(stage: Stage, into: list[float]):
-    """Adds to `into`, at the end, the highest resident MiB of the dispatcher since its start."""
+    """When the block ends, appends to `into` the dispatcher's peak resident MiB."""
     yield
     into.append(machine.memory_kib(stage.service.dispatcher(), "VmHWM") / 1024)

@@ -18,7 +18,7 @@ enum class Outcome {
   // The notification waits. Its entity is read again from this notification on.
   no_room,           // the batch has no room for its data, or for the data of an earlier one of its entity
   no_slot,           // no slot is free at all
-  busy,              // its deliveries could only wait, each for its own webhook
+  busy,              // a slot is free, but its deliveries could only wait for their webhooks
   recipient_locked,  // another session has locked the row of its entity or of a webhook
   write_locked,      // the write met a lock, or a delivery that exists
   put_off,           // isolating a refused row took too long; this notification's entity is taken alone

@@ -6,8 +6,8 @@ namespace dispatcher {
 
 namespace {
 
-/// The part of connect_timeout that a lookup may take. A name with an answer to only one of its two questions
-/// (IPv4 and IPv6) takes most of that part, and is dialled in the rest of connect_timeout.
+/// The part of connect_timeout that a lookup may take. If servers answer only one of a name's two questions
+/// (IPv4 and IPv6), the lookup waits for the other during most of that part; the rest is left for dialling.
 platform::Milliseconds patience(const platform::DeliverySettings& settings) {
   return settings.connect_timeout * 3 / 4;
 }

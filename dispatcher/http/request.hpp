@@ -19,7 +19,7 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until);
 
-/// Bytes of one wrong signature; a test request has up to four.
+/// Bytes of one wrong signature. A test request has up to four such signatures.
 inline constexpr std::size_t wrong_signature_bytes = 32;
 
 /// Returns the headers as `Name: value`, signed with the time of the attempt, or as the test request says.

@@ -41,7 +41,7 @@ class Metrics {
 
   void count_attempt(const delivery::Attempt& attempt) const;
   void count_result(const delivery::DeliveryResult& delivery_result) const;
-  /// Counts deliveries that became fallida without an attempt, because they were held for too long.
+  /// Counts deliveries that became fallida because they were held for too long, not by an attempt.
   void count_given_up(std::uint64_t count) const { deliveries_[1].add(count); }
   void count_error(store::ErrorKind kind) const;
 
@@ -56,7 +56,7 @@ class Metrics {
   metrics::Counter processed;
   metrics::Counter rejected;
   metrics::Counter deactivated;
-  metrics::Counter unreadable;  // counts each try; deliveries_ counts a held delivery once
+  metrics::Counter unreadable;  // failed decryptions; deliveries_ counts a delivery held for one once
   metrics::Counter leases_recovered;
 
   /// The queue at the last look; NaN while unknown, except look_duration. The order of the first six is that

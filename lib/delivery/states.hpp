@@ -1,6 +1,6 @@
-// The states of a notification and of a delivery, and every transition between them. A change of state that
-// is not in these tables does not happen (docs/delivery.md#the-life-of-a-delivery); the store's tests make
-// the database refuse it. The tables omit retention, which deletes finished rows.
+// The states of a notification and of a delivery, and every transition between them. No statement makes a
+// change of state that is not in these tables (docs/delivery.md#the-life-of-a-delivery): in the store's tests
+// a trigger refuses it. The tables omit retention, which deletes finished rows.
 #pragma once
 
 #include <array>

@@ -35,7 +35,7 @@ wait_for() {
   done
 }
 
-# After this call the command has the stack's folder to itself, and any other `dev` waits. The lock ends with this process:
+# After this call the command has the stack's folder to itself, and any other `dev` that calls this waits. The lock ends with this process:
 # part.py does not pass descriptor 9 on to the processes that it starts.
 lock_stack() {
   umask 077 # whatever user reaches the socket can be the database's root, without a password

@@ -97,8 +97,8 @@ join_group() {
   start_group_replication "$1" OFF
 }
 
-# start_group_replication NODE BOOTSTRAP: also the first node is given GROUP_USER, with which it comes back by itself if it
-# is expelled later.
+# start_group_replication NODE BOOTSTRAP: BOOTSTRAP is ON for the node that begins the group. That node gets GROUP_USER, too:
+# with it, a node that is expelled joins again by itself.
 start_group_replication() {
   node_client "$1" <<SQL || part_failed "$1" "it cannot become part of the group"
 SET GLOBAL group_replication_bootstrap_group = $2;

@@ -1,4 +1,4 @@
-"""apientidades-receptor, which an entity starts to see its first notifications: what it says, what it refuses, what it survives."""
+"""apientidades-receptor shows an entity its first notifications: what it says, what it refuses, what it survives."""
 import ast
 import contextlib
 import importlib.machinery

@@ -26,8 +26,8 @@ struct MaintenanceFixture {
     return number("SELECT COUNT(*) FROM " + table + " WHERE " + condition);
   }
 
-  /// Adds `count` finished deliveries of a webhook, each with its notification and an attempt. The first
-  /// ended a second less than `age` ago, each further one a second later.
+  /// Adds `count` finished deliveries of a webhook, each with its notification and an attempt. The
+  /// nth ended n seconds after the moment `age` ago.
   void add_finished(WebhookId webhook, unsigned count, Milliseconds age,
                     const std::string& state = "entregada") {
     session.execute("SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes)");

@@ -68,7 +68,8 @@ BOOST_AUTO_TEST_CASE(those_of_last_year_are_forgotten) {
   BOOST_CHECK_EQUAL(session.query("SELECT COUNT(*) AS n FROM cortes_envio").at(0).integer("n"), 1);
 }
 
-// Once the clock is right again, the time of a deactivation depends on the recorded outages.
+// While the clock is a year ahead, each outage looks a year old. Once it is right again, the outages count
+// for the time at which a failing webhook is deactivated.
 BOOST_AUTO_TEST_CASE(none_is_forgotten_while_the_clock_has_jumped) {
   begin_outage(session, "here:1", OutageKind::network, 60min);
   const auto begin_a_year_ahead = [&](const char* clock) {

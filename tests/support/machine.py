@@ -88,7 +88,7 @@ class Machine:
         return result
 
     def shell(self, text: str, **how) -> str:
-        """Runs a command line of the manual; returns its output."""
+        """Runs lines of a shell, up to the first that fails; returns the output."""
         return self.run("bash", "-ec", text, **how).stdout.strip()
 
     def fetch(self, *arguments) -> None:

@@ -182,7 +182,7 @@ def test_the_demo_fails_without_a_dispatcher(stack):
 
 
 def test_the_demo_fails_when_the_signature_is_made_with_another_secret(stack):
-    """The secret is removed, because the test cannot seal another one."""
+    """The trigger removes the secret, so that nothing is signed: the test cannot seal another secret."""
     stack.sql("CREATE TRIGGER sin_secreto BEFORE UPDATE ON webhooks FOR EACH ROW"
               " SET NEW.secreto_sellado = NULL, NEW.secreto_clave = NULL")
     try:

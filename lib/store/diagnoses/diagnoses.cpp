@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT activo, motivo FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
-/// A lease from before the clock went back does not count.
+/// A lease that began more than a minute in the future does not count: the clock has been set back.
 constexpr std::string_view state_of_diagnosis = R"sql(
   SELECT estado, CAST(iniciado_en AS CHAR) AS iniciado_en, COALESCE(pruebas, '') AS pruebas,
     COALESCE(arriendo_hasta >= UTC_TIMESTAMP(3) AND iniciado_en <= UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE, FALSE)
@@ -52,8 +52,8 @@ constexpr std::string_view claim = R"sql(
   SET estado = 'en_curso', iniciado_en = UTC_TIMESTAMP(3), arriendo = ?,
     arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   WHERE webhook_id = ? AND estado = 'pendiente')sql";
-/// Adds a millisecond, so that the row changes even within the millisecond of its claim: affected rows are
-/// changed rows.
+/// The new end is at least 1 ms later than the old one. Otherwise a renewal in the millisecond of the claim
+/// would change nothing, and report 0 affected rows, as for a lost lease.
 constexpr std::string_view renew = R"sql(
   UPDATE diagnosticos
   SET arriendo_hasta =

@@ -49,7 +49,7 @@ class OutageTimes {
   UtcTime now() const { return now_; }
   /// How much of the time from `moment` to now was an outage.
   platform::Milliseconds since(UtcTime moment) const;
-  /// The latest moment since which `span` has passed, outages not counted.
+  /// The moment `span` ago, on a clock that stands still during outages.
   UtcTime so_long_ago(platform::Milliseconds span) const;
 
  private:
@@ -62,7 +62,7 @@ OutageTimes read_outages(Session& session, UtcTime since);
 struct AnsweringWebhook {
   std::string url;
   EntityId entity;
-  std::string address;         // of the last attempt of the newest attempted delivery
+  std::string address;         // of the last attempt of its newest attempted delivery
   platform::Milliseconds ago;  // time since the last attempt
 };
 /// Finds the webhooks that answered their last attempt, if it was made at most `within` ago; if there are

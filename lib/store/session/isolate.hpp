@@ -12,8 +12,8 @@
 
 namespace store {
 
-/// After so many refused rows the rest of a batch is not tried: a search for each further bad row would keep
-/// the session from other work.
+/// After so many refused rows the next one ends the batch: a search for each further bad row would keep the
+/// session from other work.
 inline constexpr unsigned most_refused = 32;
 
 /// Whether the database refuses a row's content, and would do so again.
@@ -22,8 +22,8 @@ inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const R
 inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
 }
-/// Whether a statement with `SET STATEMENT innodb_lock_wait_timeout = 0`, which only MariaDB obeys, met a
-/// lock that SKIP LOCKED does not show.
+/// Whether a statement with `SET STATEMENT innodb_lock_wait_timeout = 0` met a lock that SKIP LOCKED does not
+/// show (of a gap, or of a row that is being inserted). Always false on MySQL, which does not obey it.
 inline bool is_locked_place(Session& session, const DatabaseError& error) {
   return is_lock_timeout(error) && session.is_mariadb();
 }

@@ -19,7 +19,7 @@ struct SessionOptions {
   std::string program_user;  // the user if database.user is empty: "apientidades_api", …
   int read_timeout_s = 10;   // 0: no time-out (migrations)
   int lock_wait_s = 5;       // for a row that another session has locked
-  /// With several servers, replaces a longer read_timeout_s (except 0): a server that is silent for so long
+  /// With several servers, the longest read_timeout_s (but 0 stays 0): a server that is silent for longer
   /// counts as unreachable. Exceeds the 5 to 6 s for which a cluster stops when a node dies.
   int failover_s = 7;
   bool read_only = false;  // the server refuses changes of rows (error 1792)
@@ -37,7 +37,7 @@ class OpenTransaction;
 /// a loss. Every connection uses UTC, READ COMMITTED, a strict sql_mode and utf8mb4; with tls_ca, also
 /// verified TLS. MariaDB closes a connection that has an open transaction and sends no statement for 4 s.
 /// With several servers (hosts.hpp) the session accepts only a writable server in the majority of its
-/// cluster, stays with that server while it works, and reads everything that any node has committed before.
+/// cluster, and stays with that server while it works. A query reads what any node has committed before it.
 /// Outside of transactions, a query looks once a second whether the server is still writable.
 class Session {
  public:

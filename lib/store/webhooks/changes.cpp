@@ -62,8 +62,8 @@ json::Object difference(const Webhook& before, const Webhook& after,
 void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after,
                   const json::Object& difference, bool ends_streak) {
   const bool another_url = after.url != before.url;
-  // Unset events stay as the row has them, because a newer version may have written an event that this
-  // version does not know.
+  // Unchanged events are not written: the row may have an event of a newer version, which this one does not
+  // know.
   const auto events = after.events == before.events ? std::nullopt : std::optional(after.events.joined());
   // The end of a streak alone does not change the configuration, so it must not change the version.
   if (difference.size() > (ends_streak ? 1U : 0U))
