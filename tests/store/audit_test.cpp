@@ -36,7 +36,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(audit, Fixture)
 
-BOOST_AUTO_TEST_CASE(what_repeats_is_one_row_with_a_count_and_the_time_of_the_last) {
+BOOST_AUTO_TEST_CASE(repeated_actions_share_a_row_with_count_and_last_time) {
   for (int i = 0; i < 100; ++i) {
     note(session, {1, 7}, replayed, 3, R"({"reenvio":)" + std::to_string(i) + "}", "range");
     note(session, {1, 7}, replayed, 3, R"({"reenvio":1,"cancelado":true})", "cancelled");
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(what_repeats_is_one_row_with_a_count_and_the_time_of_the_la
   BOOST_CHECK(entries.front().last >= entries.front().at);
 }
 
-BOOST_AUTO_TEST_CASE(what_differs_in_who_what_and_to_which_stays_apart) {
+BOOST_AUTO_TEST_CASE(entries_of_another_author_action_or_webhook_stay_separate) {
   note(session, {1, 7}, changed, 3, R"({"activo":{"antes":true,"ahora":false}})");
   note(session, {1, 7}, changed, 3, R"({"activo":{"antes":false,"ahora":true}})");
   note(session, {1, 8}, changed, 3, R"({"activo":{"antes":true,"ahora":false}})");

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_change_is_whole_and_on_record) {
               entries[1].detail.find(webhook.url) != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_changes_nothing_leaves_no_trace) {
+BOOST_AUTO_TEST_CASE(a_change_to_the_same_values_writes_nothing) {
   BOOST_CHECK(change({}) == WebhookChanged::done);
   BOOST_CHECK(change({.url = webhook.url, .active = true}) == WebhookChanged::done);
   BOOST_CHECK(!now().modified);
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(what_changes_nothing_leaves_no_trace) {
   BOOST_CHECK_EQUAL(number("SELECT COUNT(*) AS n FROM cambios_webhook"), 0);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_elses_and_no_deleted_one) {
+BOOST_AUTO_TEST_CASE(a_foreign_or_deleted_webhook_cannot_be_changed) {
   BOOST_CHECK(change({.url = other_url}, 2) == WebhookChanged::not_found);
   BOOST_CHECK(!find_detail(session, 2, webhook.id));
   delete_webhook(session, {1, 7}, webhook.id);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(nobody_elses_and_no_deleted_one) {
   BOOST_CHECK_EQUAL(audit().back().action, "baja");
 }
 
-BOOST_AUTO_TEST_CASE(who_disabled_it_decides_who_enables_it) {
+BOOST_AUTO_TEST_CASE(the_inactive_reason_decides_if_the_entity_may_activate) {
   for (const auto reason : {disabled_by_gone, disabled_by_failures}) {
     disable_webhook(session, webhook.id, reason);
     BOOST_CHECK(change({.active = false}) == WebhookChanged::done);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(with_another_url_what_waits_is_due_and_failures_are_forgott
   BOOST_CHECK_EQUAL(apply().applied, 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_former_url_answers_says_nothing_of_the_webhook) {
+BOOST_AUTO_TEST_CASE(an_answer_of_the_former_url_does_not_change_the_webhook) {
   for (const bool applied : {false, true}) {
     for (const auto kind : {delivery::AttemptKind::scheduled, delivery::AttemptKind::probe}) {
       queue_one();
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(what_the_former_url_answers_says_nothing_of_the_webhook) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_its_own_url_answers_still_counts) {
+BOOST_AUTO_TEST_CASE(an_answer_of_the_unchanged_url_counts_after_reactivation) {
   queue_one();
   auto result = failed_attempt(claim_one(), Milliseconds(3600000));
   result.url = webhook.url;
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(what_its_own_url_answers_still_counts) {
 }
 
 /// The change is committed, perhaps on another node, after the results were compared with the URL.
-BOOST_AUTO_TEST_CASE(a_change_that_is_about_to_be_committed_is_applied_to_what_was_recorded_before_it) {
+BOOST_AUTO_TEST_CASE(a_change_applies_to_results_recorded_before_its_commit) {
   queue_one();
   auto result = failed_attempt(claim_one(), Milliseconds(3600000));
   result.url = webhook.url;
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(other_changes_make_nothing_due) {
   BOOST_CHECK(nothing_due());
 }
 
-BOOST_AUTO_TEST_CASE(large_backlogs_go_batch_by_batch_and_keep_nobody_waiting) {
+BOOST_AUTO_TEST_CASE(large_backlogs_are_hastened_in_batches_without_delaying_others) {
   const auto second = add_webhook(session, 2);
   for (int i = 0; i < 1200; ++i) queue_one();
   session.update("UPDATE entregas SET paso = 1, proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR");
@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(large_backlogs_go_batch_by_batch_and_keep_nobody_waiting) {
   BOOST_CHECK_EQUAL(number("SELECT COUNT(*) AS n FROM cambios_webhook"), 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_is_found_behind_any_history) {
+BOOST_AUTO_TEST_CASE(pending_deliveries_are_found_without_reading_finished_ones) {
   add_deliveries(3000, "entregada", 1);
   queue_one();
   fail_one();
@@ -404,7 +404,7 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_change_of_its_webhook_waiting) 
   BOOST_CHECK_EQUAL(apply().hastened, 1U);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_is_deactivated_for_failures_of_before_a_change) {
+BOOST_AUTO_TEST_CASE(failures_before_a_url_change_deactivate_no_webhook) {
   queue_one();
   fail_one();
   session.update(

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_failed_early_attempt_leaves_the_schedule_as_it_was) {
   BOOST_TEST(early(1) == Ids{id});
 }
 
-BOOST_AUTO_TEST_CASE(one_that_was_not_started_or_whose_lease_expired_waits_as_before) {
+BOOST_AUTO_TEST_CASE(a_released_or_expired_early_claim_keeps_its_next_attempt) {
   const auto id = fail_one().id;
   const auto before = find_delivery(session, id)->next_attempt;
   const auto leased = claim_early(session, {{webhook.id, 1}}, long_lease).leased.deliveries;
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(the_recovery_waits_for_the_retry_after_of_a_delivery) {
   BOOST_CHECK(claimed.reached[0].asked > 59min && claimed.reached[0].asked <= 1h);
 }
 
-BOOST_AUTO_TEST_CASE(a_probe_is_the_one_that_was_untried_for_longest_and_the_next_is_an_interval_away) {
+BOOST_AUTO_TEST_CASE(a_probe_takes_the_longest_untried_delivery_once_per_interval) {
   const Ids waiting{fail_one().id, fail_one().id};
   session.update("UPDATE intentos_entrega SET inicio = inicio - INTERVAL 1 HOUR WHERE entrega_id = ?",
                  waiting[1]);
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(failed_probes_count_for_nothing_and_the_first_and_the_last_
   BOOST_CHECK_EQUAL(find_delivery(session, id)->attempts, 5);
 }
 
-BOOST_AUTO_TEST_CASE(a_row_that_somebody_holds_is_passed_over) {
+BOOST_AUTO_TEST_CASE(early_claims_skip_locked_rows) {
   const auto id = fail_one().id;
   succeed_one();
   auto other = database.connect();

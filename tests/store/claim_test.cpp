@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_fan_out_that_has_looked) {
   session.execute("ROLLBACK");
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_whose_row_somebody_holds_is_still_to_be_released) {
+BOOST_AUTO_TEST_CASE(a_lease_on_a_locked_delivery_can_be_released_later) {
   queue_one();
   queue_one();
   const auto leased = claim_some(2);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(released_leases_are_due_at_once) {
   BOOST_CHECK_EQUAL(claim_one().id, leased.id);
 }
 
-BOOST_AUTO_TEST_CASE(maintenance_waits_for_nobody) {
+BOOST_AUTO_TEST_CASE(maintenance_skips_locked_deliveries) {
   queue_one();
   const auto leased = claim_one({1, Milliseconds(0)});
   Session other = database.connect();
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_claim_is_bounded_by_bytes_and_goes_on_where_it_stopped) {
   BOOST_TEST(second.reached.at(0).found < all);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_put_off_for_its_bytes_is_taken_from_where_its_webhook_was) {
+BOOST_AUTO_TEST_CASE(a_webhook_put_off_for_bytes_keeps_its_position) {
   const auto data = R"({"n": ")" + std::string(60'000, 'x') + R"("})";
   for (int i = 0; i < 40; ++i) insert_notification(session, 1, "evaluacion.cerrada", data);
   const auto other = add_webhook(session, 2);

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_to_where_it_was_is_believed_again) {
   BOOST_CHECK_EQUAL(jumped().count(), 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_jump_that_ends_and_comes_again_is_noted_by_who_began_in_the_midst_of_it) {
+BOOST_AUTO_TEST_CASE(a_watch_started_during_a_jump_notes_the_next_jump) {
   insert_notification(session, 1);
   jumped();
   set_clock(100 * day);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_jump_that_ends_and_comes_again_is_noted_by_who_began_in_t
   BOOST_CHECK(jumped() > 99 * day);
 }
 
-BOOST_AUTO_TEST_CASE(a_clock_that_nobody_has_seen_for_days_is_doubted_if_there_is_something_to_lose) {
+BOOST_AUTO_TEST_CASE(a_clock_unseen_for_days_is_doubted_once_notifications_exist) {
   set_clock(4 * day);
   BOOST_CHECK_EQUAL(jumped().count(), 0);  // a new installation
   insert_notification(session, 1);
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(the_time_is_written_rarely) {
   BOOST_CHECK(noted() > before);
 }
 
-BOOST_AUTO_TEST_CASE(a_row_that_somebody_holds_is_not_waited_for) {
+BOOST_AUTO_TEST_CASE(a_locked_clock_row_is_skipped_without_waiting) {
   const auto before = number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto");
   Session other = database.connect();
   other.execute("START TRANSACTION");
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
   BOOST_CHECK_EQUAL(again.leases + again.rests + again.rescheduled, 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_in_flight_when_the_clock_went_back_is_due_when_its_lease_ends) {
+BOOST_AUTO_TEST_CASE(a_clock_setback_delays_deliveries_by_a_lease_at_most) {
   add_webhook(session, 1);
   for (int i = 0; i < 2; ++i) insert_notification(session, 1);
   set_clock(day);

@@ -166,7 +166,7 @@ const std::vector<Operation> operations{
 
 BOOST_FIXTURE_TEST_SUITE(dead_rows, Fixture)
 
-BOOST_AUTO_TEST_CASE(no_operation_reads_them) {
+BOOST_AUTO_TEST_CASE(no_operation_reads_finished_rows) {
   const auto cost = [&](const Operation& operation) {
     const auto before = rows_read(session);
     operation.run(*this);

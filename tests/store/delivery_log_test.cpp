@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
 }
 
 // If the end of a page moved, the next page would repeat deliveries or leave some out.
-BOOST_AUTO_TEST_CASE(what_is_purged_or_arrives_while_a_page_is_read_moves_no_end_of_it) {
+BOOST_AUTO_TEST_CASE(purges_and_new_deliveries_do_not_move_a_page_end) {
   add_deliveries(1000, "fallida", 0);
   add_deliveries(4000, "entregada", 0);
   const auto window = find_log_window(session, webhook.id, {});

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(of_a_webhook_there_is_one_at_a_time_which_counts_once) {
   BOOST_TEST(find_diagnosis(session, webhook.id)->findings.empty());
 }
 
-BOOST_AUTO_TEST_CASE(so_many_at_once_and_then_one_whenever_its_share_of_the_hour_has_passed) {
+BOOST_AUTO_TEST_CASE(the_hourly_diagnosis_quota_refills_gradually) {
   set_clock({});
   for (int i = 0; i < 6; ++i) BOOST_TEST(refused_for(6) == 0U);
   BOOST_TEST(refused_for(6) > 590U);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(so_many_at_once_and_then_one_whenever_its_share_of_the_hour
   BOOST_TEST(refused_for(6) > 0U);
 }
 
-BOOST_AUTO_TEST_CASE(asked_for_by_many_at_once_it_is_one) {
+BOOST_AUTO_TEST_CASE(concurrent_requests_create_one_diagnosis) {
   std::atomic<int> accepted = 0;
   run_at_once(8, [&](int) {
     auto other = database.connect();
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(asked_for_by_many_at_once_it_is_one) {
   BOOST_TEST(refused_for(6) > 0U);  // the eight requests counted once
 }
 
-BOOST_AUTO_TEST_CASE(one_whose_lease_is_over_has_failed_and_can_be_asked_for_again) {
+BOOST_AUTO_TEST_CASE(a_diagnosis_with_an_expired_lease_fails_and_can_be_repeated) {
   ask();
   BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
   lose_lease();
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(the_waiting_are_found_in_pages_by_webhook) {
   BOOST_TEST(find_asked_diagnoses(session, first.back().target.webhook, 3).size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(one_whose_events_are_all_unknown_is_left_to_a_newer_version) {
+BOOST_AUTO_TEST_CASE(a_diagnosis_of_only_unknown_events_has_no_event) {
   session.execute("UPDATE webhooks SET eventos = 'evaluacion.abierta'");
   ask();
   session.execute("ALTER TABLE webhooks MODIFY eventos SET('evento.nuevo', 'evaluacion.abierta') NOT NULL");
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(one_whose_events_are_all_unknown_is_left_to_a_newer_version
   BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).event.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(they_are_forgotten_after_their_retention_and_with_their_webhook) {
+BOOST_AUTO_TEST_CASE(old_diagnoses_are_forgotten_without_waiting_for_locks) {
   ask();
   end();
   BOOST_TEST(forget_old_diagnoses(session, day) == 0U);
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(they_are_forgotten_after_their_retention_and_with_their_web
   BOOST_TEST(!find_diagnosis(session, webhook.id).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(the_states_are_those_of_the_table) {
+BOOST_AUTO_TEST_CASE(the_table_refuses_inconsistent_diagnosis_rows) {
   ask();
   for (const auto* wrong : {"estado = 'en_curso'", "estado = 'terminado'", "pruebas = '[]'", "arriendo = 1"})
     BOOST_CHECK_THROW(session.update(std::string("UPDATE diagnosticos SET ") + wrong), Refused);

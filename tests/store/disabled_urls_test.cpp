@@ -112,7 +112,7 @@ BOOST_FIXTURE_TEST_CASE(one_that_was_moved_is_enabled_and_its_former_url_stays_d
   BOOST_TEST(!register_again(webhook.url).active);
 }
 
-BOOST_AUTO_TEST_CASE(others_reasons_disable_no_url) {
+BOOST_AUTO_TEST_CASE(automatic_deactivations_disable_no_url) {
   Database database;
   for (const auto reason : {disabled_by_gone, disabled_by_failures})
     disable_webhook(database.session, add_webhook(database.session, 1).id, reason);

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(an_inactive_or_deleted_one_is_not_deactivated) {
   BOOST_TEST(!find_failure_streak(session, 999, disable_after));
 }
 
-BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_deactivates_nobody_noted_or_not) {
+BOOST_AUTO_TEST_CASE(a_clock_jump_forward_deactivates_no_webhook) {
   queue_one();
   fail_times(1);
   set_streak(webhook.id, 12, 110h);
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_deactivates_nobody_noted_or_not)
   BOOST_TEST(fail().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(while_the_clock_is_not_believed_nobody_is_told_an_end) {
+BOOST_AUTO_TEST_CASE(a_doubted_clock_hides_all_deactivation_times) {
   set_streak(webhook.id, 20, 99h);
   check_near(1, 1);
   session.update("UPDATE reloj_visto SET salto_ms = 3600000");
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(outage_times)
 
 // since() and so_long_ago() agree at any moment: before, within, between and after outages.
-BOOST_AUTO_TEST_CASE(so_long_ago_is_the_latest_moment_since_when_so_much_has_passed) {
+BOOST_AUTO_TEST_CASE(so_long_ago_gives_the_latest_inverse_of_since) {
   const auto at = [](int minutes) { return UtcTime(std::chrono::minutes(minutes)); };
   const OutageTimes outages(
       {{at(50), at(60)}, {at(20), at(30)}, {at(25), at(40)}, {at(22), at(24)}, {at(90), at(200)}}, at(100));

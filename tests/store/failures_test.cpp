@@ -75,14 +75,14 @@ BOOST_AUTO_TEST_CASE(a_notification_that_is_being_cancelled_is_left_to_it_withou
   BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
 }
 
-BOOST_AUTO_TEST_CASE(whoever_holds_rows_of_the_evaluation_systems_table_keeps_no_delivery_waiting) {
+BOOST_AUTO_TEST_CASE(locked_notifications_keep_no_delivery_waiting) {
   queue_for_both();
   fan_out(session);
   hold("notificaciones_pendientes");
   BOOST_CHECK_EQUAL(claim(session, {{first.id, 5}, {second.id, 5}}, lease).leased.deliveries.size(), 2U);
 }
 
-BOOST_AUTO_TEST_CASE(what_an_attempt_gives_back_while_its_notification_is_cancelled_is_cancelled_too) {
+BOOST_AUTO_TEST_CASE(a_delivery_released_during_its_cancellation_is_cancelled_too) {
   const auto id = insert_notification(session, 1);
   fan_out(session);
   BOOST_REQUIRE_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(an_event_of_a_newer_version_is_left_to_it) {
   BOOST_CHECK_EQUAL(pending_in("notificaciones_pendientes"), 2);
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_event_of_a_schema_that_is_known_is_nobody_else_s) {
+BOOST_AUTO_TEST_CASE(a_known_schema_leaves_no_event_to_newer_versions) {
   add_event();
   session.update("DELETE FROM migraciones WHERE numero = 9999");
   insert_notification(session, 1, "evento.nuevo");

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
   BOOST_CHECK(!recipients.contains(3));
 }
 
-BOOST_AUTO_TEST_CASE(an_entity_whose_row_somebody_holds_is_no_unknown_one) {
+BOOST_AUTO_TEST_CASE(a_locked_entity_is_not_taken_for_unknown) {
   Session other = database.connect();
   other.execute("START TRANSACTION");
   set_entity_active(other, 1, false);

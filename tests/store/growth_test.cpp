@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(the_figures_of_the_queue_up_to_a_limit) {
              large << " rows read with a large backlog, " << small << " with a small one");
 }
 
-BOOST_AUTO_TEST_CASE(finding_who_waits) {
+BOOST_AUTO_TEST_CASE(finding_waiting_entities_and_webhooks) {
   insert_notification(session, 2);
   grow(4000);
   const auto rows = cost([&] { BOOST_TEST(waiting_entities(session).size() == 2U); });

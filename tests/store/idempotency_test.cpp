@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
 
 // Without the wait, a repetition could look for the key before the first request commits, and for a free
 // place afterwards. If none were left, its answer would be 400, although the webhook is registered.
-BOOST_AUTO_TEST_CASE(one_that_comes_meanwhile_waits_before_it_looks) {
+BOOST_AUTO_TEST_CASE(a_concurrent_registration_waits_for_the_quota_lock) {
   Session other = database.connect();
   session.execute("START TRANSACTION");
   lock_quotas(session, 1);

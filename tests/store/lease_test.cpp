@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(the_rest_of_a_batch_is_written_without_what_is_stale) {
   BOOST_CHECK_EQUAL(find_delivery(session, owned[1].id)->state, "entregada");
 }
 
-BOOST_AUTO_TEST_CASE(a_result_whose_commit_was_not_acknowledged_is_recorded_once) {
+BOOST_AUTO_TEST_CASE(a_result_with_an_unacknowledged_commit_is_recorded_once) {
   queue(1);
   const auto leased = claim_some(1, present).at(0);
   record_results(session, {delivered(leased)}, {Milliseconds(0)});
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_result_whose_commit_was_not_acknowledged_is_recorded_once
   BOOST_CHECK_EQUAL(seen(), before);
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_that_has_passed_holds_until_somebody_recovers_it) {
+BOOST_AUTO_TEST_CASE(an_expired_lease_holds_until_it_is_recovered) {
   // The late holder has sent the delivery, and no other has claimed it: the result counts.
   queue(1);
   const auto late = claim_some(1, passed).at(0);

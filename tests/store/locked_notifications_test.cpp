@@ -51,7 +51,7 @@ struct Fixture : DeliveryFixture {
 
 BOOST_FIXTURE_TEST_SUITE(locked_notifications, Fixture)
 
-BOOST_AUTO_TEST_CASE(it_is_fanned_out_and_shown_as_processed_while_its_row_is_locked) {
+BOOST_AUTO_TEST_CASE(a_locked_notification_is_fanned_out_and_shown_as_processed) {
   lock();
   const auto created = fan_out_past_lock(session);
   BOOST_REQUIRE_EQUAL(created.size(), 1U);
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(it_is_fanned_out_and_shown_as_processed_while_its_row_is_lo
   BOOST_CHECK(found.front().quarantined && found.front().fanned_out);
 }
 
-BOOST_AUTO_TEST_CASE(it_is_marked_once_it_is_free) {
+BOOST_AUTO_TEST_CASE(a_fanned_out_notification_is_marked_once_unlocked) {
   lock();
   fan_out_past_lock(session);
   BOOST_CHECK(finish_fan_out_past_locks(session, {id}) == std::vector{id});
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(it_is_marked_once_it_is_free) {
   BOOST_CHECK(finish_fan_out_past_locks(session, {id}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(it_is_fanned_out_once) {
+BOOST_AUTO_TEST_CASE(a_locked_notification_is_fanned_out_only_once) {
   fan_out_past_lock(session);
   BOOST_CHECK_THROW(fan_out_past_lock(other), DuplicateKey);
   BOOST_CHECK_THROW(transaction(other, [&] { return write_fan_out(other, plan(), lease); }), DuplicateKey);
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_was_processed_is_not_fanned_out_again) {
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_has_no_deliveries_is_left) {
+BOOST_AUTO_TEST_CASE(a_locked_notification_without_deliveries_is_not_quarantined) {
   lock();
   const FanOut none{{id}, {{id, "datos: no"}}, {}};
   BOOST_CHECK(transaction(session, [&] { return write_fan_out_past_locks(session, none, lease); }).empty());
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(the_operator_cancels_it_when_it_is_free) {
 }
 
 // A locked notification without recipients stays pending; its fan-out is tried again until its row is free.
-BOOST_AUTO_TEST_CASE(one_without_a_subscribed_webhook_is_not_counted_as_processed_while_it_is_locked) {
+BOOST_AUTO_TEST_CASE(a_locked_notification_without_subscribers_is_not_counted_as_processed) {
   const auto unsubscribed = insert_notification(session, 2);  // its entity has no webhook
   session.update("INSERT INTO entidades (id, nombre) VALUES (2, 'Dos')");
   lock();
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(one_that_another_session_is_cancelling_or_deleting_waits_fo
 }
 
 // The scanner alone would find the notifications that had no room only seconds later.
-BOOST_AUTO_TEST_CASE(what_has_no_room_in_a_batch_of_locked_ones_is_in_the_next) {
+BOOST_AUTO_TEST_CASE(locked_notifications_beyond_one_batch_are_in_the_next) {
   using namespace std::chrono_literals;
   constexpr int many = 40;  // more than twice bytes_per_batch
   const std::string data = R"({"evaluacionId": 1, "titulo": ")" + std::string(60'000, 'x') + R"("})";

@@ -53,7 +53,7 @@ bool is_held_up(const std::string& line) { return line.starts_with("held up: ");
 
 BOOST_AUTO_TEST_SUITE(migration_locks)
 
-BOOST_AUTO_TEST_CASE(between_its_tries_others_use_the_table_and_it_ends_once_the_reader_has) {
+BOOST_AUTO_TEST_CASE(a_blocked_migration_frees_the_table_between_its_tries) {
   ReadTable table;
   Session other = table.database.connect();
   other.execute("SET SESSION lock_wait_timeout = 1");
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(between_its_tries_others_use_the_table_and_it_ends_once_the
   BOOST_TEST(table.migrated());
 }
 
-BOOST_AUTO_TEST_CASE(it_gives_up_with_the_table_as_it_was_and_goes_on_when_called_again) {
+BOOST_AUTO_TEST_CASE(a_blocked_migration_gives_up_unchanged_and_can_be_repeated) {
   ReadTable table;
   int tries = 0;
   const auto count = [&](const std::string& line) { tries += is_held_up(line) ? 1 : 0; };

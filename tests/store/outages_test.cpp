@@ -29,7 +29,7 @@ struct Fixture : DeliveryFixture {
 
 BOOST_FIXTURE_TEST_SUITE(outages_of_the_service, Fixture)
 
-BOOST_AUTO_TEST_CASE(those_that_last_are_listed_until_they_end_or_their_dispatcher_is_gone) {
+BOOST_AUTO_TEST_CASE(outages_are_listed_until_they_end_or_their_dispatcher_is_gone) {
   const auto ended = begin_outage(session, "here:1", OutageKind::network, 20s);
   const auto lasting = begin_outage(session, "there:2", OutageKind::names, 30s);
   begin_outage(session, "gone:3", OutageKind::names, 1h);
@@ -55,13 +55,13 @@ BOOST_AUTO_TEST_CASE(time_that_outages_share_counts_once_and_only_from_then_on) 
   BOOST_CHECK_EQUAL(minutes_since(40), 0);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_nobody_ended_counts_until_it_was_last_confirmed) {
+BOOST_AUTO_TEST_CASE(an_unended_outage_counts_until_its_last_confirmation) {
   begin_outage(session, "gone:3", OutageKind::network, 60min);
   session.update("UPDATE cortes_envio SET visto_en = visto_en - INTERVAL 30 MINUTE");
   BOOST_CHECK_EQUAL(minutes_since(120), 30);
 }
 
-BOOST_AUTO_TEST_CASE(those_of_last_year_are_forgotten) {
+BOOST_AUTO_TEST_CASE(outages_of_last_year_are_forgotten) {
   begin_outage(session, "here:1", OutageKind::network, 60min);
   session.update("UPDATE cortes_envio SET visto_en = visto_en - INTERVAL 367 DAY");
   begin_outage(session, "here:1", OutageKind::network, 1min);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(those_of_last_year_are_forgotten) {
 
 // While the clock is a year ahead, each outage looks a year old. Once it is right again, the outages count
 // for the time at which a failing webhook is deactivated.
-BOOST_AUTO_TEST_CASE(none_is_forgotten_while_the_clock_has_jumped) {
+BOOST_AUTO_TEST_CASE(a_clock_jump_lets_no_outage_be_forgotten) {
   begin_outage(session, "here:1", OutageKind::network, 60min);
   const auto begin_a_year_ahead = [&](const char* clock) {
     session.execute(clock);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(none_is_forgotten_while_the_clock_has_jumped) {
 }
 
 // The webhook fails for two hours, ninety minutes of which are an outage.
-BOOST_AUTO_TEST_CASE(what_was_our_outage_deactivates_nobody) {
+BOOST_AUTO_TEST_CASE(outage_time_does_not_count_towards_deactivation) {
   const auto fail = [&] {
     session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
     return record_results(session, {failed_attempt(claim_one(), 0ms)}, {Milliseconds(1h)}).deactivated;

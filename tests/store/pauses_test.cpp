@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(it_covers_the_entity_the_webhook_and_every_port_of_the_host
   BOOST_TEST((left({pause(Paused::host, "2001:db8::1", 5s)}, start) == 5s));
 }
 
-BOOST_AUTO_TEST_CASE(who_was_put_off_is_told_when_something_changes) {
+BOOST_AUTO_TEST_CASE(webhooks_put_off_are_returned_when_a_pause_ends) {
   dispatcher::PausedParts parts;
   const platform::MonotonicTime now{100s};
   const Pause pause{Paused::entity, "7", UtcTime(1h), 10s, {}, {}};

@@ -489,7 +489,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
 
 /// If all deliveries of a webhook wait, the index of all its deliveries is as selective as the index of what
 /// waits, but has another order.
-BOOST_AUTO_TEST_CASE(what_the_operator_changes_of_a_webhook_whose_deliveries_all_wait_seeks) {
+BOOST_AUTO_TEST_CASE(operator_changes_of_a_webhook_with_many_deliveries_seek) {
   fill(session);
   const auto all_of = [&](WebhookId webhook, const std::string& assignments) {
     session.execute(
@@ -555,7 +555,7 @@ BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
 
 // webhook_ejecuciones has a row for each webhook that was ever sent anything. It is read whole, and its
 // failing webhooks are sorted. `webhooks` is read only for these.
-BOOST_AUTO_TEST_CASE(what_fails_is_looked_for_in_the_executions) {
+BOOST_AUTO_TEST_CASE(failing_webhooks_are_looked_for_in_the_executions) {
   fill(session);
   session.execute(
       "UPDATE webhook_ejecuciones SET fallos = 12, fallos_desde = UTC_TIMESTAMP(3), fallos_ultimo = "

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_changed_is_quarantined) {
   BOOST_CHECK(reject_or_quarantine(session, 999, reason) == Rejection::no);
 }
 
-BOOST_AUTO_TEST_CASE(it_counts_as_rejected_and_not_as_waiting) {
+BOOST_AUTO_TEST_CASE(a_quarantined_notification_counts_as_rejected_and_not_as_pending) {
   add_webhook(session, 1);
   const auto id = insert_notification(session, 1);
   session.execute("UPDATE notificaciones_pendientes SET ocurrida_en = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR");
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(it_counts_as_rejected_and_not_as_waiting) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_operator_takes_it_out_or_puts_it_away) {
+BOOST_AUTO_TEST_CASE(the_operator_retries_or_discards_a_quarantined_notification) {
   refuse_every_change();
   const auto retried = quarantine_one(), discarded = quarantine_one(), cancelled = quarantine_one();
   const auto untouched = insert_notification(session, 1);
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(another_version_tries_it_but_not_what_was_put_away) {
   BOOST_CHECK(take().notifications.empty());
 }
 
-BOOST_AUTO_TEST_CASE(two_versions_side_by_side_try_it_once_each) {
+BOOST_AUTO_TEST_CASE(two_concurrent_versions_try_a_quarantined_notification_once_each) {
   refuse_every_change();
   const auto id = quarantine_one();
   session.execute("UPDATE notificaciones_apartadas SET version = '0.0.0'");
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(two_versions_side_by_side_try_it_once_each) {
   BOOST_CHECK(take().notifications.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
+BOOST_AUTO_TEST_CASE(a_locked_notification_is_left_without_waiting) {
   const auto id = insert_notification(session, 1);
   auto other = database.connect();
   other.execute("START TRANSACTION");

@@ -48,7 +48,7 @@ struct Fixture : MaintenanceFixture {
 
 BOOST_FIXTURE_TEST_SUITE(registration_quota, Fixture)
 
-BOOST_AUTO_TEST_CASE(so_many_at_once_and_then_one_whenever_its_share_of_the_hour_has_passed) {
+BOOST_AUTO_TEST_CASE(the_hourly_registration_quota_refills_gradually) {
   set_clock({});
   BOOST_TEST(accepted(8, 6) == 6);  // although each has been deleted
   BOOST_TEST(register_one(session, 6) > 590U);

@@ -13,7 +13,7 @@ using enum ReplayAsked;
 
 BOOST_FIXTURE_TEST_SUITE(replay_feed, ReplayFixture)
 
-BOOST_AUTO_TEST_CASE(of_a_range_what_fits_is_sent_again_oldest_first_some_at_a_time) {
+BOOST_AUTO_TEST_CASE(a_range_is_replayed_oldest_first_in_batches) {
   add_deliveries(3, "fallida", 5);
   add_deliveries(12, "fallida", 2);
   add_deliveries(3, "entregada", 2);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_second_range_is_refused_while_one_runs_and_singles_go_bef
   BOOST_CHECK_EQUAL(claim_one().id, single);
 }
 
-BOOST_AUTO_TEST_CASE(while_the_webhook_fails_one_is_tried_and_a_success_lets_the_rest_follow) {
+BOOST_AUTO_TEST_CASE(a_failing_webhook_gets_one_replay_until_a_success) {
   queue_one();
   fail(claim_one(), 500, true);  // no delivery of the webhook waits
   add_deliveries(9, "fallida", 0);
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_request_for_another_entitys_webhook_is_not_believed) {
   BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "fallida");
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_claimed_meanwhile_is_sent_again_once_that_has_failed) {
+BOOST_AUTO_TEST_CASE(a_delivery_in_flight_is_replayed_once_its_attempt_fails) {
   queue_one();
   fail(claim_one(), 500);
   const auto asked = ask(only().id);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_claimed_meanwhile_is_sent_again_once_that_has_f
   BOOST_CHECK(shown.replay.state == "terminado" && shown.replayed == 1 && shown.delivered == 1);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_arrives_meanwhile_counts_as_replayed_and_keeps_no_range_waiting) {
+BOOST_AUTO_TEST_CASE(a_delivery_received_before_its_replay_counts_as_replayed) {
   queue_one();
   fail(claim_one(), 400);
   const auto asked = ask(only().id);
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(one_that_arrives_meanwhile_counts_as_replayed_and_keeps_no_
   BOOST_CHECK_EQUAL(find_delivery(session, leased.id)->state, "entregada");
 }
 
-BOOST_AUTO_TEST_CASE(one_whose_lease_expires_is_attempted_again_and_ends_once) {
+BOOST_AUTO_TEST_CASE(a_replay_with_an_expired_lease_is_repeated_and_counted_once) {
   const auto id = newest("entregada");
   const auto asked = ask(id);
   fed();
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_single_one_may_be_the_probe_of_a_webhook_that_fails) {
   BOOST_CHECK_EQUAL(find_delivery(session, id)->state, "entregada");
 }
 
-BOOST_AUTO_TEST_CASE(one_whose_row_somebody_holds_has_its_turn_later) {
+BOOST_AUTO_TEST_CASE(a_range_with_a_locked_delivery_is_replayed_later) {
   add_deliveries(3, "fallida", 0);
   auto other = database.connect();
   other.execute("START TRANSACTION");
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(one_whose_row_somebody_holds_has_its_turn_later) {
   BOOST_CHECK_EQUAL(fed(), 3U);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_stopped_hands_over_no_more) {
+BOOST_AUTO_TEST_CASE(a_cancelled_range_replays_no_more_deliveries) {
   add_deliveries(9, "fallida", 0);
   const auto asked = ask(failed);
   fed();
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_stopped_hands_over_no_more) {
   BOOST_CHECK(!find_replay(session, webhook.id.next(), asked.replay.id));
 }
 
-BOOST_AUTO_TEST_CASE(the_replays_of_a_deleted_webhook_that_somebody_holds_are_cancelled_later) {
+BOOST_AUTO_TEST_CASE(locked_replays_of_a_deleted_webhook_are_cancelled_later) {
   const auto first = ask(newest("fallida"));
   ask(newest("fallida"));
   delete_webhook(session, {1}, webhook.id);
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(the_replays_of_a_deleted_webhook_that_somebody_holds_are_ca
   BOOST_CHECK_EQUAL(feed().finished, 1U);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_cannot_be_read_is_cancelled_and_costs_no_other_its_turn) {
+BOOST_AUTO_TEST_CASE(an_unreadable_replay_is_cancelled_and_delays_no_other) {
   const auto other = add_webhook(session, 1);
   const auto unreadable = ask(failed);
   session.update("UPDATE reenvios SET desde = NULL");
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_replay_of_its_webhook_waiting) 
   BOOST_CHECK_EQUAL(fed(), 1U);
 }
 
-BOOST_AUTO_TEST_CASE(those_of_long_ago_are_forgotten) {
+BOOST_AUTO_TEST_CASE(replays_of_long_ago_are_forgotten) {
   add_deliveries(3, "fallida", 0);
   ask(failed);
   fed();

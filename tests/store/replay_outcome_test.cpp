@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_later_replay_changes_nothing_of_an_earlier_one) {
   check(second, 1, 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_cancelled_has_not_failed_and_what_is_held_for_too_long_has) {
+BOOST_AUTO_TEST_CASE(an_expired_hold_fails_a_replay_and_a_cancellation_does_not) {
   const auto cancelled = replay_one(newest("fallida"));
   enable_webhook(session, webhook.id, true);
   check(cancelled, 0, 0);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_purge_takes_nothing_away) {
   check(asked, 12, 0);
 }
 
-BOOST_AUTO_TEST_CASE(to_look_costs_no_more_where_much_was_replayed) {
+BOOST_AUTO_TEST_CASE(showing_a_large_replay_costs_no_more_than_a_small_one) {
   const auto cost = [&](unsigned count) {
     add_deliveries(count, "fallida", 0);
     const auto asked = ask(failed);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(two_replays_of_one_delivery_come_to_the_same) {
   check(second, 1, 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_operator_sends_again_is_nobodys) {
+BOOST_AUTO_TEST_CASE(a_retry_by_the_operator_does_not_change_a_replay_outcome) {
   const auto id = newest("fallida");
   const auto asked = replay_one(id);
   fail(claim_one(), 400, true);

@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_counted_is_counted_as_it_is_walked_through) {
   BOOST_CHECK(over.replay.state == "terminado" && over.candidates == 2005U && over.replayed == 2005U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_refused_looks_at_no_delivery) {
+BOOST_AUTO_TEST_CASE(a_refused_replay_request_reads_no_deliveries) {
   add_deliveries(3000, "fallida", 0);
   const auto cost = [&](const auto& asks) {
     const auto before = rows_read(session);

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(the_same_is_asked_for_once_while_it_is_pending) {
   BOOST_CHECK_NE(ask(id).replay.id, first.replay.id);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_sent_again_is_told) {
+BOOST_AUTO_TEST_CASE(a_refused_replay_has_a_reason) {
   const auto id = newest("fallida");
   BOOST_CHECK(ask(id.next()).result == not_found);
   BOOST_CHECK(ask_replay(session, {2}, add_webhook(session, 2).id, id, no_limit).result == not_found);

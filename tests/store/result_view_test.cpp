@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(rows_without_a_delivery_say_why) {
   BOOST_CHECK_EQUAL(result_of(put_aside).text("ultimo_error"), "fila: no");
 }
 
-BOOST_AUTO_TEST_CASE(test_events_are_no_part_of_it) {
+BOOST_AUTO_TEST_CASE(test_events_are_not_in_the_result_view) {
   session.update(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, origen, terminada_en)"
       " VALUES (1, 'evaluacion.abierta', '{}', 'procesada', 'prueba', UTC_TIMESTAMP(3))");

@@ -213,7 +213,7 @@ void check_held(const RecordSummary& summary, std::size_t count = 1) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
+BOOST_AUTO_TEST_CASE(results_for_locked_rows_are_left_without_waiting) {
   const auto other_webhook = add_webhook(session, 2);
   insert_notification(session, 2);
   for (int i = 0; i < 3; ++i) queue_one();
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_holds_is_left_without_waiting) {
   BOOST_CHECK_EQUAL(list_attempts(session, leased[1].id).size(), 1U);
 }
 
-BOOST_AUTO_TEST_CASE(what_somebody_reads_for_share_is_recorded) {
+BOOST_AUTO_TEST_CASE(a_share_lock_on_the_webhook_does_not_delay_a_result) {
   queue_one();
   Session other = database.connect();
   const auto leased = claim_one();
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_reads_for_share_is_recorded) {
   other.execute("ROLLBACK");
 }
 
-BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
+BOOST_AUTO_TEST_CASE(an_uncommitted_execution_row_delays_its_result) {
   queue_one();
   const auto leased = claim_some(1);
   Session other = database.connect();
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_has_inserted_and_not_committed_is_held) {
   BOOST_CHECK_EQUAL(only().state, "entregada");
 }
 
-BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
+BOOST_AUTO_TEST_CASE(an_execution_row_being_deleted_delays_only_its_result) {
   std::vector<DeliveryResult> delivery_results;
   for (int entity = 2; entity < 6; ++entity) {
     const auto hook = add_webhook(session, entity);
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(what_no_row_tells_of_is_found_by_halves) {
 }
 
 /// The result is recorded at once; the deactivation waits for the next failure.
-BOOST_AUTO_TEST_CASE(a_failing_webhook_that_somebody_holds_is_deactivated_later) {
+BOOST_AUTO_TEST_CASE(a_locked_failing_webhook_is_deactivated_later) {
   queue_one();
   const auto fail = [&] {
     session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
 
 // Another dispatcher has claimed our deliveries again, all under the same token. Our results are stale, and
 // delay no other result.
-BOOST_AUTO_TEST_CASE(several_that_were_claimed_anew_together_do_not_look_like_our_own) {
+BOOST_AUTO_TEST_CASE(results_of_deliveries_claimed_again_under_another_lease_are_stale) {
   for (int i = 0; i < 3; ++i) queue_one();
   const auto ours = claim(session, {{webhook.id, 2}}, {11, Milliseconds(-1000)}).leased.deliveries;
   BOOST_REQUIRE_EQUAL(ours.size(), 2U);

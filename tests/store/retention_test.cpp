@@ -120,7 +120,7 @@ BOOST_FIXTURE_TEST_CASE(what_has_not_ended_keeps_the_others_of_its_notification,
   BOOST_CHECK_EQUAL(left(), 4);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_somebody_holds_keeps_the_others_of_its_notification, TwoWebhooks) {
+BOOST_FIXTURE_TEST_CASE(a_locked_row_keeps_the_others_of_its_notification, TwoWebhooks) {
   add(3, 40 * day, "entregada", 40 * day);
   Session holder = database.connect();
   holder.execute("START TRANSACTION");
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
   BOOST_CHECK_EQUAL(count("diagnosticos"), 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_deleted_webhook_of_which_somebody_holds_a_row_keeps_no_other) {
+BOOST_AUTO_TEST_CASE(a_locked_row_keeps_only_its_own_deleted_webhook) {
   std::vector<WebhookId> ids;
   for (int i = 0; i < 3; ++i) {
     ids.push_back(add_webhook(session, 1).id);

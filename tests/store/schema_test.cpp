@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_leased_delivery_has_a_lease_and_a_finished_one_an_end) {
 
 // `espera`, the first column of the index of what waits, is NULL both for `en_curso` and for `entregada`, so
 // recording a success does not change the index.
-BOOST_AUTO_TEST_CASE(a_delivery_is_in_the_index_of_what_waits_only_while_somebody_looks_for_it) {
+BOOST_AUTO_TEST_CASE(only_pending_failed_and_held_deliveries_are_indexed_as_waiting) {
   Database database;
   add_webhook(database.session, 7);
   insert_notification(database.session, 7);

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(the_key_of_the_present_secret) {
   BOOST_CHECK_EQUAL(key(), "k1");  // in column b
 }
 
-BOOST_AUTO_TEST_CASE(an_earlier_version_never_finds_no_secret) {
+BOOST_AUTO_TEST_CASE(an_earlier_version_always_finds_a_secret) {
   set("dos", 1h);
   BOOST_CHECK_EQUAL(in_a(), "uno");  // the previous secret, which still signs
   let_grace_end();
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_grace_can_be_ended) {
   BOOST_CHECK(!end_grace(session, {3, 9}, webhook.id));
 }
 
-BOOST_AUTO_TEST_CASE(it_is_its_entitys_alone_on_record_without_the_secret_and_gone_when_deleted) {
+BOOST_AUTO_TEST_CASE(only_the_owner_changes_a_secret_and_the_audit_omits_it) {
   BOOST_CHECK(change_secret(session, {2}, webhook.id, {"x", 0s}, keys()).result == SecretChanged::not_found);
   set("dos-secreto", 60s);
   ListFilter filter;
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(it_is_its_entitys_alone_on_record_without_the_secret_and_go
   BOOST_CHECK_EQUAL(kept(), 0);
 }
 
-BOOST_AUTO_TEST_CASE(many_in_an_hour_are_too_many) {
+BOOST_AUTO_TEST_CASE(secret_changes_beyond_the_quota_are_refused) {
   const auto set_limited = [&](const std::string& secret) {
     return change_secret(session, {3}, webhook.id, {secret, 0s}, keys(), 2);
   };

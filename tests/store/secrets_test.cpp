@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_the_database_refuses_to_change_keeps_no_othe
   BOOST_CHECK_EQUAL(key_of(session, second.id), "k2");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_change_or_a_delete_does_meanwhile_stays) {
+BOOST_AUTO_TEST_CASE(a_concurrent_change_or_delete_survives_reencryption) {
   Database database;
   auto& session = database.session;
   const auto changed = add_webhook(session, 1, "uno");

@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_transaction_that_a_cluster_refused_is_told_from_a_node_th
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_the_server_cannot_do_now_is_no_fault_of_what_was_asked_for) {
+BOOST_AUTO_TEST_CASE(a_temporary_server_failure_is_not_blamed_on_the_statement) {
   Database database;
   const auto fail = [&](int code) {
     database.session.execute("SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = " + std::to_string(code) +

@@ -28,7 +28,7 @@ struct Fixture : DeliveryFixture {
 
 BOOST_FIXTURE_TEST_SUITE(statistics, Fixture)
 
-BOOST_AUTO_TEST_CASE(nothing_is_nothing) {
+BOOST_AUTO_TEST_CASE(a_webhook_without_deliveries_has_zero_counts) {
   const auto found = day();
   BOOST_CHECK(found.delivered + found.failed + found.pending + found.held + found.failed_attempts == 0);
   BOOST_CHECK(!found.median_ms && !found.percentile95_ms && found.exact);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(durations_are_of_what_was_received_and_the_other_attempts_f
   BOOST_CHECK_EQUAL(found.failed_attempts, 30U);
 }
 
-BOOST_AUTO_TEST_CASE(of_what_was_tried_again_and_again_so_many_attempts_are_looked_at) {
+BOOST_AUTO_TEST_CASE(the_attempts_read_for_the_statistics_are_bounded) {
   add_deliveries(1, "entregada", 0);
   session.update(
       "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, estado_http) SELECT e.id, seq, "

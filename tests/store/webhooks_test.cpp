@@ -151,18 +151,18 @@ BOOST_AUTO_TEST_CASE(a_test_event_makes_one_delivery_for_each_active_subscriber)
 }
 
 // The webhooks of entities 6, 7 and 8 are neighbours in the index by which an entity's webhooks are locked.
-BOOST_AUTO_TEST_CASE(a_test_event_waits_for_nobody_who_has_locked_the_webhook_of_another_entity) {
+BOOST_AUTO_TEST_CASE(a_test_event_waits_for_no_lock_of_another_entity) {
   Database database;
   add_webhook(database.session, 7);
   std::vector<WebhookId> others;
   for (const EntityId entity : {6, 8}) others.push_back(add_webhook(database.session, entity).id);
-  Session somebody = database.connect();
-  somebody.execute("START TRANSACTION");
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
   for (const auto id : others) {
     const auto sql =
         "SELECT plaza FROM webhooks WHERE entidad_id = (SELECT entidad_id FROM webhooks WHERE id = " +
         to_string(id) + ") AND plaza = 1 FOR UPDATE";
-    BOOST_TEST(somebody.query(sql).size() == 1U);
+    BOOST_TEST(other.query(sql).size() == 1U);
   }
   database.session.execute("SET SESSION innodb_lock_wait_timeout = 1");
   BOOST_TEST(queue_test_event(database.session, 7, webhook::Event::incidencia_cerrada, "{}").size() == 1U);
