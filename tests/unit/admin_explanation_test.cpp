@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(each_cause_by_itself) {
               }) == Names{"limite_total"}));
 }
 
-BOOST_AUTO_TEST_CASE(the_ceiling_is_what_is_in_flight_at_once_by_what_one_takes) {
+BOOST_AUTO_TEST_CASE(the_ceiling_is_concurrency_divided_by_the_median_time) {
   const platform::DeliverySettings settings;
   auto some = facts();
   BOOST_TEST(admin::ceiling_of(some, settings).at_once == 10U);

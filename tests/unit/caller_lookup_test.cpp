@@ -69,14 +69,14 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(caller_lookup, Fixture)
 
-BOOST_AUTO_TEST_CASE(who_comes_alone_is_asked_for_alone) {
+BOOST_AUTO_TEST_CASE(a_lone_request_is_looked_up_alone) {
   database.release.set_value();
   BOOST_TEST(lookup.find(hash_of(1))->id == 1);
   BOOST_TEST(!lookup.find(hash_of(2)));
   BOOST_TEST(database.sizes == (std::vector<std::size_t>{1, 1}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_shares_the_next_statement_and_learns_of_nobody_else) {
+BOOST_AUTO_TEST_CASE(waiting_requests_share_a_statement_and_each_gets_its_own_caller) {
   auto answers = mark_busy(5);
   database.release.set_value();
   for (int entity = 0; entity <= 5; ++entity) {
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_statement_is_for_so_many_at_most) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(while_the_database_is_away_nobody_waits_for_a_second_attempt) {
+BOOST_AUTO_TEST_CASE(an_unavailable_database_fails_all_waiting_requests_at_once) {
   database.error = std::make_exception_ptr(store::Unavailable(2002, "gone"));
   auto answers = mark_busy(10);
   database.release.set_value();
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(while_the_database_is_away_nobody_waits_for_a_second_attemp
   BOOST_TEST(lookup.find(hash_of(1))->id == 1);  // the next request asks the database again
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_with_one_entity_concerns_nobody_else) {
+BOOST_AUTO_TEST_CASE(an_unreadable_entity_fails_only_its_own_request) {
   database.unreadable = 3;
   auto answers = mark_busy(5);
   database.release.set_value();

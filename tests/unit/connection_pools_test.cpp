@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(another_host_has_a_pool_of_its_own) {
   BOOST_TEST(id_of(pools.add(request(2, 2), start)) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(another_connection_is_opened_for_what_has_waited_long_one_at_a_time) {
+BOOST_AUTO_TEST_CASE(long_waits_open_further_connections_one_at_a_time) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 3; ++i) pools.add(request(i), start);
   BOOST_TEST((pools.next_overdue() == at(100)));
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(another_connection_is_opened_for_what_has_waited_long_one_a
   BOOST_TEST(!pools.next_overdue());
 }
 
-BOOST_AUTO_TEST_CASE(where_none_may_be_opened_it_is_asked_again_soon) {
+BOOST_AUTO_TEST_CASE(a_pool_refused_a_connection_is_due_again_soon) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 2; ++i) pools.add(request(i), start);
   BOOST_TEST(overdue_while_connecting(pools, at(100)).start.empty());
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_with_nothing_under_way_does_not_wait_for_another_
   BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_has_nothing_under_way_is_not_hidden_by_one_that_has) {
+BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hide_idle_webhooks_of_its_host) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 2; ++i) {
     auto busy = at_provider(i, 9);

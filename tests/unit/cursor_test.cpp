@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(it_leads_back_to_its_position_and_to_no_other_question) {
   BOOST_CHECK_THROW(api::read_cursor(keys, "entregas 8", cursor), api::BadRequest);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_was_not_made_here_is_refused) {
+BOOST_AUTO_TEST_CASE(a_forged_cursor_is_refused) {
   const auto keys = webhook::KeyRing::parse(old_key);
   const auto cursor = api::make_cursor(keys, "q", 123);
   const auto code = cursor.substr(cursor.find('.'));
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_not_made_here_is_refused) {
   BOOST_CHECK_THROW(api::read_cursor(webhook::KeyRing::parse(new_key), "q", cursor), api::BadRequest);
 }
 
-BOOST_AUTO_TEST_CASE(it_outlives_the_rotation_of_the_key) {
+BOOST_AUTO_TEST_CASE(a_cursor_outlives_a_key_rotation) {
   const auto cursor = api::make_cursor(webhook::KeyRing::parse(old_key), "q", 5);
   BOOST_TEST(api::read_cursor(webhook::KeyRing::parse(new_key + old_key), "q", cursor) == 5);
 }

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_good_receiver_is_asked_everything_once_and_all_is_well) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_well_has_a_remedy_and_what_is_not_done_a_reason) {
+BOOST_AUTO_TEST_CASE(each_problem_has_a_remedy_and_each_finding_a_detail) {
   for (const auto& receiver : {Receiver{.addresses = {}}, Receiver{.status = {{Kind::genuine, 500}}},
                                Receiver{.broken = {{public_address, TransportResult::tls_expired}}}})
     for (const auto& item : diagnose(receiver).findings()) {
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(once_the_genuine_one_is_refused_nothing_more_is_sent) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(who_asks_to_wait_is_asked_nothing_more) {
+BOOST_AUTO_TEST_CASE(a_receiver_that_asks_to_wait_gets_no_more_requests) {
   for (const int status : {429, 503}) {
     Receiver receiver;
     receiver.status[Kind::wrong_signature] = status;
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(each_failure_of_a_handshake_is_of_its_own_check) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(of_two_addresses_one_that_fails_is_a_warning_or_what_it_breaks) {
+BOOST_AUTO_TEST_CASE(a_second_failing_address_is_a_warning_unless_its_certificate_fails) {
   using enum TransportResult;
   const std::map<TransportResult, Found> expected{{address_refused, {{"direcciones", Result::warning}}},
                                                   {connection_failed, {{"conexion", Result::warning}}},
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothin
   }
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_stopped_keeps_what_it_found_and_says_why_the_rest_is_missing) {
+BOOST_AUTO_TEST_CASE(a_stopped_diagnosis_keeps_its_findings_and_gives_the_reason) {
   const auto diagnosis = diagnose(Receiver{}, 3);
   const auto findings = diagnosis.findings(DiagnosisStop::paused);
   BOOST_TEST((findings.at(0).result == Result::good));

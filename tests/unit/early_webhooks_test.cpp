@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_found_is_told_once) {
   BOOST_TEST(ids(early.next(10, start)) == Ids{7});
 }
 
-BOOST_AUTO_TEST_CASE(it_gets_one_more_for_each_that_it_takes_up_to_its_limit) {
+BOOST_AUTO_TEST_CASE(each_success_widens_a_recovery_up_to_its_limit) {
   auto early = make();
   early.found(answering(7), start);
   early.next(10, start);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_failure_stops_it_until_it_is_found_anew) {
   BOOST_TEST(early.room(7) == 1U);  // the recovery begins again
 }
 
-BOOST_AUTO_TEST_CASE(one_that_failed_is_forgotten) {
+BOOST_AUTO_TEST_CASE(a_failed_recovery_is_forgotten) {
   auto early = make();
   early.found(answering(7), start);
   early.failed(7, start);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(one_that_failed_is_forgotten) {
   BOOST_TEST(early.size() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(it_is_done_when_nothing_waits_a_lease_later) {
+BOOST_AUTO_TEST_CASE(a_recovery_ends_when_nothing_waits_a_lease_later) {
   auto early = make();
   early.found(answering(7), start);
   early.next(10, start);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(what_a_retry_after_forbids_is_looked_for_when_that_has_pass
   BOOST_TEST(ids(early.next(10, start + 20s)) == Ids{7});
 }
 
-BOOST_AUTO_TEST_CASE(it_is_not_done_while_something_is_passed_over_even_before_the_last_page) {
+BOOST_AUTO_TEST_CASE(a_recovery_goes_on_while_deliveries_are_passed_over) {
   for (const bool unreadable : {false, true}) {
     auto early = make();
     early.found(answering(7), start);

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(another_entity_has_its_own) {
   BOOST_TEST((turns.enter(1) && !turns.enter(2)));
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_is_handed_the_place_in_its_order) {
+BOOST_AUTO_TEST_CASE(waiting_requests_get_free_places_in_order) {
   BOOST_TEST((turns.enter(1) && turns.enter(1)));
   BOOST_TEST((come(1, 11) == waits && come(1, 12) == waits));
   BOOST_TEST(turns.waiting() == 2U);

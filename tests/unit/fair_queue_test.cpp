@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(who_has_used_least_is_first) {
   BOOST_TEST((order(queue) == Ids{2, 1}));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_expected_is_corrected_by_what_it_took) {
+BOOST_AUTO_TEST_CASE(an_expected_cost_is_corrected_by_the_actual_cost) {
   Queue queue;
   queue.enter(1);
   queue.enter(2);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(an_account_is_kept_until_the_minimum_has_passed_it) {
   BOOST_TEST(queue.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(when_nobody_is_left_all_can_be_forgotten) {
+BOOST_AUTO_TEST_CASE(the_last_account_can_be_forgotten_once_released) {
   Queue queue;
   queue.enter(1);
   queue.charge(1, 50ms);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(when_nobody_is_left_all_can_be_forgotten) {
   BOOST_TEST(queue.size() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_is_credited_beyond_the_minimum) {
+BOOST_AUTO_TEST_CASE(a_correction_lowers_no_account_below_the_minimum) {
   Queue queue;
   queue.enter(1);
   queue.enter(2);

@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_healthy_receiver_does_not_notice_a_hundred_that_answer_af
   BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
 }
 
-BOOST_AUTO_TEST_CASE(nor_two_thousand_that_never_answer) {
+BOOST_AUTO_TEST_CASE(two_thousand_silent_receivers_hardly_delay_a_healthy_one) {
   Simulation simulation(512);
   simulation.add_crowd(2'000, 1, time_out);
   simulation.run(time_out);
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(nor_two_thousand_that_never_answer) {
   BOOST_TEST(simulation.p99_wait(webhook).count() <= 200);
 }
 
-BOOST_AUTO_TEST_CASE(nor_those_that_turn_slow_at_once) {
+BOOST_AUTO_TEST_CASE(receivers_that_turn_slow_do_not_delay_a_healthy_one) {
   Simulation simulation(512);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(5s);
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
 
 // An entity that uses little and always holds something must not keep the minimum of FairQueue low. Otherwise
 // the slot-time that others used while slots were free would count against them.
-BOOST_AUTO_TEST_CASE(what_was_used_while_there_was_enough_is_not_held_against_anybody) {
+BOOST_AUTO_TEST_CASE(use_of_spare_slots_does_not_starve_an_entity_later) {
   Simulation simulation(512);
   simulation.add({1, 13s, {}, 0.1});
   WebhookId webhook = 0;
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_a_full_host) {
   for (int webhook = 1; webhook <= 3; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 250U);
 }
 
-BOOST_AUTO_TEST_CASE(a_host_has_a_limit_whoever_sends_there) {
+BOOST_AUTO_TEST_CASE(a_host_limit_holds_for_all_entities_together) {
   Simulation simulation(512, 50);
   for (int entity = 1; entity <= 400; ++entity) {
     for (int i = 0; i < 5; ++i) simulation.add({entity, 200ms, "provider", 0});
@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(a_host_has_a_limit_whoever_sends_there) {
   BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
 }
 
-BOOST_AUTO_TEST_CASE(a_slow_host_is_charged_to_whose_request_it_is) {
+BOOST_AUTO_TEST_CASE(a_slow_request_is_charged_to_its_own_entity) {
   Simulation simulation(512, 50);
   for (int i = 0; i < 5; ++i) simulation.add({1, 13s, "provider", 0});
   simulation.run(time_out);
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(a_slow_crowd_does_not_hold_up_a_quick_webhook_of_its_host) 
 }
 
 // After any sequence of events, all wanted deliveries are done, and nothing stays taken or remembered.
-BOOST_AUTO_TEST_CASE(nobody_waits_for_ever_and_nothing_is_left_behind) {
+BOOST_AUTO_TEST_CASE(no_webhook_waits_for_ever_and_no_slot_is_lost) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
     const auto upto = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(one_that_probes_has_one_in_flight) {
   BOOST_TEST(take(slots, own(2, true)) == 0U);  // webhook 2 began to fail with several in flight
 }
 
-BOOST_AUTO_TEST_CASE(what_is_over_is_its_webhook_s_until_it_is_recorded) {
+BOOST_AUTO_TEST_CASE(an_ended_attempt_counts_for_its_webhook_until_recorded) {
   auto slots = with(100, 1);
   BOOST_TEST(take(slots, own(1)) == 1U);
   slots.ended(1, Outcome::answered, 5ms);
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(what_is_over_is_its_webhook_s_until_it_is_recorded) {
   BOOST_TEST(take(slots, own(1)) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(who_failed_or_was_asked_to_wait_starts_nothing_before_that_is_recorded) {
+BOOST_AUTO_TEST_CASE(a_failed_or_resting_webhook_starts_nothing_before_recording) {
   for (const auto outcome : {Outcome::failed, Outcome::asked_to_wait}) {
     auto slots = with(100);
     BOOST_TEST(take(slots, own(1), 2) == 2U);
@@ -192,13 +192,13 @@ BOOST_AUTO_TEST_CASE(one_that_answers_quickly_is_given_several_for_a_slot) {
   BOOST_TEST(slots.slots(2) == 10U);
 }
 
-BOOST_AUTO_TEST_CASE(what_follows_on_a_slot_is_bounded_in_all) {
+BOOST_AUTO_TEST_CASE(deliveries_queued_behind_slots_are_bounded_in_total) {
   auto slots = with(8, 1000);
   know(slots, own(1), 1ms);
   BOOST_TEST(take(slots, own(1)) <= 16U);
 }
 
-BOOST_AUTO_TEST_CASE(who_has_used_least_is_next) {
+BOOST_AUTO_TEST_CASE(the_entity_with_the_least_use_is_next) {
   auto slots = with(100);
   for (const int webhook : {1, 2, 3, 4}) wait(slots, own(webhook));
   know(slots, own(1), 50ms);
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(who_has_used_least_is_next) {
   BOOST_TEST((slots.next(9).webhooks == Ids{3, 2}));
 }
 
-BOOST_AUTO_TEST_CASE(so_it_is_within_an_entity) {
+BOOST_AUTO_TEST_CASE(the_least_used_webhook_of_an_entity_is_next) {
   auto slots = with(100);
   const auto of_seven = [](WebhookId webhook) { return Destination{webhook, 7, "h:443"}; };
   for (const WebhookId webhook : {1, 2, 3}) wait(slots, of_seven(webhook));
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(the_last_slots_are_for_entities_that_hold_none_one_each) {
   BOOST_TEST(take(slots, own(6)) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(nor_are_they_for_those_known_to_be_slow) {
+BOOST_AUTO_TEST_CASE(slow_webhooks_get_none_of_the_last_slots) {
   auto slots = with(16, 20);
   know(slots, own(2), 2s);
   BOOST_TEST(take(slots, own(3)) == 14U);
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(nor_are_they_for_those_known_to_be_slow) {
   BOOST_TEST(take(slots, own(1)) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(nor_are_they_for_those_far_ahead_of_the_least) {
+BOOST_AUTO_TEST_CASE(entities_far_above_the_least_use_get_none_of_the_last_slots) {
   auto slots = with(16, 20);
   wait(slots, own(1));
   for (int i = 0; i < 20; ++i) know(slots, own(2), 900ms);  // webhook 1 has used nothing
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_host_has_a_limit_and_an_entity_half_of_it) {
   BOOST_TEST(take(slots, own(5)) == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_host_is_next_as_soon_as_it_has_room) {
+BOOST_AUTO_TEST_CASE(a_webhook_waiting_for_a_host_is_next_once_it_has_room) {
   auto slots = with(100, 10, 2);
   const auto at_host = [](std::int64_t webhook) { return Destination{webhook, webhook, "one:443"}; };
   BOOST_TEST(take(slots, at_host(1)) == 1U);
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_moves_waits_at_its_new_host) {
   BOOST_TEST((slots.next(9).webhooks == Ids{2}));
 }
 
-BOOST_AUTO_TEST_CASE(who_moves_away_makes_room_for_who_waits_there) {
+BOOST_AUTO_TEST_CASE(a_webhook_that_moves_frees_its_turn_at_the_old_host) {
   auto slots = with(100, 10, 1);
   BOOST_TEST(take(slots, {1, 1, "old:443"}) == 1U);
   for (const std::int64_t webhook : {2, 3}) wait(slots, {webhook, webhook, "old:443"});
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(giving_back_what_was_never_taken_changes_nothing) {
   BOOST_TEST(take(slots, own(1)) == 4U);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_is_remembered_who_has_nothing_to_do) {
+BOOST_AUTO_TEST_CASE(idle_webhooks_are_forgotten) {
   auto slots = with(100);
   for (int webhook = 1; webhook <= 10'000; ++webhook) {
     wait(slots, own(webhook));

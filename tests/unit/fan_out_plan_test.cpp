@@ -98,7 +98,7 @@ std::string rejection(const PendingNotification& notification, const Recipients&
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(nothing_becomes_nothing) {
+BOOST_AUTO_TEST_CASE(an_empty_batch_gives_an_empty_plan) {
   const auto fan_out = plan_fan_out({}, {}, with_slots(10, 10));
   BOOST_TEST(fan_out.processed.empty());
   BOOST_TEST(fan_out.rejected.empty());
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(the_reason_names_the_field) {
   BOOST_TEST(rejection(with_data(R"({"evaluacionId": 1, "titulo": "x", "otro": null})"), recipients).empty());
 }
 
-BOOST_AUTO_TEST_CASE(data_are_checked_even_if_nobody_receives_them) {
+BOOST_AUTO_TEST_CASE(data_are_checked_even_without_a_subscriber) {
   auto bad = opened(11);
   bad.data = "{}";
   BOOST_TEST(!rejection(bad, with({})).empty());
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(leased_while_there_are_slots_at_all) {
   BOOST_TEST(states(fan_out, 2) == "lpp");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_already_in_flight_counts) {
+BOOST_AUTO_TEST_CASE(deliveries_in_flight_reduce_the_free_slots) {
   auto slots = with_slots(10, 2);
   take(slots, 1, false);
   const auto fan_out = plan_fan_out({opened(11), opened(12)}, with({subscriber(1)}), slots);
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(a_busy_entity_does_not_hold_up_the_next) {
   BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::busy}, {12, Outcome::written}}));
 }
 
-BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_busy) {
+BOOST_AUTO_TEST_CASE(without_free_slots_the_rest_is_left_and_no_entity_is_busy) {
   auto other = opened(13);
   other.entity = 8;
   const Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};
@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(without_any_slot_the_rest_is_left_and_nobody_is_called_busy
       (plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::no_slot}, {13, Outcome::no_slot}}));
 }
 
-BOOST_AUTO_TEST_CASE(an_entity_whose_webhook_is_locked_waits_and_nobody_else) {
+BOOST_AUTO_TEST_CASE(a_locked_webhook_delays_only_its_own_entity) {
   auto other = opened(12);
   other.entity = 8;
   Recipients recipients{{entity, {true, {subscriber(1)}}}, {8, {true, {subscriber(2)}}}};

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_a_port_gets_the_default_one) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(one_that_works_is_stayed_with_and_one_that_is_away_comes_last) {
+BOOST_AUTO_TEST_CASE(the_current_host_is_kept_and_a_failed_one_comes_last) {
   auto hosts = hosts_of({"a", "b", "c"});
   hosts.pass_on();
   BOOST_CHECK_EQUAL(hosts.current(), "tcp://b:3306");

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_batch_that_is_taken_is_one_transaction) {
   BOOST_TEST(database.taken == numbers(64), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_refused_is_found_and_the_others_are_taken_in_their_order) {
+BOOST_AUTO_TEST_CASE(a_refused_item_is_found_and_the_others_are_taken_in_order) {
   for (const int bad : {1, 17, 64}) {
     Database database({bad});
     database.offer(numbers(64));

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_bad_file_keeps_the_keys_and_is_one_line_with_its_place) {
 }
 
 // Threads take the current ring while it is replaced: ThreadSanitizer looks for races here.
-BOOST_AUTO_TEST_CASE(whoever_uses_a_ring_keeps_it_while_others_come) {
+BOOST_AUTO_TEST_CASE(a_ring_in_use_survives_concurrent_replacements) {
   SharedKeys keys(KeyRing::parse(line("k0", 'a')));
   const auto first = keys.current();
   const auto sealed = first->seal(7, "secreto");

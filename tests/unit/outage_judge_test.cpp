@@ -43,7 +43,7 @@ struct Judged {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(with_anybody_answering_a_silence_is_theirs_at_once, Judged) {
+BOOST_FIXTURE_TEST_CASE(after_any_answer_a_silence_counts_as_a_failure_at_once, Judged) {
   silence(100, 20, start);
   BOOST_CHECK(of(start, start + 1s) == Verdict::open);
   judge.heard(start + 1s);
@@ -155,7 +155,7 @@ BOOST_FIXTURE_TEST_CASE(for_those_that_cannot_be_asked_others_are_asked_a_second
   BOOST_CHECK(judge.outage().has_value());
 }
 
-BOOST_FIXTURE_TEST_CASE(where_nobody_is_known_nothing_waits, Judged) {
+BOOST_FIXTURE_TEST_CASE(with_too_few_known_hosts_no_attempt_waits, Judged) {
   judge.know(4);
   silence(100, 20, start);
   BOOST_CHECK(of(start, start) == Verdict::theirs);

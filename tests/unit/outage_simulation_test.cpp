@@ -161,7 +161,7 @@ struct Busy : Simulation {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_cut_cable_costs_nobody_an_attempt) {
+BOOST_AUTO_TEST_CASE(a_cut_cable_counts_as_no_receiver_failure) {
   Busy simulation;
   simulation.run(10s, 200);
   simulation.set_link(false);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(on_a_quiet_service_black_holes_of_twenty_entities_feign_no_
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_link_that_flaps_costs_nobody_an_attempt_that_falls_into_an_outage) {
+BOOST_AUTO_TEST_CASE(a_flapping_link_counts_as_no_receiver_failure) {
   Busy simulation;
   for (int turn = 0; turn < 10; ++turn) {
     simulation.set_link(false);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_link_that_flaps_costs_nobody_an_attempt_that_falls_into_a
   BOOST_CHECK_LE(simulation.longest_kept.count(), 16'000);
 }
 
-BOOST_AUTO_TEST_CASE(beyond_the_longest_time_failures_count_until_somebody_answers) {
+BOOST_AUTO_TEST_CASE(failures_count_beyond_the_longest_outage) {
   Busy simulation({.longest = 1min});
   simulation.set_link(false);
   simulation.run(1min, 200);

@@ -71,7 +71,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(outage_watch, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_silent_attempt_waits_until_somebody_answers) {
+BOOST_AUTO_TEST_CASE(a_silent_attempt_waits_until_a_receiver_answers) {
   BOOST_CHECK(watch.judge({silent(6, now + 1s)}, now + 1s).empty());
   BOOST_CHECK_EQUAL(watch.kept(), 1U);
   auto answer = ended(1, now + 2s);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(it_waits_no_longer_than_its_lease) {
   BOOST_CHECK(judged[0].counted && judged[0].delivery.id == 6);
 }
 
-BOOST_AUTO_TEST_CASE(at_the_end_of_the_service_it_is_as_if_it_had_not_begun) {
+BOOST_AUTO_TEST_CASE(a_stopping_service_gives_up_kept_attempts_as_not_started) {
   watch.judge({silent(6, now + 1s)}, now + 1s);
   const auto left = watch.give_up();
   BOOST_REQUIRE_EQUAL(left.size(), 1U);

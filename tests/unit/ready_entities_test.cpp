@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(notifications_of_many_entities_are_in_line_in_the_order_of_
   BOOST_TEST((line(ready) == Line{96, 97}));
 }
 
-BOOST_AUTO_TEST_CASE(who_has_nothing_to_do_is_forgotten) {
+BOOST_AUTO_TEST_CASE(an_entity_without_work_is_forgotten) {
   ReadyEntities ready;
   for (int id = 1; id <= 1000; ++id) ready.arrived({id, id});
   for (int id = 1; id <= 1000; ++id) ready.advance(id, id);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(an_id_that_is_committed_late_goes_before_those_of_its_entit
   BOOST_TEST((next(ready, 9) == Ids{7}));
 }
 
-BOOST_AUTO_TEST_CASE(after_some_were_missed_an_entity_is_sought_and_not_taken_by_its_new_ones) {
+BOOST_AUTO_TEST_CASE(newer_notifications_stay_out_of_line_after_a_miss) {
   ReadyEntities ready;
   ready.arrived({10, 7});
   ready.missed_some();
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_postponed_waits_until_then_and_no_longer) {
   BOOST_TEST(ready.count(Kind::ready, now + Milliseconds(60)) == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(those_whose_data_had_no_room_take_turns_of_their_own_one_at_a_time) {
+BOOST_AUTO_TEST_CASE(entities_with_large_data_take_separate_turns_one_at_a_time) {
   auto ready = with_many({8});
   ready.found({7, {1, 2, 3}, false});
   ready.note_large(7, true);
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_also_for_what_is_new_of_it) {
   BOOST_TEST((next(ready, 9, Kind::suspect) == Ids{7}));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_refused_is_passed_over_for_longer_each_time_and_forgotten_once_it_is_not) {
+BOOST_AUTO_TEST_CASE(repeated_refusals_pass_an_entity_over_for_more_looks) {
   ReadyEntities ready;
   for (const int looks : {1, 2, 4, 8, 16, 16}) {
     BOOST_TEST(ready.found({7, {1}, false}));

@@ -32,7 +32,7 @@ struct Fixture {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(bad_is_who_is_refused_twice_while_another_passes, Fixture) {
+BOOST_FIXTURE_TEST_CASE(a_notification_refused_twice_while_another_passes_is_bad, Fixture) {
   BOOST_TEST(!refused(1));
   pass();
   BOOST_TEST(refused(1));
@@ -42,7 +42,7 @@ BOOST_FIXTURE_TEST_CASE(bad_is_who_is_refused_twice_while_another_passes, Fixtur
   BOOST_TEST(refused(1));
 }
 
-BOOST_FIXTURE_TEST_CASE(when_nothing_passes_nobody_is_bad, Fixture) {
+BOOST_FIXTURE_TEST_CASE(no_notification_is_bad_while_none_passes, Fixture) {
   pass();
   for (int i = 0; i < 100; ++i) {
     BOOST_TEST(refuse(50) == 0);

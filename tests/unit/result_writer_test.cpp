@@ -19,7 +19,7 @@ Attempt ended(TransportResult result) {
   return attempt;
 }
 
-platform::DatabaseSettings nobody() {
+platform::DatabaseSettings unreachable_database() {
   platform::DatabaseSettings settings;
   settings.socket = "/nonexistent/apientidades.sock";
   return settings;
@@ -29,7 +29,8 @@ struct Fixture {
   const platform::Log log{platform::LogLevel::error};
   const dispatcher::Metrics metrics;
   platform::DeliverySettings settings;
-  ResultWriter writer{settings, store::Session(nobody(), {"nobody"}), std::chrono::seconds(10), log, metrics};
+  ResultWriter writer{settings, store::Session(unreachable_database(), {"nobody"}), std::chrono::seconds(10),
+                      log, metrics};
 
   /// Waits for a heartbeat of the writer's thread after this call.
   void await_try() const {

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(it_opens_byte_for_byte_and_shows_nothing) {
   BOOST_TEST(seal_test_data(ring(), 7, event, data) != stored);
 }
 
-BOOST_AUTO_TEST_CASE(it_opens_for_nobody_else) {
+BOOST_AUTO_TEST_CASE(sealed_test_data_open_for_no_other_entity_event_or_key) {
   const auto stored = seal_test_data(ring(), 7, event, data);
   BOOST_TEST(!open_test_data(ring(), 77, event, stored));
   BOOST_TEST(!open_test_data(ring(), 7, Event::evaluacion_cerrada, stored));
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(it_opens_for_nobody_else) {
 }
 
 // A webhook's sealed secret never opens as test data, even if the webhook's id equals the entity's.
-BOOST_AUTO_TEST_CASE(it_is_no_secret_of_a_webhook) {
+BOOST_AUTO_TEST_CASE(a_sealed_secret_does_not_open_as_test_data) {
   const auto secret = ring().seal(7, data);
   const auto as_data =
       json::dump(json::Object{{"clave", "k"}, {"sellado", crypto::to_base64(secret.ciphertext)}});

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_runtime_directory_is_the_first_of_several) {
   BOOST_TEST(result.out == "none none /run/a /run/a ");
 }
 
-BOOST_AUTO_TEST_CASE(telling_nobody_is_no_error) {
+BOOST_AUTO_TEST_CASE(a_missing_notify_socket_is_no_error) {
   for (const auto* socket : {"", "/nonexistent/notify"}) {
     const auto result = unit::run_in_child([socket] {
       ::setenv("NOTIFY_SOCKET", socket, 1);

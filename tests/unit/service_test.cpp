@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(the_case_of_the_scheme_does_not_matter) {
   BOOST_TEST(respond({.authorization = "bEARER " + good_token}).status == 200);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_too_many_of_its_entity_waits_once_it_is_known_whose_it_is) {
+BOOST_AUTO_TEST_CASE(an_excess_request_waits_after_its_authentication) {
   BOOST_TEST(respond_beside(1, {}).has_value());
   BOOST_TEST(!respond_beside(2, {}).has_value());
   BOOST_TEST(!respond_beside(2, {.path = "/nada"}).has_value());
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(the_list_is_an_array_of_the_callers_webhooks) {
   BOOST_TEST(list.array()->front().object()->size() == 8U);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_an_identifier_does_not_exist) {
+BOOST_AUTO_TEST_CASE(an_invalid_identifier_is_404) {
   std::string same;
   for (const std::string id :
        {"abc", "0", "-1", "+1", "007", "1x", "1%20", "99999999999999999999", "9223372036854775808"}) {
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_test_of_an_invalid_event_is_400) {
     BOOST_TEST(respond(post("/webhooks/test", body)).status == 400, body);
 }
 
-BOOST_AUTO_TEST_CASE(a_test_that_nobody_would_receive_is_404) {
+BOOST_AUTO_TEST_CASE(a_test_event_without_an_active_subscriber_is_404) {
   const auto unsubscribed = respond(post("/webhooks/test", R"({"evento":"documento.disponible"})"));
   BOOST_TEST(unsubscribed.status == 404);
   BOOST_TEST(message(unsubscribed) == "Ningún webhook activo está suscrito al evento 'documento.disponible'");

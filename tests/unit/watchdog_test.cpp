@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_beat_makes_a_heartbeat_young_again) {
   BOOST_TEST((heartbeat.age(platform::monotonic_now()) < 1min));
 }
 
-BOOST_AUTO_TEST_CASE(nobody_watches) {
+BOOST_AUTO_TEST_CASE(without_a_watchdog_no_feeding_is_due) {
   Watchdog watchdog(std::nullopt);
   const auto now = platform::monotonic_now();
   BOOST_TEST(!watchdog.feed(now));
