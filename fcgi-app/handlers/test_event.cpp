@@ -14,7 +14,7 @@ namespace {
 using json::Array;
 using json::Object;
 
-NotFound nobody_subscribed(webhook::Event event) {
+NotFound no_subscriber(webhook::Event event) {
   return NotFound("Ningún webhook activo está suscrito al evento '" + std::string(name(event)) + "'");
 }
 
@@ -33,14 +33,13 @@ Array recipients(const std::vector<store::Webhook>& webhooks) {
 
 Response test_event(const Call& call) {
   const auto [event, extra] = webhook::parse_test_request(call.body);
-  if (!has_subscriber(call.caller, event))
-    throw nobody_subscribed(event);  // saves the database a transaction
+  if (!has_subscriber(call.caller, event)) throw no_subscriber(event);  // saves the database a transaction
   const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
   // datosExtra is the entity's own data: sealed in the database, as its secrets are.
   const auto sealed = webhook::seal_test_data(call.keys, call.caller.id, event, data);
   const auto queued = store::queue_test_event(call.session, call.caller.id, event, sealed,
                                               call.limits.pending_test_deliveries, call.limits.test_bytes);
-  if (queued.empty()) throw nobody_subscribed(event);
+  if (queued.empty()) throw no_subscriber(event);
   const std::string message = "Evento de prueba '" + std::string(name(event)) + "' encolado para " +
                               std::to_string(queued.size()) + (queued.size() == 1 ? " webhook" : " webhooks");
   return json_response(200, Object{{"message", message}, {"webhooks", recipients(queued)}});

@@ -66,7 +66,7 @@ constexpr std::string_view state_of_single = R"sql(
       AS recibida_ya
   FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
   WHERE e.id = ? AND e.webhook_id = ?)sql";
-constexpr std::string_view note_received_meanwhile = R"sql(
+constexpr std::string_view note_already_received = R"sql(
   UPDATE reenvios SET estado = 'terminado', terminado_en = UTC_TIMESTAMP(3), avance = entrega_id, reenviadas = 1,
     recibidas = 1
   WHERE id = ?)sql";
@@ -157,7 +157,7 @@ Fed replay_single(Session& session, WebhookId webhook, const Row& replay) {
     case Single::wait:
       return {};
     case Single::received:
-      session.update(note_received_meanwhile, id);
+      session.update(note_already_received, id);
       return {1, 1};
     case Single::gone:
       return hand_over(session, webhook, id, {{}, delivery, true});

@@ -65,13 +65,13 @@ void execute_in_tries(Session& session, std::string_view statement, const Patien
     try {
       return session.execute(statement);
     } catch (const LockTimeout&) {
-      auto whose = holders(session, patience);
+      auto connections = holders(session, patience);
       const bool last = done >= patience.tries;
       progress("held up: another connection has the table locked (try " + std::to_string(done) + " of " +
                std::to_string(patience.tries) +
                (last ? ")" : "; the next in " + seconds(patience.pause) + "; others use it until then)") +
-               (whose == told ? "" : whose));
-      told = std::move(whose);
+               (connections == told ? "" : connections));
+      told = std::move(connections);
       if (last) throw;
     }
     std::this_thread::sleep_for(patience.pause);
