@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(the_version_is_of_the_configuration_and_the_secret) {
   BOOST_CHECK_EQUAL(version_with("uno"), one);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_not_the_expected_version_is_not_deleted) {
+BOOST_AUTO_TEST_CASE(a_webhook_of_an_unexpected_version_is_not_deleted) {
   const auto expected = [](bool yes) { return [yes](const WebhookDetail&) { return yes; }; };
   BOOST_CHECK(delete_expected_webhook(session, {1, 7}, webhook.id, expected(false)) ==
               WebhookChanged::precondition_failed);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_not_the_expected_version_is_not_deleted) {
 }
 
 /// By activating an active webhook, its entity says that the receiver is corrected.
-BOOST_AUTO_TEST_CASE(to_activate_an_active_one_ends_its_streak) {
+BOOST_AUTO_TEST_CASE(activating_an_active_webhook_ends_its_failure_streak) {
   queue_one();
   fail_one();
   const auto version = version_of(now());
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(to_activate_an_active_one_ends_its_streak) {
   BOOST_CHECK_EQUAL(audit().size(), entries);  // there is no streak to end
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_after_a_failure_is_probed_once_it_is_active_again) {
+BOOST_AUTO_TEST_CASE(a_reactivated_failing_webhook_is_probed_at_once) {
   queue_one();
   record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))},
                  {Milliseconds(0), Milliseconds(3600000)});
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(pending_deliveries_are_found_without_reading_finished_ones)
   BOOST_CHECK(walk.applied == 1 && walk.hastened == 2);
 }
 
-BOOST_AUTO_TEST_CASE(who_holds_the_row_of_a_webhook_keeps_only_its_change_waiting) {
+BOOST_AUTO_TEST_CASE(a_locked_execution_row_delays_only_its_own_change) {
   queue_one();
   fail_one();
   const auto second = add_webhook(session, 2);

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_success_and_a_failure_in_one_batch_count_in_their_order) 
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_is_claimed_oldest_first_and_once_between_two_steps) {
+BOOST_AUTO_TEST_CASE(early_claims_take_the_oldest_first_and_once_per_step) {
   const Ids waiting{fail_one().id, fail_one().id, fail_one().id};
   queue_one();  // this delivery is due, so early claims do not take it
   BOOST_TEST(early(2) == (Ids{waiting[0], waiting[1]}));
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(an_event_of_a_newer_version_takes_no_probe_from_the_others)
   BOOST_CHECK(leased[0].id == waiting[1]);
 }
 
-BOOST_AUTO_TEST_CASE(the_probe_of_a_newer_version_s_events_is_left_to_it) {
+BOOST_AUTO_TEST_CASE(a_probe_with_an_unknown_event_is_left_to_newer_versions) {
   make_unknown(fail_one().id);
   make_probe_due();
   const auto due = found();

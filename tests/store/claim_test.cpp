@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(another_entitys_notification_is_never_leased) {
   BOOST_CHECK(claim_some(10, {102, Milliseconds(60000)}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_leased_goes_where_the_webhook_says_by_then) {
+BOOST_AUTO_TEST_CASE(a_claimed_delivery_goes_to_the_current_url) {
   queue_one();
   session.update("UPDATE webhooks SET url = 'https://otro.example/' WHERE id = ?", webhook.id);
   const auto leased = claim(session, {{webhook.id, 1}}, long_lease).leased;

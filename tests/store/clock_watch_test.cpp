@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_locked_clock_row_is_skipped_without_waiting) {
   BOOST_CHECK_GT(number("SELECT FLOOR(UNIX_TIMESTAMP(hora)) FROM reloj_visto"), before);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_clock_left_too_far_in_the_future_is_cut_down) {
+BOOST_AUTO_TEST_CASE(times_left_too_far_in_the_future_are_shortened) {
   const auto webhook = add_webhook(session, 1).id;
   add_pending(webhook, 3, day, 0);                          // never attempted
   add_pending(webhook, 3, day + Milliseconds(5000), 1);     // first retry

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(deliveries_of_an_earlier_version_have_the_event_of_their_no
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_test_is_one_in_a_page_too) {
+BOOST_AUTO_TEST_CASE(a_log_page_includes_test_deliveries) {
   BOOST_REQUIRE_EQUAL(
       queue_test_event(session, 1, webhook::find_event("evaluacion.abierta").value(), "{}", 0).size(), 1U);
   const auto page = read_log_page(session, webhook.id, {}, 10, {});
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(times_narrow_a_page_and_end_the_walk) {
   BOOST_CHECK_LE(walk({.since = now - days(1)}, 100).second, 2);  // not all older rows are read
 }
 
-BOOST_AUTO_TEST_CASE(what_was_delivered_once_stays_so_while_it_is_replayed) {
+BOOST_AUTO_TEST_CASE(a_delivered_delivery_is_shown_as_delivered_during_its_replay) {
   queue_one();
   const auto id = only().id;
   record_results(session, {delivered(claim_one())}, {Milliseconds(0)});

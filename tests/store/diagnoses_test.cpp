@@ -56,7 +56,7 @@ struct Fixture : MaintenanceFixture {
 
 BOOST_FIXTURE_TEST_SUITE(diagnoses, Fixture)
 
-BOOST_AUTO_TEST_CASE(one_is_asked_for_carried_out_and_shown) {
+BOOST_AUTO_TEST_CASE(a_diagnosis_is_requested_run_and_shown) {
   BOOST_TEST(!find_diagnosis(session, webhook.id).has_value());
   BOOST_TEST(!peek_queue(session).asked_diagnoses);
   BOOST_TEST(ask().state == "pendiente");
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(one_is_asked_for_carried_out_and_shown) {
   BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "fallido", findings) == lost);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_webhook_there_is_one_at_a_time_which_counts_once) {
+BOOST_AUTO_TEST_CASE(a_webhook_has_one_diagnosis_at_a_time_counted_once) {
   BOOST_TEST(ask(1).state == "pendiente");
   BOOST_TEST(ask(1).state == "pendiente");
   BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
@@ -132,14 +132,14 @@ BOOST_AUTO_TEST_CASE(a_diagnosis_with_an_expired_lease_fails_and_can_be_repeated
   BOOST_TEST(state() == "pendiente");
 }
 
-BOOST_AUTO_TEST_CASE(it_is_renewed_in_the_millisecond_of_its_claim_too) {
+BOOST_AUTO_TEST_CASE(a_lease_can_be_renewed_in_the_millisecond_of_its_claim) {
   set_clock({});
   ask();
   BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
   for (int i = 0; i < 3; ++i) BOOST_CHECK(renew_diagnosis(session, webhook.id, lease, length) == written);
 }
 
-BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_leaves_none_running_for_ever) {
+BOOST_AUTO_TEST_CASE(a_clock_setback_leaves_no_diagnosis_running) {
   ask();
   set_clock(hour);
   BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_goes_back_leaves_none_running_for_ever) {
   BOOST_TEST(ask().state == "pendiente");
 }
 
-BOOST_AUTO_TEST_CASE(a_row_that_another_session_holds_keeps_no_dispatcher_waiting) {
+BOOST_AUTO_TEST_CASE(a_locked_diagnosis_keeps_no_dispatcher_waiting) {
   ask();
   auto other = database.connect();
   const auto hold = [&] {
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_another_session_holds_keeps_no_dispatcher_waitin
   BOOST_CHECK(finish_diagnosis(session, webhook.id, lease, "terminado", findings) == written);
 }
 
-BOOST_AUTO_TEST_CASE(one_of_which_nothing_was_sent_waits_again) {
+BOOST_AUTO_TEST_CASE(a_released_diagnosis_is_pending_again) {
   ask();
   BOOST_CHECK(claim_diagnosis(session, webhook.id, lease, length) == written);
   BOOST_CHECK(release_diagnosis(session, webhook.id, 7) == lost);
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(one_of_which_nothing_was_sent_waits_again) {
   BOOST_CHECK(claim_diagnosis(session, webhook.id, 7, length) == written);
 }
 
-BOOST_AUTO_TEST_CASE(an_inactive_one_may_be_diagnosed_unless_by_the_operator) {
+BOOST_AUTO_TEST_CASE(an_inactive_webhook_may_be_diagnosed_unless_operator_disabled) {
   session.execute("UPDATE webhooks SET activo = FALSE, motivo = 'http_410'");
   BOOST_CHECK(ask().result == done);
   BOOST_TEST(find_asked_diagnoses(session, 0, 16).at(0).diagnosable);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(an_inactive_one_may_be_diagnosed_unless_by_the_operator) {
   BOOST_TEST((state() == "fallido" && find_asked_diagnoses(session, 0, 16).empty()));
 }
 
-BOOST_AUTO_TEST_CASE(one_that_was_asked_for_an_hour_ago_is_overdue) {
+BOOST_AUTO_TEST_CASE(a_diagnosis_pending_for_an_hour_is_overdue) {
   ask();
   BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).overdue);
   session.execute("UPDATE diagnosticos SET pedido_en = pedido_en - INTERVAL 3601 SECOND");
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_asked_for_an_hour_ago_is_overdue) {
   BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).overdue);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_deleted_webhook_or_a_disabled_entity_there_is_none) {
+BOOST_AUTO_TEST_CASE(a_deleted_webhook_or_disabled_entity_is_not_diagnosed) {
   ask();
   session.execute("UPDATE entidades SET activa = FALSE");
   BOOST_TEST(!find_asked_diagnoses(session, 0, 16).at(0).diagnosable);

@@ -37,7 +37,7 @@ struct Disabled {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_CASE(a_registration_of_it_is_inactive_however_it_is_spelt, Disabled) {
+BOOST_FIXTURE_TEST_CASE(a_registration_of_a_disabled_url_is_inactive_in_any_spelling, Disabled) {
   BOOST_REQUIRE(delete_webhook(session, {1}, webhook.id));
   for (const auto* url : {"https://receptor.example.org/ruta", "https://RECEPTOR.example.org:443/%72uta"}) {
     const auto again = register_again(url);
@@ -54,7 +54,7 @@ BOOST_FIXTURE_TEST_CASE(a_registration_of_it_is_inactive_however_it_is_spelt, Di
   BOOST_TEST(register_again(webhook.url, 2).active);
 }
 
-BOOST_FIXTURE_TEST_CASE(no_other_webhook_is_changed_to_it_or_activated_with_it, Disabled) {
+BOOST_FIXTURE_TEST_CASE(no_other_webhook_is_changed_to_a_disabled_url, Disabled) {
   const auto other = register_again("https://otro.example.org/");
   BOOST_TEST(
       (change(other.id, {.url = "https://receptor.example.org./ruta"}) == WebhookChanged::url_disabled));
@@ -65,7 +65,7 @@ BOOST_FIXTURE_TEST_CASE(no_other_webhook_is_changed_to_it_or_activated_with_it, 
   BOOST_TEST(!register_again(webhook.url).active);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_went_there_before_goes_on_until_it_is_inactive) {
+BOOST_AUTO_TEST_CASE(an_active_webhook_keeps_a_disabled_url_until_deactivated) {
   Database database;
   const auto webhook = add_webhook(database.session, 1);
   const auto beside = add_webhook(database.session, 1);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(one_that_went_there_before_goes_on_until_it_is_inactive) {
   BOOST_TEST((change({.active = true}) == WebhookChanged::url_disabled));
 }
 
-BOOST_FIXTURE_TEST_CASE(the_operator_lifts_it_with_the_webhook_or_without, Disabled) {
+BOOST_FIXTURE_TEST_CASE(the_operator_lifts_a_disabled_url_with_or_without_its_webhook, Disabled) {
   BOOST_TEST(lift_disabled_url(session, 2, webhook.url) == 0U);
   BOOST_TEST(enable_webhook(session, webhook.id, false).has_value());
   BOOST_TEST(list_disabled_urls(session, {}).empty());
@@ -105,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(a_url_that_the_entity_leaves_during_the_enabling_stays_d
   BOOST_TEST(list_disabled_urls(session, {}).at(0).url == webhook.url);
 }
 
-BOOST_FIXTURE_TEST_CASE(one_that_was_moved_is_enabled_and_its_former_url_stays_disabled, Disabled) {
+BOOST_FIXTURE_TEST_CASE(enabling_a_moved_webhook_leaves_its_former_url_disabled, Disabled) {
   change(webhook.id, {.url = "https://tercero.example.org/"});
   BOOST_TEST(enable_webhook(session, webhook.id, false).has_value());
   BOOST_TEST(list_disabled_urls(session, of_webhook(webhook.id)).at(0).url == webhook.url);

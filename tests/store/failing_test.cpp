@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_streak_begins_with_its_first_failure_and_is_told_its_end_
   BOOST_TEST(!streak(0ms)->deactivation);  // 0: no webhook is deactivated
 }
 
-BOOST_AUTO_TEST_CASE(probes_and_test_events_neither_begin_nor_prolong_one) {
+BOOST_AUTO_TEST_CASE(probes_and_test_events_neither_begin_nor_prolong_a_streak) {
   queue_one();
   fail(delivery::AttemptKind::probe);
   BOOST_TEST(!streak());
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(probes_and_test_events_neither_begin_nor_prolong_one) {
   BOOST_TEST(streak()->failures == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_success_an_enabling_and_two_days_of_silence_end_it) {
+BOOST_AUTO_TEST_CASE(a_success_an_enabling_or_two_silent_days_end_a_streak) {
   queue_one();
   fail_times(2);
   session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3)");
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(the_moment_is_that_of_the_deactivation_outages_of_our_own_a
   BOOST_TEST(fail().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(an_inactive_or_deleted_one_is_not_deactivated) {
+BOOST_AUTO_TEST_CASE(an_inactive_or_deleted_webhook_is_not_deactivated) {
   set_streak(webhook.id, 20, 90h);
   BOOST_TEST(streak()->deactivation.has_value());
   disable_webhook(session, webhook.id, disabled_by_operator);
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_doubted_clock_hides_all_deactivation_times) {
   BOOST_TEST(!count_near_deactivation(session, disable_after));
 }
 
-BOOST_AUTO_TEST_CASE(those_that_fail_are_listed_the_soonest_first) {
+BOOST_AUTO_TEST_CASE(failing_webhooks_are_listed_by_soonest_deactivation) {
   const auto third = add_webhook(session, 2);
   const auto well = add_webhook(session, 3);
   set_streak(webhook.id, 12, 10h);

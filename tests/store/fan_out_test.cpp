@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_locked_entity_is_not_taken_for_unknown) {
   BOOST_CHECK(!load_recipients(session, {1}).at(1).locked);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_created_leased_is_returned_and_not_claimed_again) {
+BOOST_AUTO_TEST_CASE(deliveries_created_leased_are_returned_and_not_claimed) {
   insert_notification(session, 1);
   insert_notification(session, 1);
   BOOST_CHECK_EQUAL(fan_out(session, DeliveryState::leased).size(), 2U);

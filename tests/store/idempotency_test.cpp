@@ -57,7 +57,7 @@ struct Fixture : MaintenanceFixture {
 
 BOOST_FIXTURE_TEST_SUITE(idempotency, Fixture)
 
-BOOST_AUTO_TEST_CASE(the_same_again_is_answered_the_same_and_counts_for_nothing) {
+BOOST_AUTO_TEST_CASE(a_repeated_registration_gets_the_same_answer_and_costs_nothing) {
   const auto first = answer("k", "cuerpo");
   const auto used = number("SELECT MICROSECOND(saldadas_hasta) FROM altas_webhook");
   for (int i = 0; i < 20; ++i) BOOST_TEST(answer("k", "cuerpo") == first);
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(after_24_hours_it_is_a_key_like_any_other) {
   BOOST_TEST(count("claves_idempotencia") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(eight_at_once_register_one_and_are_in_no_conflict) {
+BOOST_AUTO_TEST_CASE(eight_concurrent_repetitions_register_one_webhook_without_conflict) {
   std::atomic<int> conflicts = 0;
   for (const unsigned max : {0U, limit}) {  // without a limit, and with one
     const auto key = std::to_string(max);

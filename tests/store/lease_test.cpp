@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(an_expired_lease_holds_until_it_is_recovered) {
   BOOST_CHECK_EQUAL(find_delivery(session, late.id)->state, "entregada");
 }
 
-BOOST_AUTO_TEST_CASE(what_was_created_leased_is_recovered_like_what_was_claimed) {
+BOOST_AUTO_TEST_CASE(an_expired_lease_of_the_fan_out_is_recovered) {
   insert_notification(session, 1);
   const auto created = fan_out(session, DeliveryState::leased, passed);
   BOOST_REQUIRE_EQUAL(created.size(), 1U);

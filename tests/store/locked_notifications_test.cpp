@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_locked_notification_is_fanned_out_only_once) {
   BOOST_CHECK_EQUAL(own_state(), "pendiente");
 }
 
-BOOST_AUTO_TEST_CASE(what_was_processed_is_not_fanned_out_again) {
+BOOST_AUTO_TEST_CASE(a_processed_notification_is_not_fanned_out_again) {
   transaction(other, [&] { return write_fan_out(other, plan(), lease); });
   BOOST_CHECK_THROW(fan_out_past_lock(session), Refused);
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_locked_notification_without_deliveries_is_not_quarantined
   BOOST_CHECK(!read_pending(session, {id}).at(0).quarantined);
 }
 
-BOOST_AUTO_TEST_CASE(the_operator_cancels_it_when_it_is_free) {
+BOOST_AUTO_TEST_CASE(the_operator_cancels_an_unlocked_unmarked_notification) {
   fan_out_past_lock(session);
   session.execute("UPDATE entregas SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL");
   BOOST_CHECK(cancel_notification(session, id).change == NotificationChange::done);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_locked_notification_without_subscribers_is_not_counted_as
 
 // If such a notification were fanned out, its deliveries would be sent after the cancellation, or belong to
 // no notification.
-BOOST_AUTO_TEST_CASE(one_that_another_session_is_cancelling_or_deleting_waits_for_its_lock) {
+BOOST_AUTO_TEST_CASE(a_notification_being_cancelled_or_deleted_waits_for_its_lock) {
   const auto deleted = insert_notification(session, 1);
   const auto locked = insert_notification(session, 1);
   other.execute("START TRANSACTION");

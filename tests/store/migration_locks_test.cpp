@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_blocked_migration_gives_up_unchanged_and_can_be_repeated)
   BOOST_TEST(table.migrated());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_done_before_is_not_called_nothing_and_stays) {
+BOOST_AUTO_TEST_CASE(an_abandoned_migration_reports_that_earlier_changes_stay) {
   ReadTable table;
   table.migrations.back().sql =
       "CREATE TABLE IF NOT EXISTS prueba (id INT PRIMARY KEY); ALTER TABLE entregas ADD COLUMN anotacion INT "

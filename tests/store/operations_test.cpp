@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(pause_and_resume) {
 }
 
 // An earlier version marked a delivered delivery `fallida` when its replay failed.
-BOOST_AUTO_TEST_CASE(what_was_delivered_once_is_not_sent_again_with_all_that_failed) {
+BOOST_AUTO_TEST_CASE(retrying_all_failed_deliveries_skips_those_delivered_before) {
   add_deliveries(2, "fallida", 0);
   session.update("UPDATE entregas SET entregada_en = creada_en ORDER BY id LIMIT 1");
   BOOST_CHECK_EQUAL(retry_failed_deliveries(session, webhook.id, UtcTime{}).value(), 1U);

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(outage_time_does_not_count_towards_deactivation) {
   BOOST_CHECK_EQUAL(fail().size(), 1U);
 }
 
-BOOST_AUTO_TEST_CASE(who_has_answered_of_late_is_found_with_the_address) {
+BOOST_AUTO_TEST_CASE(recently_answering_webhooks_are_found_with_their_address) {
   const auto silent = add_webhook(session, 2);
   const auto old = add_webhook(session, 3);
   queue_one();

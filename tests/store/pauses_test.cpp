@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(a_part_is_paused_until_it_is_resumed_or_its_time_is_up) {
   BOOST_TEST(session.query("SELECT 1 FROM pausas_envio").size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(it_covers_the_entity_the_webhook_and_every_port_of_the_host) {
+BOOST_AUTO_TEST_CASE(a_pause_covers_an_entity_a_webhook_or_all_ports_of_a_host) {
   using dispatcher::PausedParts;
   const platform::MonotonicTime start{100s};
   std::string url = "https://Hooks.example.com:8443/x";
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(webhooks_put_off_are_returned_when_a_pause_ends) {
   BOOST_TEST(parts.update({}, now + 3s).empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_for_a_webhook) {
+BOOST_AUTO_TEST_CASE(the_backlog_of_a_webhook_is_counted) {
   add_deliveries(3, "pendiente", 0);
   session.update(
       "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR ORDER BY id DESC LIMIT 1");

@@ -432,7 +432,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
 }
 
 /// The evaluation system may also join the view to a table of its own.
-BOOST_AUTO_TEST_CASE(what_the_evaluation_system_asks_of_its_view_seeks) {
+BOOST_AUTO_TEST_CASE(queries_of_the_result_view_seek) {
   fill(session);
   session.execute(
       "CREATE TABLE suyas (notificacion BIGINT NOT NULL PRIMARY KEY, grupo INT NOT NULL, KEY (grupo))");
@@ -520,7 +520,7 @@ BOOST_AUTO_TEST_CASE(operator_changes_of_a_webhook_with_many_deliveries_seek) {
 }
 
 /// A list of an entity without another filter is read by id, from the newest on.
-BOOST_AUTO_TEST_CASE(what_the_operator_lists_of_an_entity_or_an_event_seeks) {
+BOOST_AUTO_TEST_CASE(operator_lists_of_an_entity_or_an_event_seek) {
   fill(session);
   session.execute(
       "INSERT INTO auditoria (ocurrida_en, entidad_id, accion, webhook_id, detalle) SELECT UTC_TIMESTAMP(3) "

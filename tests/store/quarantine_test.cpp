@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_violates_a_check_is_rejected_retried_and_discard
   BOOST_CHECK_EQUAL(count("notificaciones_apartadas"), 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_the_fan_out_rejects_may_violate_checks) {
+BOOST_AUTO_TEST_CASE(the_fan_out_rejects_notifications_that_violate_checks) {
   const auto ids = insert_bad_rows();
   FanOut fan_out;
   for (const auto id : ids) fan_out.rejected.push_back({id, "evento: no"});
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(the_operator_retries_or_discards_a_quarantined_notification
   BOOST_CHECK_EQUAL(count("notificaciones_apartadas", "estado = 'rechazada'"), 0);
 }
 
-BOOST_AUTO_TEST_CASE(another_version_tries_it_but_not_what_was_put_away) {
+BOOST_AUTO_TEST_CASE(another_version_retries_the_quarantine_except_discarded_rows) {
   refuse_every_change();
   const auto id = quarantine_one();
   BOOST_CHECK(discard_notification(session, quarantine_one()) == NotificationChange::done);

@@ -37,7 +37,7 @@ void finish(Session& session, QueueScanner& scanner, std::size_t count) {
 }  // namespace
 
 // The test inserts as many notifications as it finishes, so that the ready set stays full.
-BOOST_AUTO_TEST_CASE(what_is_committed_late_is_found_while_masses_of_others_arrive) {
+BOOST_AUTO_TEST_CASE(a_notification_committed_late_is_found_among_many_new_ones) {
   QueueScanner scanner({}, 0);
   const auto look = [&] {
     scanner.look(session, std::max(scanner.next_look(), platform::monotonic_now()), false);

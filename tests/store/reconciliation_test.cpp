@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(deliveries_of_deleted_and_inactive_webhooks_are_found_among
   BOOST_CHECK_EQUAL(count("entregas", "estado = 'retenida'"), 2);
 }
 
-BOOST_AUTO_TEST_CASE(what_has_been_held_for_too_long_is_given_up) {
+BOOST_AUTO_TEST_CASE(deliveries_held_for_too_long_are_given_up) {
   const auto gone = add_webhook(session, 1), other = add_webhook(session, 2),
              active = add_webhook(session, 3);
   for (int i = 0; i < 1201; ++i) insert_notification(session, 1);

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_range_is_replayed_oldest_first_in_batches) {
   BOOST_CHECK_EQUAL(ask(failed).result == done, true);  // one range at a time: the first is over
 }
 
-BOOST_AUTO_TEST_CASE(of_a_range_tests_other_events_and_cancelled_notifications_are_none) {
+BOOST_AUTO_TEST_CASE(a_range_excludes_tests_other_events_and_cancelled_notifications) {
   add_deliveries(4, "entregada", 0);
   add_deliveries(2, "fallida", 0);
   session.update("UPDATE notificaciones_pendientes SET evento = 'incidencia.cerrada' ORDER BY id LIMIT 1");
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_failing_webhook_gets_one_replay_until_a_success) {
   BOOST_CHECK_EQUAL(fed(), 5U);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_refuses_ten_in_a_row_fails_whatever_it_answers) {
+BOOST_AUTO_TEST_CASE(ten_refusals_in_a_row_stop_a_range_until_a_success) {
   add_deliveries(30, "fallida", 0);
   ask(failed);
   for (const unsigned batch : {5U, 5U, 0U}) {
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_receiver_that_refuses_some_gets_the_others) {
   BOOST_CHECK_EQUAL(fed(), 4U);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_handed_over_of_one_that_receives_nothing) {
+BOOST_AUTO_TEST_CASE(an_inactive_or_resting_webhook_gets_no_replays) {
   add_deliveries(9, "fallida", 0);
   ask(failed);
   disable_webhook(session, webhook.id, disabled_by_operator);
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_replay_with_an_expired_lease_is_repeated_and_counted_once
   BOOST_CHECK_EQUAL(progress(asked).delivered, 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_single_one_may_be_the_probe_of_a_webhook_that_fails) {
+BOOST_AUTO_TEST_CASE(a_single_replay_may_be_the_probe_of_a_failing_webhook) {
   queue_one();
   fail(claim_one(), 503);
   const auto id = newest("fallida");

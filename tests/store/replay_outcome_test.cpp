@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(an_expired_hold_fails_a_replay_and_a_cancellation_does_not)
   check(held, 0, 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_purge_takes_nothing_away) {
+BOOST_AUTO_TEST_CASE(a_purge_does_not_change_the_counts_of_a_replay) {
   add_deliveries(12, "fallida", 0);
   const auto asked = ask(failed);
   finish_all();

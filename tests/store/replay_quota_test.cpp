@@ -42,7 +42,7 @@ struct Fixture : ReplayFixture {
 
 BOOST_FIXTURE_TEST_SUITE(replay_quota, Fixture)
 
-BOOST_AUTO_TEST_CASE(an_entity_has_so_many_replayed_in_a_day) {
+BOOST_AUTO_TEST_CASE(an_entity_has_a_daily_quota_of_replayed_deliveries) {
   add_deliveries(8, "fallida", 0);
   const auto single = newest("fallida");
   const auto range = ask_replay(session, author, webhook.id, failed, 9);
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(an_entity_has_so_many_replayed_in_a_day) {
   BOOST_CHECK(!refused(single, 1));
 }
 
-BOOST_AUTO_TEST_CASE(one_that_runs_for_more_than_a_day_counts_all_the_while) {
+BOOST_AUTO_TEST_CASE(a_range_that_runs_for_more_than_a_day_keeps_counting) {
   add_deliveries(9, "fallida", 0);
   BOOST_CHECK(!refused(failed, 9));
   let_pass("30 HOUR");
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(one_that_runs_for_more_than_a_day_counts_all_the_while) {
   BOOST_CHECK(!refused(newest("fallida"), 9));
 }
 
-BOOST_AUTO_TEST_CASE(each_costs_one_though_it_replays_nothing) {
+BOOST_AUTO_TEST_CASE(a_replay_of_nothing_costs_one) {
   const auto id = newest("fallida");
   for (unsigned i = 0; i < 3; ++i) {
     const auto asked = ask_replay(session, author, webhook.id, id, 5);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_range_that_is_not_counted_to_the_end_is_replayed_as_far_a
   BOOST_CHECK_EQUAL(over.candidates, 2011U);  // more than were replayed: the limit has cut the range off
 }
 
-BOOST_AUTO_TEST_CASE(what_was_not_counted_is_counted_as_it_is_walked_through) {
+BOOST_AUTO_TEST_CASE(uncounted_candidates_are_counted_during_the_walk) {
   add_deliveries(1005, "fallida", 0);
   add_deliveries(1000, "entregada", 0);
   const auto asked = ask(all);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_refused_replay_request_reads_no_deliveries) {
   BOOST_CHECK_LE(cost([&] { BOOST_CHECK(ask_with(5000, 1).result == inactive); }), 40);
 }
 
-BOOST_AUTO_TEST_CASE(an_entity_asks_so_often_in_an_hour) {
+BOOST_AUTO_TEST_CASE(an_entity_has_an_hourly_quota_of_replay_requests) {
   const auto simulate = [&](unsigned limit) {
     return simulate_replay(session, author.entity, webhook.id, failed, limit);
   };

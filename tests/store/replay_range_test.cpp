@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_range_of_an_event_that_only_a_newer_version_knows_is_carr
 }
 
 // An earlier version wrote such rows of `reenvios`.
-BOOST_AUTO_TEST_CASE(one_that_reaches_to_the_end_of_time_is_carried_out) {
+BOOST_AUTO_TEST_CASE(a_range_to_the_end_of_time_is_carried_out) {
   add_deliveries(3, "fallida", 0);
   ask(failed);
   session.update("UPDATE reenvios SET hasta = '9999-12-31 23:59:59.999', desde = '0001-01-01'");
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_narrow_range_is_counted_to_the_end_however_much_there_is)
   BOOST_CHECK(counted.exact && counted.count == 300U);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_single_one_reads_does_not_grow_with_what_is_there) {
+BOOST_AUTO_TEST_CASE(a_single_replay_reads_no_more_with_many_deliveries) {
   const auto cost = [&] {
     ask(newest("fallida"));
     return cost_of_feed();

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_failed_delivery_is_sent_again_and_counted) {
   BOOST_CHECK_EQUAL(feed().webhooks, 0U);
 }
 
-BOOST_AUTO_TEST_CASE(the_same_is_asked_for_once_while_it_is_pending) {
+BOOST_AUTO_TEST_CASE(a_delivery_has_one_pending_replay_at_a_time) {
   const auto id = newest("fallida");
   const auto first = ask(id);
   BOOST_CHECK_EQUAL(ask(id).replay.id, first.replay.id);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_refused_replay_has_a_reason) {
   BOOST_CHECK(ask(all).result == inactive);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_waits_for_a_retry_is_brought_forward) {
+BOOST_AUTO_TEST_CASE(a_replay_brings_a_waiting_retry_forward) {
   queue_one();
   const auto leased = claim_one();
   fail(leased, 500);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_replay_that_fails_does_not_undo_a_delivery) {
   BOOST_CHECK(progress(asked).delivered == 0 && progress(asked).failed == 1);
 }
 
-BOOST_AUTO_TEST_CASE(one_that_was_held_for_too_long_ends_as_it_was) {
+BOOST_AUTO_TEST_CASE(a_delivered_delivery_held_too_long_stays_delivered) {
   const auto id = newest("entregada");
   ask(id);
   fed();
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(to_cancel_a_replay_does_not_undo_a_delivery) {
   stays(of_deleted);
 }
 
-BOOST_AUTO_TEST_CASE(a_held_one_that_is_discarded_stays_delivered_too) {
+BOOST_AUTO_TEST_CASE(a_delivered_delivery_discarded_while_held_stays_delivered) {
   const auto id = newest("entregada");
   ask(id);
   fed();

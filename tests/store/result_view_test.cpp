@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(the_reason_is_that_of_the_last_attempt) {
   BOOST_CHECK_EQUAL(result_of(id).text("ultimo_error"), "de la segunda");
 }
 
-BOOST_AUTO_TEST_CASE(what_was_delivered_stays_so_while_it_is_replayed) {
+BOOST_AUTO_TEST_CASE(a_delivered_delivery_counts_as_delivered_during_its_replay) {
   const auto id = add("procesada");
   deliver(id, "entregada", "2026-01-01 10:00:00.000");
   session.update(

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   BOOST_CHECK_EQUAL(list_attempts(session, again.id).size(), 2U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_held_again_for_the_same_reason_is_told_apart) {
+BOOST_AUTO_TEST_CASE(a_repeated_hold_for_the_same_reason_is_reported) {
   queue_one();
   const auto hold = [this](delivery::Unreadable what) {
     const auto leased = claim_one();

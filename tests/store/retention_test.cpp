@@ -110,7 +110,7 @@ BOOST_FIXTURE_TEST_CASE(deliveries_of_a_notification_go_together, TwoWebhooks) {
   BOOST_CHECK_EQUAL(left() + count("intentos_entrega") + count("notificaciones_pendientes"), 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_has_not_ended_keeps_the_others_of_its_notification, TwoWebhooks) {
+BOOST_FIXTURE_TEST_CASE(an_unexpired_delivery_keeps_the_others_of_its_notification, TwoWebhooks) {
   add(1, 40 * day, "pendiente", {});
   add(1, 40 * day, "retenida", {});
   add(1, 40 * day, "cancelada", 29 * day);
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_notification_goes_with_its_deliveries) {
   BOOST_CHECK_EQUAL(sweep(session, {30 * day, 7 * day, 60 * day, {}, {}}).rows, 2U);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_kept_for_another_is_looked_at_once_by_the_follower, TwoWebhooks) {
+BOOST_FIXTURE_TEST_CASE(the_follower_reads_deliveries_kept_for_another_once, TwoWebhooks) {
   add(3000, 40 * day, "fallida", 39 * day);
   add_finished(one, 600, 35 * day);
   session.query("ANALYZE TABLE entregas, notificaciones_pendientes");
@@ -399,7 +399,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_held_open_does_not_make_the_follower_slower) {
   BOOST_CHECK_EQUAL(backup.query("SELECT COUNT(*) AS kept FROM entregas").at(0).integer("kept"), 20000);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_being_replayed_keeps_its_evidence) {
+BOOST_AUTO_TEST_CASE(a_delivery_being_replayed_keeps_its_evidence) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 3, 40 * day);
   const auto replayed = number("SELECT MIN(id) FROM entregas");

@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(the_same_secret_again_is_the_same) {
   BOOST_CHECK_EQUAL(audited(), before + 1);
 }
 
-BOOST_AUTO_TEST_CASE(there_is_no_third_unless_all_old_ones_end_at_once) {
+BOOST_AUTO_TEST_CASE(a_third_secret_is_accepted_only_without_a_grace) {
   const auto first = set("dos");
   const auto refused = set("tres");
   BOOST_CHECK(refused.result == SecretChanged::grace_running &&

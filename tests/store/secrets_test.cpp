@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(everything_is_counted_and_sealed_again_once) {
   BOOST_CHECK(again.secrets == 0 && again.test_events == 0 && again.unreadable == 0);
 }
 
-BOOST_AUTO_TEST_CASE(more_than_a_batch_and_what_cannot_be_opened_is_left) {
+BOOST_AUTO_TEST_CASE(a_secret_that_cannot_be_opened_is_left_unchanged) {
   Database database;
   auto& session = database.session;
   std::vector<WebhookId> ids;

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_read_on_a_lost_connection_is_done_again_once) {
   BOOST_CHECK_EQUAL(calls, 5);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_vanished_host_has_locked_is_taken_back_by_the_server) {
+BOOST_AUTO_TEST_CASE(the_server_releases_the_locks_of_a_vanished_host) {
   Database database;
   const auto limit = database.session.query("SHOW VARIABLES LIKE 'idle_transaction_timeout'");
   if (limit.empty()) return;  // MySQL has none

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(each_state_is_counted_within_the_window_and_tests_are_not) 
   BOOST_CHECK_EQUAL(read_statistics(session, add_webhook(session, 2).id, 24h).delivered, 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_delivered_once_counts_so_during_its_replay) {
+BOOST_AUTO_TEST_CASE(a_delivered_delivery_counts_as_delivered_during_its_replay) {
   add_deliveries(1, "entregada", 0);
   session.update(
       "UPDATE entregas SET estado = 'pendiente', entregada_en = terminada_en, terminada_en = NULL");

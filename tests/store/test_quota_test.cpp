@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(so_many_bytes_in_a_day_of_an_entity_however_many_sessions_a
   BOOST_CHECK_EQUAL(store(own, 1), 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_one_request_may_hold_passes_once_nothing_else_counts) {
+BOOST_AUTO_TEST_CASE(a_request_beyond_the_quota_passes_when_nothing_else_counts) {
   Database database;
   Session& own = database.session;
   add_webhook(own, 1);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(entities_have_a_limit_each) {
   BOOST_CHECK(send(database.session, 2, 1));
 }
 
-BOOST_AUTO_TEST_CASE(what_has_ended_is_forgotten_and_what_is_held_is_not) {
+BOOST_AUTO_TEST_CASE(finished_test_deliveries_free_the_quota_but_held_ones_do_not) {
   Database database;
   auto& session = database.session;
   session.execute("SET @any_state = 1");

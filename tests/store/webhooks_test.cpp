@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(disabling_holds_and_enabling_releases_or_discards) {
 }
 
 // The dispatcher may hold an inactive webhook's pending deliveries while the operator discards them.
-BOOST_AUTO_TEST_CASE(what_is_held_while_it_is_discarded_is_cancelled_too) {
+BOOST_AUTO_TEST_CASE(a_delivery_held_during_a_discard_is_cancelled_too) {
   Database database;
   auto& session = database.session;
   const auto webhook = add_webhook(session, 1);

@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(denied_networks_are_never_dialled) {
 }
 
 // The dispatcher reaches our own public addresses from behind the packet filter.
-BOOST_AUTO_TEST_CASE(what_is_ours_is_dialled_where_it_is_allowed_alone) {
+BOOST_AUTO_TEST_CASE(own_addresses_are_dialled_only_for_allowed_names) {
   auto settings = allowing({{network("8.8.8.0/24"), "uno.example"}});
   settings.own_addresses = {network("8.8.8.8"), network("8.8.4.4"), network("2600::1")};
   for (const auto* text : {"8.8.8.8", "8.8.4.4", "64:ff9b::8.8.4.4", "2600::1"})

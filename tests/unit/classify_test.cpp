@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(retry_after_means_nothing_elsewhere) {
     BOOST_TEST(wait_ms(answered(status, "120")) == 5000, status);
 }
 
-BOOST_AUTO_TEST_CASE(what_did_not_answer_is_a_failure_and_makes_it_probe) {
+BOOST_AUTO_TEST_CASE(an_unanswered_attempt_is_a_failure_and_starts_probes) {
   for (const auto result : dispatcher_support::results_without_answer()) {
     const auto delivery_result = classified(ended(result));
     BOOST_TEST_CONTEXT("result " << static_cast<int>(result)) {
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   BOOST_TEST(text::count_characters(delivery_result.error).value() <= 500U);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_former_url_answers_makes_its_delivery_due_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(an_answer_of_a_former_url_only_makes_its_delivery_due) {
   auto delivered = answered(200);
   delivered.url = "https://a.example.org/";
   BOOST_TEST(classified(delivered).url.empty());  // not copied for a success

@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
   BOOST_TEST(opened == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_has_waited_for_a_second_is_handed_back) {
+BOOST_AUTO_TEST_CASE(requests_that_waited_a_second_are_handed_back) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 3; ++i) pools.add(request(i), start);
   BOOST_TEST(overdue_while_connecting(pools, at(999)).hand_back.empty());

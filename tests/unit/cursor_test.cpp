@@ -13,7 +13,7 @@ const std::string new_key = "new:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n"
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(it_leads_back_to_its_position_and_to_no_other_question) {
+BOOST_AUTO_TEST_CASE(a_cursor_gives_its_position_in_its_own_query_only) {
   const auto keys = webhook::KeyRing::parse(old_key);
   const auto cursor = api::make_cursor(keys, "entregas 7", 123);
   BOOST_TEST(api::read_cursor(keys, "entregas 7", cursor) == 123);

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(each_problem_has_a_remedy_and_each_finding_a_detail) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_accepts_everything_is_told_so_and_only_the_signatures_are_bad) {
+BOOST_AUTO_TEST_CASE(accepting_wrong_signatures_is_bad_and_an_old_date_a_warning) {
   Receiver receiver;
   for (auto& [kind, status] : receiver.status) status = 204;
   BOOST_CHECK((not_good(receiver) == Found{{"firma_incorrecta", Result::bad},
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(without_a_secret_nothing_is_asked_of_signatures) {
   BOOST_CHECK((asked == std::vector<Kind>{Kind::lookup, Kind::handshake, Kind::genuine, Kind::repeated}));
 }
 
-BOOST_AUTO_TEST_CASE(once_the_genuine_one_is_refused_nothing_more_is_sent) {
+BOOST_AUTO_TEST_CASE(a_refused_genuine_request_ends_the_requests) {
   for (const int status : {302, 401, 404, 410, 429, 500, 503}) {
     Receiver receiver;
     receiver.status[Kind::genuine] = status;
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_diagnosis_keeps_its_findings_and_gives_the_reason
   BOOST_TEST(!last.remedy.empty());
 }
 
-BOOST_AUTO_TEST_CASE(one_of_which_nothing_is_known_has_every_check_too) {
+BOOST_AUTO_TEST_CASE(a_diagnosis_without_findings_lists_every_check_with_a_reason) {
   std::set<std::string> reasons;
   for (const auto why : {DiagnosisStop::interrupted, DiagnosisStop::paused, DiagnosisStop::disabled,
                          DiagnosisStop::url_changed, DiagnosisStop::unreadable_secret, DiagnosisStop::outage,

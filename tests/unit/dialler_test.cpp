@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_silent_one_is_not_waited_for) {
   BOOST_CHECK(dialled.socket.fd() >= 0 && dialled.address == ip("127.0.0.5") && !dialled.timed_out);
 }
 
-BOOST_AUTO_TEST_CASE(more_silent_ones_than_may_be_asked_together_each_have_their_turn) {
+BOOST_AUTO_TEST_CASE(an_address_behind_many_silent_ones_is_dialled) {
   Addresses addresses;
   for (const auto* silent : {"127.0.1.1", "127.0.1.2", "127.0.1.3", "127.0.1.4", "127.0.1.5", "127.0.1.6"}) {
     silence(silent);

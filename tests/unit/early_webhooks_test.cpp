@@ -36,7 +36,7 @@ Reach nothing(delivery::WebhookId id) { return {id, 0, false, false, {}}; }
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(one_that_is_found_is_told_once) {
+BOOST_AUTO_TEST_CASE(a_recovery_is_returned_once) {
   auto early = make();
   early.found(answering(7), start);
   BOOST_TEST(ids(early.next(10, start)) == Ids{7});
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_handed_back_is_looked_for_again_at_once) {
   BOOST_TEST(ids(early.next(10, start + 1s)) == Ids{7});
 }
 
-BOOST_AUTO_TEST_CASE(what_a_retry_after_forbids_is_looked_for_when_that_has_passed) {
+BOOST_AUTO_TEST_CASE(a_recovery_continues_when_the_retry_after_has_passed) {
   auto early = make();
   early.found(answering(7), start);
   early.next(10, start);
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(probes_have_a_limit_and_those_that_wait_longest_come_first)
   BOOST_TEST(ids(early.next_probes(10, start)) == Ids{3});
 }
 
-BOOST_AUTO_TEST_CASE(a_probe_that_arrives_makes_it_one_that_has_answered_again) {
+BOOST_AUTO_TEST_CASE(a_successful_probe_lets_a_recovery_begin) {
   auto early = make();
   early.found(failing(1), start);
   early.next_probes(10, start);

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_place_that_came_free_before_the_wait_is_taken_at_once) {
   BOOST_TEST(!turns.enter(1));
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_is_bounded_by_entity_and_in_all) {
+BOOST_AUTO_TEST_CASE(waiting_requests_are_bounded_per_entity_and_in_total) {
   for (const delivery::EntityId entity : {1, 2}) BOOST_TEST((turns.enter(entity) && turns.enter(entity)));
   for (int i = 0; i < 3; ++i) BOOST_TEST((come(1, i) == waits));
   BOOST_TEST((come(1, 9) == refused));

@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(entities_that_want_more_than_there_is_get_the_same_slot_tim
 }
 
 // Max-min fairness: the others share what an entity does not want of its share.
-BOOST_AUTO_TEST_CASE(who_wants_less_than_its_share_gets_it_all) {
+BOOST_AUTO_TEST_CASE(an_entity_below_its_share_gets_all_it_wants) {
   Simulation simulation(128);
   simulation.add_crowd(50, 1, 13s);
   const auto webhook = simulation.add({healthy, 50ms, {}, 20});  // one slot at a time

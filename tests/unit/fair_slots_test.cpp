@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_failed_or_resting_webhook_starts_nothing_before_recording
 }
 
 // Otherwise a delivery that is handed back would be claimed and handed back again and again.
-BOOST_AUTO_TEST_CASE(who_has_handed_back_gets_no_more_until_something_has_ended) {
+BOOST_AUTO_TEST_CASE(a_webhook_that_handed_back_waits_until_an_attempt_ends) {
   auto slots = with(100, 3);
   BOOST_TEST(take(slots, own(1)) == 3U);
   slots.ended(1, Outcome::not_started, 0ms);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_diagnosis_that_joins_a_slot_takes_it_over) {
   BOOST_TEST((slots.in_hand() == 0U && slots.free() == 100U));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_sent_counts_for_its_webhook_s_own_limit_alone) {
+BOOST_AUTO_TEST_CASE(an_unsent_delivery_counts_only_for_its_webhook_s_limit) {
   auto slots = with(100, 1);
   slots.identify(own(1));
   slots.take_unsent(1);
@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_moves_frees_its_turn_at_the_old_host) {
   BOOST_TEST((slots.next(9).webhooks == Ids{2, 3}));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_given_back_is_free_again_and_costs_nothing) {
+BOOST_AUTO_TEST_CASE(a_slot_given_back_is_free_again) {
   auto slots = with(4, 4);
   wait(slots, own(1));
   {

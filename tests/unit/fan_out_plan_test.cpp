@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(data_are_checked_even_without_a_subscriber) {
   BOOST_TEST(!rejection(bad, with({})).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_bad_one_holds_up_no_other) {
+BOOST_AUTO_TEST_CASE(a_bad_notification_holds_up_no_other) {
   auto unknown = opened(12);
   unknown.entity = 8;
   auto bad = opened(13);
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
 
 // With Ahead::no, a notification that cannot be sent at once may stay pending.
 
-BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
+BOOST_AUTO_TEST_CASE(a_notification_that_would_wait_is_left_and_its_entity_is_busy) {
   const auto plan =
       plan_sendable({opened(11), opened(12), opened(13)}, with({subscriber(1)}), with_slots(10, 2));
   BOOST_TEST((plan.fan_out.processed == std::vector<delivery::NotificationId>{11, 12}));
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(what_would_only_wait_is_left_and_its_entity_is_busy) {
 
 // Webhook 1 has nothing in flight, because webhook 9 holds the only slot of their host. The notification is
 // fanned out: no attempt of webhook 1 can end and make its entity ready again.
-BOOST_AUTO_TEST_CASE(who_waits_for_what_others_hold_is_not_left) {
+BOOST_AUTO_TEST_CASE(a_notification_blocked_by_a_host_limit_is_not_left) {
   FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 1, .longest = std::chrono::seconds(15)});
   slots.identify({9, 9, "receptor.example:443", false});
   BOOST_REQUIRE(slots.take(9));
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_locked_webhook_delays_only_its_own_entity) {
        Outcomes{{11, Outcome::recipient_locked}, {12, Outcome::written}, {13, Outcome::recipient_locked}}));
 }
 
-BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
+BOOST_AUTO_TEST_CASE(notifications_that_need_no_slot_are_never_left) {
   auto inactive = subscriber(1);
   inactive.active = false;
   auto bad = opened(12);
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(what_needs_no_slot_is_never_left) {
 }
 
 // Another session took or locked notification 11 after it was read.
-BOOST_AUTO_TEST_CASE(what_is_not_held_is_left_out_and_takes_no_slot) {
+BOOST_AUTO_TEST_CASE(a_notification_locked_elsewhere_is_left_out_and_takes_no_slot) {
   const std::vector judged{dispatcher::judge(opened(11)), dispatcher::judge(opened(12))};
   auto slots = with_slots(10, 1);
   dispatcher::Grants grants(slots);
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_held_is_left_out_and_takes_no_slot) {
   BOOST_TEST((result.outcomes == Outcomes{{11, Outcome::row_locked}, {12, Outcome::written}}));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_check_would_refuse_is_rejected) {
+BOOST_AUTO_TEST_CASE(a_notification_that_violates_a_check_is_rejected) {
   auto old = opened(11);
   old.occurred = platform::UtcTime{} - platform::Milliseconds(1);
   BOOST_TEST(rejection(old, with({subscriber(1)})) == "ocurrida_en: es anterior a 1970");
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(one_at_least_is_in_a_batch) {
   BOOST_TEST(kept_and_cut({large(1, 1), large(2, 2)}, 5) == "1 | 2");
 }
 
-BOOST_AUTO_TEST_CASE(none_overtakes_one_of_its_entity_that_had_no_room) {
+BOOST_AUTO_TEST_CASE(no_notification_overtakes_one_of_its_entity_without_room) {
   BOOST_TEST(kept_and_cut({large(1, 8), large(2, entity), opened(3)}, 70'000) == "1 | 2 3");
 }
 

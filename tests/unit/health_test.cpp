@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(reads_and_writes_are_tried_by_turns_and_the_requirements_no
               asked[11] == requirements && asked[22] == requirements));
 }
 
-BOOST_AUTO_TEST_CASE(what_fails_is_asked_again_and_no_other_answer_hides_it) {
+BOOST_AUTO_TEST_CASE(a_failing_check_is_repeated_and_not_hidden_by_others) {
   for (const auto broken :
        {api::DatabaseCheck::requirements, api::DatabaseCheck::read, api::DatabaseCheck::write}) {
     api::Health health;

@@ -81,7 +81,7 @@ int calls_until_thrown() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_was_taken_before_the_server_went_away_stays_taken) {
+BOOST_AUTO_TEST_CASE(items_taken_before_the_server_went_away_stay_taken) {
   std::vector<int> taken;
   const auto work = [&](const std::vector<int>& part) {
     if (part.size() > 2) throw store::Refused(1, "");
@@ -93,14 +93,14 @@ BOOST_AUTO_TEST_CASE(what_was_taken_before_the_server_went_away_stays_taken) {
   BOOST_TEST(taken == numbers(2), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_concerns_the_session_or_the_server_ends_it) {
+BOOST_AUTO_TEST_CASE(session_and_server_errors_end_the_isolation) {
   BOOST_TEST(calls_until_thrown<store::DatabaseError>() == 1);
   BOOST_TEST(calls_until_thrown<store::Unavailable>() == 1);
   BOOST_TEST(calls_until_thrown<store::Conflict>() == 1);
   BOOST_TEST(calls_until_thrown<store::LockTimeout>() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(who_calls_says_which_errors_concern_one) {
+BOOST_AUTO_TEST_CASE(the_caller_says_which_errors_concern_one_item) {
   std::vector<int> blamed;
   const auto work = [](const std::vector<int>& part) {
     if (std::ranges::find(part, 3) != part.end()) throw store::LockTimeout(1205, "");

@@ -22,7 +22,7 @@ std::vector<delivery::NotificationId> ids(const std::vector<store::NotificationK
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(what_is_locked_is_tried_again_before_its_lock_is_passed) {
+BOOST_AUTO_TEST_CASE(a_locked_notification_is_retried_before_its_lock_is_passed) {
   LockedNotifications locked;
   locked.found({1, 7}, at(0));
   locked.found({1, 7}, at(10));  // known already
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(what_is_locked_is_tried_again_before_its_lock_is_passed) {
   BOOST_TEST(!locked.next_due().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_free_at_its_second_try_begins_anew) {
+BOOST_AUTO_TEST_CASE(a_notification_unlocked_at_its_retry_starts_anew) {
   LockedNotifications locked;
   locked.found({1, 7}, at(0));
   locked.take_retries(at(50), 10);

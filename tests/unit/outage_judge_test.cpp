@@ -74,7 +74,7 @@ BOOST_FIXTURE_TEST_CASE(many_are_checked_after_ten_seconds_and_wait_for_that, Ju
   BOOST_CHECK(judge.outage() == start);
 }
 
-BOOST_FIXTURE_TEST_CASE(one_check_that_succeeds_prevents_it, Judged) {
+BOOST_FIXTURE_TEST_CASE(one_successful_check_prevents_an_outage, Judged) {
   silence(100, 20, start);
   judge.checking(5, start + 10s);
   for (int i = 0; i < 4; ++i) judge.check_failed(start + 10s, start + 11s);
@@ -92,7 +92,7 @@ BOOST_FIXTURE_TEST_CASE(with_too_few_hosts_to_ask_none_is_declared, Judged) {
   BOOST_CHECK(of(start, start + 11s) == Verdict::theirs);
 }
 
-BOOST_FIXTURE_TEST_CASE(one_answer_ends_it_and_what_began_before_is_ours_all_the_same, Judged) {
+BOOST_FIXTURE_TEST_CASE(one_answer_ends_an_outage_but_earlier_attempts_stay_excused, Judged) {
   begin_outage();
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 16s), 5U);  // checks go on
   judge.heard(start - 1s);                                  // an answer that is reported late
@@ -104,7 +104,7 @@ BOOST_FIXTURE_TEST_CASE(one_answer_ends_it_and_what_began_before_is_ours_all_the
   BOOST_CHECK(of(start + 66s, start + 70s) == Verdict::theirs);
 }
 
-BOOST_FIXTURE_TEST_CASE(beyond_its_longest_they_are_failures_again, Judged) {
+BOOST_FIXTURE_TEST_CASE(attempts_beyond_the_longest_outage_are_failures, Judged) {
   begin_outage();
   BOOST_CHECK(of(start + 23h, start + 23h) == Verdict::ours);
   BOOST_CHECK(of(start + 24h, start + 24h) == Verdict::theirs);
@@ -131,7 +131,7 @@ BOOST_FIXTURE_TEST_CASE(while_many_are_silent_more_are_asked, Judged) {
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 5U);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_was_asked_before_the_decision_is_no_part_of_it, Judged) {
+BOOST_FIXTURE_TEST_CASE(checks_begun_before_the_decision_are_ignored, Judged) {
   silence(100, 20, start);
   judge.checking(5, start + 9s);
   judge.checking(5, start + 10s);
@@ -141,7 +141,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_asked_before_the_decision_is_no_part_of_it, Jud
   BOOST_CHECK(judge.outage().has_value());
 }
 
-BOOST_FIXTURE_TEST_CASE(for_those_that_cannot_be_asked_others_are_asked_a_second_later, Judged) {
+BOOST_FIXTURE_TEST_CASE(checks_that_told_nothing_are_replaced, Judged) {
   silence(100, 20, start);
   judge.checking(5, start + 10s);
   for (int i = 0; i < 3; ++i) judge.check_failed(start + 10s, start + 12s);
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(hosts_of_different_entities_are_picked_each_in_turn) {
   BOOST_CHECK_EQUAL(asked.size(), 30U);  // all of them, in the end
 }
 
-BOOST_AUTO_TEST_CASE(those_that_are_silent_are_asked_last_and_old_ones_not_at_all) {
+BOOST_AUTO_TEST_CASE(silent_hosts_are_picked_last_and_old_ones_never) {
   KnownHosts hosts;
   std::mt19937_64 random(7);
   for (int i = 0; i < 4; ++i) hosts.note("silent" + std::to_string(i), i, address, start);
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(entities_are_picked_in_turn_however_many_hosts_they_have) {
   BOOST_CHECK_EQUAL(entities.size(), 20U);
 }
 
-BOOST_AUTO_TEST_CASE(of_an_entitys_hosts_one_that_has_long_been_silent_makes_way) {
+BOOST_AUTO_TEST_CASE(a_host_unseen_for_an_hour_makes_way_for_a_new_one) {
   KnownHosts hosts;
   for (int i = 0; i < 8; ++i) hosts.note(std::to_string(i), 1, address, start + i * 1s);
   hosts.note("new", 1, address, start + 30min);

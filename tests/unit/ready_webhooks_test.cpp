@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
 }
 
 // A delivery that was claimed but not started keeps its due time, and its place before those that follow.
-BOOST_AUTO_TEST_CASE(what_has_returned_is_read_before_what_follows_it) {
+BOOST_AUTO_TEST_CASE(returned_deliveries_are_read_before_later_ones) {
   ReadyWebhooks ready;
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);
   BOOST_TEST(ready.take_due(now).size() == 1U);
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(what_has_returned_is_read_before_what_follows_it) {
   BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(50))));  // behind rows left to a newer version
 }
 
-BOOST_AUTO_TEST_CASE(who_has_had_nothing_for_a_minute_is_forgotten) {
+BOOST_AUTO_TEST_CASE(a_webhook_without_work_for_a_minute_is_forgotten) {
   ReadyWebhooks ready;
   for (int id = 1; id <= 1000; ++id) ready.waits(id, now);
   BOOST_TEST(ready.take_due(now).size() == 1000U);

@@ -50,14 +50,14 @@ BOOST_FIXTURE_TEST_CASE(no_notification_is_bad_while_none_passes, Fixture) {
   }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_passes_after_all_is_not_bad_at_the_next_refusal, Fixture) {
+BOOST_FIXTURE_TEST_CASE(a_pass_clears_earlier_refusals, Fixture) {
   BOOST_TEST(!refused(1));
   refusals.passed(1);
   BOOST_TEST(refusals.known() == 0U);
   BOOST_TEST(!refused(1));
 }
 
-BOOST_FIXTURE_TEST_CASE(only_so_many_are_put_aside_in_a_time, Fixture) {
+BOOST_FIXTURE_TEST_CASE(the_rate_of_bad_notifications_is_bounded, Fixture) {
   BOOST_TEST(refuse(1000) == 0);
   pass();
   now += std::chrono::hours(5);
@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(only_so_many_are_put_aside_in_a_time, Fixture) {
   BOOST_TEST(bad == 100);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_remembered_is_bounded_and_all_have_their_turn, Fixture) {
+BOOST_FIXTURE_TEST_CASE(the_memory_is_bounded_and_every_bad_notification_is_found, Fixture) {
   const int many = 3 * static_cast<int>(Refusals::most_known);
   int bad = 0;
   for (int round = 0; round < 5 && bad < many; ++round) {

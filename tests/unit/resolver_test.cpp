@@ -94,7 +94,7 @@ BOOST_FIXTURE_TEST_CASE(an_answer_is_kept_for_its_life, Fixture) {
 }
 
 // An entity may choose such a name: its lookup must not count as a sign that the servers answer.
-BOOST_FIXTURE_TEST_CASE(what_needs_no_server_tells_nothing_of_servers, Fixture) {
+BOOST_FIXTURE_TEST_CASE(a_lookup_without_a_server_says_nothing_of_servers, Fixture) {
   for (const auto& name : {std::string("localhost"), std::string(300, 'x') + ".example.com"}) {
     const auto finished = look_up(name);
     BOOST_REQUIRE(finished.size() == 1U);

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
 }
 
 // The webhook's slot must become free.
-BOOST_AUTO_TEST_CASE(what_this_host_could_not_attempt_is_done_with_and_no_result) {
+BOOST_AUTO_TEST_CASE(a_local_failure_is_done_without_a_result) {
   auto attempt = ended(TransportResult::local_failure);
   attempt.delivery.webhook = 7;
   attempt.delivery.entity = 5;

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(columns_are_read_by_name) {
   BOOST_TEST((row_of("-1000").optional_unix_time("value") == UtcTime(platform::Milliseconds(-1))));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_fetched_as_a_number_is_read_as_what_is_asked_for) {
+BOOST_AUTO_TEST_CASE(a_fetched_number_is_read_as_the_requested_type) {
   BOOST_TEST(row_of_number(-7).integer("value") == -7);
   BOOST_TEST(row_of_number(-7).text("value") == "-7");
   BOOST_TEST(row_of_number(-7).optional_text("value").value() == "-7");

@@ -23,7 +23,7 @@ const std::string data = R"({"test":true,"datos":{"nota":7.50,"ñ":"\u0000"}})";
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(it_opens_byte_for_byte_and_shows_nothing) {
+BOOST_AUTO_TEST_CASE(sealed_test_data_open_byte_for_byte_and_show_nothing) {
   const auto stored = seal_test_data(ring(), 7, event, data);
   BOOST_TEST(json::parse(stored).find("clave")->string()->compare("k") == 0);
   BOOST_TEST(stored.find("nota") == std::string::npos);

@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(a_test_event_without_an_active_subscriber_is_404) {
   BOOST_TEST(inactive.status == 404);
 }
 
-BOOST_AUTO_TEST_CASE(who_registers_or_deletes_is_not_asked_for_other_webhooks) {
+BOOST_AUTO_TEST_CASE(registrations_and_deletions_load_no_webhooks) {
   const auto asked_with = [](const Call& call) {
     std::optional<store::CallerWith> asked;
     const auto status = respond(call, [&](store::Session&, Hashes, store::CallerWith with) -> Callers {
