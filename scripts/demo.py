@@ -193,12 +193,12 @@ class Demo:
         return self.arrival()
 
     @staticmethod
-    def check_signature(request: Request, secret: str, whose: str, header: str) -> None:
+    def check_signature(request: Request, secret: str, secret_name: str, header: str) -> None:
         headers = request.headers | {"x-webhook-signature": request.headers.get(header)}
         problems = verify.problems(headers, request.body, secret)
         if problems:
-            raise Failed(f"{whose}: {'; '.join(problems)}")
-        print(f"   {request.json()['evento']:<29}{whose:<22} {header} and webhook-signature verified")
+            raise Failed(f"{secret_name}: {'; '.join(problems)}")
+        print(f"   {request.json()['evento']:<29}{secret_name:<22} {header} and webhook-signature verified")
 
     def measure_latency(self) -> None:
         title("8. How long from the row to the receiver, one row at a time on an idle stack")

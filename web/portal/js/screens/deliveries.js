@@ -15,17 +15,17 @@ const before = new Map(); // from a page's address to that of the page before it
 
 export async function deliveriesScreen(portal, place) {
   place.title("Entregas");
-  const whose = el("p", { class: "muted" });
+  const subtitle = el("p", { class: "muted" });
   const filters = el("div");
   const fresh = el("div", { role: "status" });
   const body = el("div", { id: "entregas" }, el("p", { class: "loading" }, "Consultando…"));
-  replace(place.root, el("h1", {}, "Entregas"), whose, filters, fresh, body);
+  replace(place.root, el("h1", {}, "Entregas"), subtitle, filters, fresh, body);
   const webhooks = await portal.api.get("/webhooks", {}, place.signal);
   if (place.signal.aborted) return;
   if (!webhooks.ok) return replace(body, problemBox(webhooks, { retry: portal.show, auto: true }));
   if (!webhooks.data.length) return replace(body, notice("info", el("p", {}, "Su entidad no tiene webhooks, y por eso no hay entregas. ", el("a", { href: link("/") }, "Por dónde empezar"))));
   const chosen = webhooks.data.find(({ id }) => String(id) === place.query.webhook) ?? webhooks.data[0];
-  replace(whose, urlOf(chosen.url), place.query.estado === "fallida" && chosen.activo && !portal.session.readOnly && [" · ", el("a", { id: "reenviar-muchas", class: "target", href: manyOf(chosen, place.query) }, "Reenviar muchas")]);
+  replace(subtitle, urlOf(chosen.url), place.query.estado === "fallida" && chosen.activo && !portal.session.readOnly && [" · ", el("a", { id: "reenviar-muchas", class: "target", href: manyOf(chosen, place.query) }, "Reenviar muchas")]);
   replace(filters, filterForm(portal, place, webhooks.data, chosen));
   const list = listOf(portal, place, chosen.id, { body, fresh });
   await list.load();

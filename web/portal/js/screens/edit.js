@@ -80,7 +80,7 @@ function editor(portal, place, base, events) {
     if (same(changesOf(stored(now.data), stored(changes)), {})) return finish("Cambios guardados", changes);
     const verdict = compare(base.hook, now.data, typed());
     if (now.etag === base.etag) return replace(box, alerted(notice("warning", el("p", {}, "No se había guardado: pulse Guardar otra vez."))));
-    choices = Object.entries(verdict).filter(([, whose]) => whose === "both").map(([name]) => choiceOf(name, base.hook[name], now.data[name], typed()[name]));
+    choices = Object.entries(verdict).filter(([, changedBy]) => changedBy === "both").map(([name]) => choiceOf(name, base.hook[name], now.data[name], typed()[name]));
     const adopted = Object.keys(verdict).filter((name) => verdict[name] === "theirs");
     for (const name of adopted) set[name](now.data[name]);
     replace(box, alerted(conflict(base.hook, now.data, adopted, choices)));
@@ -124,9 +124,9 @@ function choiceOf(name, before, theirs, mine) {
   const group = freshId("cual");
   const error = el("p", { class: "field-error", id: `${group}-error` });
   error.hidden = true;
-  const option = (whose, words, value) => {
-    const id = `${group}-${whose}`;
-    return el("div", { class: "check" }, el("input", { type: "radio", name: group, id, value: whose }), el("label", { for: id }, words, shown(value, before)));
+  const option = (side, words, value) => {
+    const id = `${group}-${side}`;
+    return el("div", { class: "check" }, el("input", { type: "radio", name: group, id, value: side }), el("label", { for: id }, words, shown(value, before)));
   };
   const node = el("fieldset", { class: "field-set" }, el("legend", {}, NAMES[name]), error, option("theirs", "Lo de ahora: ", theirs), option("mine", "Lo mío: ", mine));
   const control = node.querySelector("input");
