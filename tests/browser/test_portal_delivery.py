@@ -80,7 +80,7 @@ def test_data_is_text_with_all_its_digits(browser, entity, failure, expect):
 
 
 @pytest.mark.parametrize("how", [dict(dark=True), dict(width=320), dict(width=320, dark=True, reduced_motion=True)])
-def test_it_is_read_in_every_way(browser, entity, failure, expect, how):
+def test_the_screen_fits_and_has_no_barriers(browser, entity, failure, expect, how):
     page = open_portal(browser, entity.token, place(failure), **how)
     expect(page.get_by_role("heading", name="Datos")).to_be_visible()
     assert_no_sideways_scrolling(page)
@@ -260,7 +260,7 @@ def test_its_print_is_evidence_on_one_page(browser, entity, failure, expect, tmp
 
 
 @pytest.mark.parametrize("webhook, delivery, told", [(None, 999999999, "No existe ninguna entrega"), (999999999, 1, "No existe ningún webhook")])
-def test_what_does_not_exist(browser, entity, expect, webhook, delivery, told):
+def test_an_unknown_delivery_or_webhook_is_reported(browser, entity, expect, webhook, delivery, told):
     own = entity.register()
     page = open_portal(browser, entity.token, f"#/entregas/{webhook or own.id}/{delivery}")
     expect(page.get_by_role("alert")).to_contain_text(told)

@@ -72,7 +72,7 @@ def test_it_is_asked_for_and_followed_by_keyboard_alone(browser, entity, hook, e
 
 
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
-def test_the_last_one_is_there_at_once(browser, entity, hook, expect, how):
+def test_the_last_diagnosis_is_shown_at_once(browser, entity, hook, expect, how):
     page = screen(browser, entity, hook, (200, WRONG), **how)
     expect(shown(page).get_by_text("1 cosa que corregir y 1 aviso.")).to_be_visible()
     assert_no_sideways_scrolling(page)
@@ -83,7 +83,7 @@ def test_the_last_one_is_there_at_once(browser, entity, hook, expect, how):
 @pytest.mark.parametrize("last, told", [
     (report(), "Todo lo comprobado está bien"), (report("fallido", autentica={"resultado": "no_hecha"}), "No se pudo hacer entero"),
     (report(tls={"resultado": "aviso"}), "1 aviso.")])
-def test_what_came_of_it(browser, entity, hook, expect, last, told):
+def test_the_result_of_a_diagnosis_is_shown(browser, entity, hook, expect, last, told):
     page = screen(browser, entity, hook, (200, last))
     expect(shown(page).get_by_text(told)).to_be_visible()
     assert_no_barriers(page)
@@ -118,7 +118,7 @@ def test_too_many_are_counted_down(browser, entity, hook, expect):
     assert_no_barriers(page)
 
 
-def test_the_operator_disabled_it(browser, entity, hook, stack, expect):
+def test_a_webhook_the_operator_disabled_is_not_diagnosed(browser, entity, hook, stack, expect):
     stack.dev("admin", "webhook", "disable", hook.id)
     page = screen(browser, entity, hook)
     expect(shown(page).get_by_text("para diagnosticarlo, hable con él")).to_be_visible()

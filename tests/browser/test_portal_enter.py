@@ -24,7 +24,7 @@ def test_the_first_screen_is_drawn_without_the_api(browser, expect):
 
 
 @pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2), dict(dark=True), dict(reduced_motion=True, text=2)])
-def test_it_is_read_in_every_way(browser, how):
+def test_the_screen_fits_and_has_no_barriers(browser, how):
     page = open_portal(browser, **how)
     page.get_by_role("heading", name="Entrar").wait_for()
     assert_no_sideways_scrolling(page)
@@ -65,7 +65,7 @@ def test_what_is_wrong_with_the_token_is_said_at_its_field(browser, expect, type
     assert_no_barriers(page)
 
 
-def test_the_place_one_wanted_is_where_one_arrives(browser, entity, expect):
+def test_login_leads_to_the_requested_screen(browser, entity, expect):
     page = open_portal(browser, entity.token, "#/entregas")
     expect(page.get_by_role("heading", name="Entregas")).to_be_visible()
     expect(page.get_by_role("link", name="Entregas", exact=True)).to_have_attribute("aria-current", "page")

@@ -36,7 +36,7 @@ def at(iso: str) -> int:
     ("2026-11-25T09:32:00Z", "hoy a las 10:32"), ("2026-11-24T22:59:00Z", "ayer a las 23:59"), ("2026-11-24T23:00:00Z", "hoy a las 00:00"),
     ("2026-11-25T00:10:00Z", "hoy a la 01:10"), ("2026-11-26T12:00:00Z", "mañana a las 13:00"), ("2026-11-27T10:00:00Z", "el viernes a las 11:00"),
     ("2026-11-20T10:00:00Z", "el viernes pasado a las 11:00"), ("2026-06-01T10:00:00Z", "el 1 jun 2026 a las 12:00"), ("2027-01-01T10:00:00Z", "el 1 ene 2027 a las 11:00")])
-def test_when(call, iso, words):
+def test_times_are_told_in_words(call, iso, words):
     assert call("time", "when", iso, at(NOW)) == words
 
 
@@ -49,7 +49,7 @@ def test_times_of_the_peninsula_are_sent_in_utc(call, local, utc):
     assert call("time", "fromMadrid", local) == utc
 
 
-def test_and_shown_again(call):
+def test_utc_times_are_shown_in_peninsula_time(call):
     assert call("time", "toMadrid", "2026-07-20T10:00:00Z") == "2026-07-20T12:00" and call("time", "toMadrid", "x") == ""
     assert call("time", "utc", "2026-11-20T23:30:06.123Z") == "2026-11-20 23:30:06 UTC"
     assert call("time", "madrid", "2026-11-20T23:30:06.123Z") == "21 nov 2026, 00:30:06"

@@ -17,7 +17,7 @@ def send(page):
     page.get_by_role("button", name="Enviar la prueba").click()
 
 
-def test_it_arrives_before_ones_eyes(browser, entity, receiver, expect):
+def test_the_arrival_of_a_test_event_is_shown(browser, entity, receiver, expect):
     hook, other = entity.register(EVENTS[2:4]), entity.register(EVENTS[:2])
     page = screen(browser, entity, f"?webhook={hook.id}")
     expect(page.get_by_label("Aviso de prueba")).to_have_value(EVENTS[2])
@@ -77,7 +77,7 @@ def test_the_first_is_not_shown_as_the_second(browser, entity, expect):
 
 
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
-def test_it_is_read_in_every_way(browser, entity, how):
+def test_the_screen_fits_and_has_no_barriers(browser, entity, how):
     entity.register()
     page = screen(browser, entity, **how)
     assert_no_sideways_scrolling(page)

@@ -79,7 +79,7 @@ def test_by_keyboard_alone(browser, entity, expect):
 
 
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
-def test_it_is_read_in_every_way(browser, entity, how):
+def test_the_screen_fits_and_has_no_barriers(browser, entity, how):
     page = at(browser, entity, NEW, HEADING, **how)
     assert_no_sideways_scrolling(page)
     assert_no_barriers(page)

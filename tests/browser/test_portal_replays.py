@@ -91,7 +91,7 @@ def test_by_keyboard_alone(browser, entity, failed, expect):
 
 
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
-def test_it_is_read_in_every_way(browser, entity, how):
+def test_the_screen_fits_and_has_no_barriers(browser, entity, how):
     page = screen(browser, entity, entity.register(), **how)
     page.get_by_text("Más opciones").click()
     assert_no_sideways_scrolling(page)
@@ -229,7 +229,7 @@ def follow(browser, entity, expect, **members):
     ({"estado": "terminado", "reenviadas": 312, "entregadas": 310, "fallidas": 2}, "2 entregas han vuelto a fallar"),
     ({"estado": "terminado", "reenviadas": 312, "entregadas": 310}, "algunas esperan aún respuesta"),
     ({"estado": "cancelado"}, "lo demás queda como estaba")])
-def test_how_far_it_is(browser, entity, expect, members, told):
+def test_the_progress_of_a_replay_is_shown(browser, entity, expect, members, told):
     page, _ = follow(browser, entity, expect, **members)
     expect(shown(page).get_by_text(told)).to_be_visible()
     assert_no_sideways_scrolling(page)
@@ -273,7 +273,7 @@ def test_the_service_goes_away_while_it_is_followed(browser, entity, expect):
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_one_that_is_not_there_any_more(browser, entity, expect):
+def test_an_unknown_replay_is_reported(browser, entity, expect):
     hook = entity.register()
     page = at(browser, entity, f"#/webhooks/{hook.id}/reenvios/999999", "Reenvío 999999")
     expect(page.get_by_role("alert")).to_contain_text("No existe ningún reenvío")

@@ -83,7 +83,7 @@ def test_what_waits_is_counted_for_seven_days_and_says_so(browser, entity, stack
 
 
 @pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2, dark=True), dict(width=760, dark=True)])
-def test_it_is_read_in_every_way(browser, life, entity, how, expect):
+def test_the_screen_fits_and_has_no_barriers(browser, life, entity, how, expect):
     page = open_portal(browser, entity.token, **how)
     expect(page.get_by_text("1 webhook necesita atención.")).to_be_visible()
     assert_no_sideways_scrolling(page)
@@ -129,7 +129,7 @@ def test_a_webhook_that_nothing_was_sent_to(browser, entity, expect):
 @pytest.mark.parametrize("reason, words", [
     ("operador", "Desactivado por el operador del servicio: solo él puede reactivarlo"), ("http_410", "Desactivado porque su receptor respondió 410"),
     ("fallos", "Desactivado porque durante días no hubo más que fallos")])
-def test_why_one_is_deactivated(browser, entity, stack, expect, reason, words):
+def test_the_reason_of_a_deactivation_is_shown(browser, entity, stack, expect, reason, words):
     webhook = entity.register()
     if reason == "operador":
         stack.admin("webhook", "disable", webhook.id)
@@ -139,7 +139,7 @@ def test_why_one_is_deactivated(browser, entity, stack, expect, reason, words):
     expect(card(page, webhook)).to_contain_text(words)
 
 
-def test_when_it_will_be_deactivated(browser, entity, expect):
+def test_the_time_of_a_coming_deactivation_is_shown(browser, entity, expect):
     webhook = entity.register()
     page = browser.page("/apientidades/portal/")
     shown = entity.api("GET", f"{BASE}/{webhook.id}").json()

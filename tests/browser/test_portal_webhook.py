@@ -32,7 +32,7 @@ def other(entity, name):
     return f"https://{name}.receptor.test:{entity.receiver.port}/{name}"
 
 
-def test_how_it_is(browser, entity, expect):
+def test_a_new_webhook_is_shown(browser, entity, expect):
     hook = entity.register(EVENTS[:2])
     page = at(browser, entity, place(hook), "Webhook")
     expect(shown(page).get_by_text("Todavía no se le ha enviado nada")).to_be_visible()
@@ -45,7 +45,7 @@ def test_how_it_is(browser, entity, expect):
 
 @pytest.mark.parametrize("rest, heading", [("", "Webhook"), ("/editar", "Editar el webhook"), ("/secreto", "Secreto")])
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
-def test_it_is_read_in_every_way(browser, entity, rest, heading, how):
+def test_the_screens_fit_and_have_no_barriers(browser, entity, rest, heading, how):
     page = at(browser, entity, place(entity.register(), rest), heading, **how)
     assert_no_sideways_scrolling(page)
     assert_no_barriers(page)
@@ -70,7 +70,7 @@ def test_its_states_and_text_of_others(browser, entity, expect, members, told):
     assert_no_barriers(page)
 
 
-def test_one_that_is_not_there(browser, entity, new_entity, expect):
+def test_a_foreign_webhook_is_shown_as_gone(browser, entity, new_entity, expect):
     foreign = new_entity().register()
     page = at(browser, entity, place(foreign), "Webhook")
     expect(shown(page).get_by_text("Este webhook ya no existe")).to_be_visible()
@@ -147,7 +147,7 @@ def test_the_next_screen_is_left_alone(browser, entity, expect, act):
     expect(page.locator("#hecho")).to_be_empty()
 
 
-def test_the_operator_disabled_it(browser, entity, stack, expect):
+def test_a_webhook_the_operator_disabled_cannot_be_reactivated(browser, entity, stack, expect):
     hook = entity.register()
     change(entity, hook, activo=False)
     page = at(browser, entity, place(hook), "Webhook")
@@ -272,7 +272,7 @@ def test_another_person_changed_the_same_thing(browser, entity, expect, choice, 
     assert seen(entity, hook)["url"] == other(entity, kept)
 
 
-def test_it_was_deleted(browser, entity, expect):
+def test_saving_a_deleted_webhook_keeps_the_typed_url(browser, entity, expect):
     hook = entity.register()
     page = edit(browser, entity, hook)
     page.get_by_label(URL).fill(other(entity, "mia"))

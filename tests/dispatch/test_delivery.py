@@ -118,7 +118,7 @@ def test_only_subscribed_webhooks_of_the_entity(entity, new_entity, receiver, st
     assert [receiver.requests(hook.path) for hook in others] == [[], []]
 
 
-def test_nobody_subscribed_is_processed_all_the_same(entity, stack):
+def test_a_notification_without_subscribers_is_processed(entity, stack):
     stack.wait_notification(entity.notify(), "procesada")
 
 

@@ -80,18 +80,18 @@ def test_the_event_is_one_of_the_webhooks(scripted):
     assert {fields["x-webhook-event"] for fields, _ in verifier.received} == {"incidencia.cerrada"}
 
 
-def test_one_that_accepts_everything(scripted):
+def test_a_receiver_that_accepts_everything_is_found(scripted):
     entity, hook = scripted(Verifier(signature=False, timestamp=False))
     found = diagnose(entity, hook)
     assert not_good(found) == LITERAL | {"firma_incorrecta": "mal", "sin_firma": "mal", "fecha_antigua": "aviso"}
 
 
-def test_one_that_refuses_the_repetition(scripted):
+def test_a_receiver_that_refuses_the_repetition_is_found(scripted):
     entity, hook = scripted(Verifier(again=409))
     assert not_good(diagnose(entity, hook)) == LITERAL | {"repetida": "aviso"}
 
 
-def test_one_that_has_another_secret(scripted):
+def test_a_receiver_with_another_secret_is_found(scripted):
     verifier = Verifier("otro")
     entity, hook = scripted(verifier)
     found = diagnose(entity, hook)
@@ -125,7 +125,7 @@ def test_a_rotation_under_way(scripted):
 
 
 @pytest.mark.parametrize("status", [302, 410, 429, 500])
-def test_what_the_genuine_one_is_refused_with_touches_nothing(entity, receiver, stack, status):
+def test_a_refused_diagnosis_does_not_change_the_webhook(entity, receiver, stack, status):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=status, headers={"Retry-After": "3600"}))
     before = state(stack, hook)

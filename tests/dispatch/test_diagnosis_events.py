@@ -61,7 +61,7 @@ def test_the_queue_is_paused(entity, receiver, held, stack, part):
 
 
 @pytest.mark.parametrize("part", [[], ["--webhook"]])
-def test_one_that_waits_for_an_hour_ends_while_the_pause_lasts(entity, receiver, stack, part):
+def test_a_diagnosis_that_waits_an_hour_fails_during_a_pause(entity, receiver, stack, part):
     hook = entity.register()
     what = [*part, hook.id] if part else []
     stack.admin("queue", "pause", *what)
@@ -76,7 +76,7 @@ def test_one_that_waits_for_an_hour_ends_while_the_pause_lasts(entity, receiver,
     assert receiver.requests(hook.path) == []
 
 
-def test_one_that_cannot_begin_lets_the_dispatcher_rest(entity, stack):
+def test_a_paused_diagnosis_adds_few_rounds(entity, stack):
     """After a while, the dispatcher's loop runs hardly more often than without the diagnosis."""
     hook = entity.register()
     stack.admin("queue", "pause", "--webhook", hook.id)
@@ -133,7 +133,7 @@ def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(enti
         assert wait_ended(entity, hook)["conexion"]["resultado"] == "mal"
 
 
-def test_the_dispatcher_is_stopped_while_the_genuine_one_waits_for_its_host(entity, receiver, stack):
+def test_a_stop_releases_a_diagnosis_that_waits_for_its_host(entity, receiver, stack):
     """The genuine request waits behind a delivery: a webhook that answers fast has one slot, for one request at a time. The
     genuine request is not sent, so another dispatcher may begin the diagnosis anew."""
     hook = entity.register()

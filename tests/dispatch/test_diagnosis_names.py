@@ -44,7 +44,7 @@ def world(stack):
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_of_a_name(world, name):
+def test_a_diagnosis_of_a_name_shows_no_internal_address(world, name):
     answer, expected = ANSWERS[name]
     entity = world.entity()
     hook = entity.register(port=443)

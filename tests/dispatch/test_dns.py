@@ -202,7 +202,7 @@ def test_a_server_that_was_slow_is_not_waited_for_longer(world):
     assert world.stack.attempts(delivery)[0]["duracion_ms"] <= 1300, "delivery.connect_timeout is 1 s here"
 
 
-def test_webhooks_of_one_host_share_a_lookup_and_a_stall_delays_nobody(world):
+def test_webhooks_of_a_host_share_a_lookup_that_delays_no_other(world):
     entity, other = world.entity(), world.entity()
     stalled, quick = other.register(["evaluacion.cerrada"]), other.register(["evaluacion.abierta"])
     host = host_of(stalled)

@@ -31,7 +31,7 @@ def begin_streak(stack, hook, ago: timedelta) -> None:
               f" WHERE webhook_id = {hook.id}")
 
 
-def test_one_that_fails_is_listed_with_its_end_until_it_is_well(stack, entity, receiver):
+def test_a_failing_webhook_is_listed_until_it_recovers(stack, entity, receiver):
     hook = entity.register()
     receiver.behave(hook.path, FAILS)
     assert failing(stack, "--entity", entity.id) == []
@@ -95,6 +95,6 @@ def test_the_soonest_come_first_and_those_that_are_left_out_are_told(stack, two)
 
 
 @pytest.mark.parametrize("option", [("--state", "activo"), ("--since", "1h")])
-def test_what_does_not_go_with_it_is_refused(stack, option):
+def test_other_filters_with_failing_are_refused(stack, option):
     result = stack.try_admin("webhook", "list", "--failing", *option)
     assert result.returncode == 2 and option[0] in result.stderr

@@ -111,7 +111,7 @@ def test_faults_of_transport_leave_no_status(entity, receiver, stack, fault):
 
 
 @pytest.mark.parametrize("fault", ["half_body", "endless_body"])
-def test_the_rest_of_the_body_hardly_matters(entity, receiver, stack, fault):
+def test_a_delivery_succeeds_despite_a_faulty_body(entity, receiver, stack, fault):
     """The status line has arrived, so the delivery soon succeeds, by this attempt or by the next, with the same id."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(fault=fault, body="0123456789"), Behaviour())
@@ -134,7 +134,7 @@ def test_a_receiver_slower_than_the_time_out(entity, receiver, stack):
     assert stack.attempts(delivery)[-1]["error"] == ""
 
 
-def test_a_certificate_that_nobody_trusts(entity, untrusted_receiver, stack):
+def test_an_untrusted_certificate_fails_the_attempt(entity, untrusted_receiver, stack):
     hook = entity.register(port=untrusted_receiver.port)
     delivery = started(entity, hook)
     wait_until(lambda: stack.attempts(delivery), what="an attempt")
@@ -186,7 +186,7 @@ def test_429_rests_the_whole_webhook(entity, receiver, stack):
     assert all(r.monotonic_ns - first.monotonic_ns > 1.9e9 for r in later)
 
 
-def test_a_backlog_asks_one_that_wants_rest_no_oftener_than_it_has_slots(entity, receiver, stack):
+def test_a_backlog_sends_at_most_ten_attempts_before_a_rest(entity, receiver, stack):
     """All attempts that are in flight together get a 429; no attempt starts after the first 429 is recorded."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "60"}))

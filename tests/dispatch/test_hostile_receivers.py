@@ -127,7 +127,7 @@ def outcomes(stack, receiver):
 
 
 @pytest.mark.parametrize("name", [*ENDLESS, *BROKEN])
-def test_it_ends_in_time_and_says_what_to_mend(outcomes, name):
+def test_an_attempt_ends_in_time_with_the_right_error(outcomes, name):
     listed, (state, count), attempts, mended = outcomes[name]
     error, expected = listed["ultimoError"], {**ENDLESS, **BROKEN}[name][1]
     if expected is not None:

@@ -46,7 +46,7 @@ def test_with_more_demand_than_slots_all_get_some(new_entity, receiver, stack):
 
 
 @pytest.mark.parametrize("table, column", [("webhook_ejecuciones", "webhook_id"), ("webhooks", "id")])
-def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, receiver, stack, root, table, column):
+def test_a_locked_row_delays_its_own_webhook_only(new_entity, receiver, stack, root, table, column):
     entities = [new_entity() for _ in range(4)]
     hooks = [entity.register() for entity in entities]
     for entity in entities:
@@ -65,7 +65,7 @@ def test_a_row_that_somebody_holds_delays_its_own_webhook_only(new_entity, recei
     assert len(receiver.requests(hooks[0].path)) == 21, "and nothing twice"
 
 
-def test_a_gap_that_somebody_locks_keeps_only_its_own_entity_from_being_fanned_out(new_entity, receiver, stack, root):
+def test_a_locked_index_gap_delays_only_adjacent_fan_outs(new_entity, receiver, stack, root):
     entities = [new_entity() for _ in range(5)]
     hooks = [entity.register() for entity in entities]
     # Each webhook rests, and one delivery waits for it: a locked gap in the index ends at the next webhook's delivery.
@@ -113,8 +113,7 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
 
 
 @pytest.mark.parametrize("lock", ["LOCK IN SHARE MODE", "FOR UPDATE"])
-def test_the_evaluation_system_that_locks_its_whole_table_stops_nothing_that_was_taken_up(new_entity, receiver, stack,
-                                                                                         lock):
+def test_a_lock_of_all_notifications_delays_no_delivery(new_entity, receiver, stack, lock):
     if lock == "FOR UPDATE" and "MariaDB" not in stack.value("SELECT VERSION()"):
         pytest.skip("MySQL requires the right to UPDATE for this")
     entities = [new_entity() for _ in range(3)]
@@ -161,7 +160,7 @@ def lock_the_whole_table(stack, lock: str):
 
 
 @pytest.mark.parametrize("lock", ["LOCK IN SHARE MODE", "FOR UPDATE"])
-def test_a_lock_on_its_row_keeps_no_notification_waiting(new_entity, receiver, stack, lock):
+def test_a_locked_notification_is_delivered(new_entity, receiver, stack, lock):
     entities = [new_entity() for _ in range(3)]
     hooks = [entity.register() for entity in entities]
     stack.admin("queue", "pause")

@@ -61,7 +61,7 @@ class World:
 
 @pytest.fixture
 def world(stack, receiver, schedule):
-    answer_where_nobody_may_connect(stack, receiver)
+    answer_at_refused_addresses(stack, receiver)
     running = World(stack, schedule)
     try:
         yield running
@@ -69,7 +69,7 @@ def world(stack, receiver, schedule):
         running.close()
 
 
-def answer_where_nobody_may_connect(stack, receiver):
+def answer_at_refused_addresses(stack, receiver):
     """Makes receivers answer at addresses that the World's dispatcher refuses: to check its link, it must find other hosts."""
     entities = [Entity(stack, receiver) for _ in range(ENTITIES)]
     hooks = [entity.register().id for entity in entities]
@@ -128,7 +128,7 @@ class Writer:
 
 
 @pytest.mark.parametrize("schedule", ["1h,2h"])
-def test_an_outage_of_the_cable_or_of_the_name_servers_costs_nobody_a_step(world):
+def test_an_outage_costs_no_delivery_a_retry_step(world):
     crowd = Crowd(world, RECEIVER, 0)
     crowd.write()
     wait_until(lambda: crowd.count("estado = 'entregada'") == HOSTS, 30, "every receiver to have answered once")
@@ -159,7 +159,7 @@ def test_an_outage_of_the_cable_or_of_the_name_servers_costs_nobody_a_step(world
 
 
 @pytest.mark.parametrize("schedule", ["1s,1s"])
-def test_entities_whose_receivers_are_black_holes_feign_no_outage(world):
+def test_black_hole_receivers_are_not_taken_for_an_outage(world):
     """The black holes answered before: hosts that have answered are asked when the dispatcher judges an outage."""
     others = [Entity(world.stack, world.receiver) for _ in range(6)]
     hosts = [f"bueno{number}.receptor.test" for number in range(6)]

@@ -44,7 +44,7 @@ def test_a_public_address_of_this_host_is_not_dialled(world, addresses):
 
 
 @needs_network
-def test_others_are_beside_it(world):
+def test_a_public_address_beside_an_own_one_is_dialled(world):
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [OWN, PUBLIC]}})

@@ -36,7 +36,7 @@ def caught_up(entity, receiver, hook):
 
 
 @pytest.mark.parametrize("option", ["entity", "webhook", "host"])
-def test_nothing_is_sent_there_and_everything_elsewhere(entity, new_entity, receiver, stack, pause, option):
+def test_a_pause_stops_its_part_and_nothing_else(entity, new_entity, receiver, stack, pause, option):
     hook, other = entity.register(), new_entity()
     others = other.register()
     shown = pause(option, selector(option, entity, hook), "--reason", "su mantenimiento")
@@ -58,7 +58,7 @@ def test_nothing_is_sent_there_and_everything_elsewhere(entity, new_entity, rece
     assert [stack.wait_delivery(one, "entregada")["intentos"] for one in deliveries] == [1, 1, 1]
 
 
-def test_it_ends_by_itself(entity, receiver, stack, pause):
+def test_a_pause_with_for_ends_by_itself(entity, receiver, stack, pause):
     hook = entity.register()
     shown = pause("webhook", hook.id, "--for", "2s")
     assert shown["hasta"]
@@ -70,7 +70,7 @@ def test_it_ends_by_itself(entity, receiver, stack, pause):
     assert stack.admin("queue", "status")["pausas"] == []
 
 
-def test_it_outlasts_a_kill_and_what_was_leased_is_sent_once_it_ends(entity, receiver, stack, pause):
+def test_a_pause_outlasts_a_killed_dispatcher(entity, receiver, stack, pause):
     hook = entity.register()
     pause("entity", entity.id)
     stack.dev("kill", "dispatcher", "-9")
@@ -122,7 +122,7 @@ def test_an_ipv6_address_is_paused_in_every_spelling_and_resumed_as_it_is_shown(
     assert resumed.returncode == 0 and stack.admin("queue", "status")["pausas"] == []
 
 
-def test_the_explanation_names_what_keeps_it(entity, receiver, stack):
+def test_the_explanation_names_why_a_webhook_waits(entity, receiver, stack):
     hook = entity.register()
     names = lambda: [cause["causa"] for cause in stack.admin("webhook", "explain", hook.id)["causas"]]
     assert names() == []
@@ -145,7 +145,7 @@ def test_the_explanation_needs_no_right_to_the_key_file(entity, stack):
     assert stack.admin("webhook", "explain", hook.id, "--secrets.key_file=/nonexistent/keys")["causas"] == []
 
 
-def test_a_lock_on_its_notifications_passes_no_pause(new_entity, receiver, stack, pause):
+def test_a_locked_notification_does_not_bypass_a_pause(new_entity, receiver, stack, pause):
     entity, other = new_entity(), new_entity()
     hook, beside = entity.register(), other.register()
     stack.admin("queue", "pause")

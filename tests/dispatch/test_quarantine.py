@@ -74,7 +74,7 @@ def keep_passing(stack, entity, hook, done, timeout: float) -> None:
     wait_until(pass_one, timeout, "the bad rows to be rejected or quarantined")
 
 
-def test_bad_rows_of_several_entities_stop_nobody(new_entity, receiver, stack):
+def test_bad_rows_of_several_entities_stop_no_delivery(new_entity, receiver, stack):
     neighbour, entities = new_entity(), [new_entity() for _ in range(5)]
     other, hooks = neighbour.register(), [entity.register() for entity in entities]
     good = {entity.id: [] for entity in entities}

@@ -51,7 +51,7 @@ def one_session_only(stack, root):
     return limited
 
 
-def test_what_was_never_started_and_is_held_keeps_no_result(new_entity, receiver, stack, root):
+def test_a_locked_unstarted_delivery_delays_no_result(new_entity, receiver, stack, root):
     dark, other = new_entity(), new_entity()
     hook, free = dark.register(), other.register()
     other.notify()
@@ -108,7 +108,7 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
     assert "results are recorded again" in logged()
 
 
-def test_rows_that_somebody_has_inserted_and_not_committed_hold_up_their_webhooks_only(new_entity, stack, root):
+def test_uncommitted_rows_delay_only_their_own_webhooks(new_entity, stack, root):
     entities = [new_entity() for _ in range(10)]
     hooks = [entity.register() for entity in entities]
     other = new_entity()
@@ -184,7 +184,7 @@ def test_a_delivery_that_is_locked_keeps_no_other_of_its_webhook(entity, receive
     assert len(receiver.requests(hook.path)) == 3, "and nothing twice"
 
 
-def test_a_few_that_are_refused_stop_nobody(new_entity, receiver, stack, logged):
+def test_a_few_refused_results_delay_no_other_result(new_entity, receiver, stack, logged):
     entity, other = new_entity(), new_entity()
     hook, free = entity.register(), other.register()
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):

@@ -56,7 +56,7 @@ def test_a_replay_holds_half_of_the_slots_and_what_is_new_goes_before_it(entity,
     assert all(abs(number - rank) <= SLOTS for number, rank in zip(numbers, sorted(numbers))), "oldest first"
 
 
-def test_at_a_receiver_that_is_down_one_is_tried_until_it_is_back(entity, receiver, stack, delivered_before):
+def test_a_replay_to_a_failing_receiver_waits_until_it_recovers(entity, receiver, stack, delivered_before):
     hook = delivered_before(40)
     with stack.dispatcher_with(**setting(delivery_retry_schedule="1h, 1h", delivery_probe_interval="0s")):
         receiver.behave(hook.path, Behaviour(status=502))
@@ -77,7 +77,7 @@ def test_at_a_receiver_that_is_down_one_is_tried_until_it_is_back(entity, receiv
     assert stack.count_deliveries(hook.id, "entregada") == 42
 
 
-def test_one_that_refuses_everything_pauses_it_and_what_is_new_does_not_wait(entity, receiver, stack, delivered_before):
+def test_a_refused_replay_stops_and_delays_no_new_delivery(entity, receiver, stack, delivered_before):
     hook = delivered_before(60)
     with stack.dispatcher_with(**setting(delivery_retry_schedule="1h, 1h", delivery_probe_interval="0s")):
         receiver.behave(hook.path, Behaviour(status=401))
@@ -111,7 +111,7 @@ def test_a_webhook_that_is_disabled_during_its_replay_gets_the_rest_once_it_is_e
     wait_until(lambda: progress(entity, hook, number)["entregadas"] == 40, 60, "the rest")
 
 
-def test_a_single_one_is_the_probe_of_a_receiver_that_is_down(entity, receiver, stack, delivered_before):
+def test_a_single_replay_probes_a_failing_webhook(entity, receiver, stack, delivered_before):
     hook = delivered_before(1)
     with stack.dispatcher_with(**setting(delivery_retry_schedule="1h, 1h", delivery_probe_interval="1s")):
         receiver.behave(hook.path, Behaviour(status=503))
@@ -127,7 +127,7 @@ def test_a_single_one_is_the_probe_of_a_receiver_that_is_down(entity, receiver, 
         wait_until(lambda: progress(entity, hook, number)["entregadas"] == 1, 30, "the replayed one to arrive, too, without a retry")
 
 
-def test_a_range_to_the_end_of_time_keeps_nobody_waiting(entity, new_entity, receiver, stack, delivered_before):
+def test_an_extreme_or_broken_range_does_not_block_later_replays(entity, new_entity, receiver, stack, delivered_before):
     hook = delivered_before(3)
     number = ask(entity, hook, desde="0001-01-01T00:00:00Z", hasta="9999-12-31T23:59:59Z")
     wait_until(lambda: progress(entity, hook, number)["entregadas"] == 3, 30, "all of them")

@@ -44,7 +44,7 @@ def test_the_evaluation_system_sees_what_became_of_a_row(new_entity, receiver, s
 
 @pytest.mark.parametrize("statement", [f"UPDATE {VIEW} SET clave = 'x'", f"DELETE FROM {VIEW}", "SELECT * FROM entregas",
                                        f"SHOW CREATE VIEW {VIEW}", f"DROP VIEW {VIEW}"])
-def test_it_may_read_the_view_and_no_more(stack, statement):
+def test_the_evaluation_system_may_only_read_the_view(stack, statement):
     with pytest.raises(SqlError):
         stack.evaluation(statement)
 

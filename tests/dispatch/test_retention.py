@@ -116,7 +116,7 @@ def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, st
     assert len({r.id for r in receiver.requests(hook.path)}) == replayed
 
 
-def test_a_task_that_is_refused_keeps_the_others_from_nothing(entity, receiver, stack, root):
+def test_a_refused_purge_does_not_stop_other_maintenance(entity, receiver, stack, root):
     """Without the right to delete attempts the purge fails; the rest of maintenance, and deliveries, go on."""
     hook, fresh = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
     receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))

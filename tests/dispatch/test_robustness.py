@@ -110,7 +110,7 @@ def test_first_attempts_start_in_the_order_of_the_notifications(entity, receiver
     assert starts == sorted(starts)
 
 
-def test_ten_in_flight_per_webhook_and_a_busy_one_delays_nobody(entity, new_entity, receiver):
+def test_a_busy_webhook_has_ten_in_flight_and_delays_no_other(entity, new_entity, receiver):
     neighbour = new_entity()
     busy, quick = entity.register(), neighbour.register()
     receiver.behave(busy.path, Behaviour(hold=True))
@@ -126,7 +126,7 @@ def test_ten_in_flight_per_webhook_and_a_busy_one_delays_nobody(entity, new_enti
     assert receiver.peak_in_flight(busy.path) == 10
 
 
-def test_a_webhook_that_failed_in_transport_is_probed_with_one(entity, receiver, stack):
+def test_a_failing_webhook_has_one_request_in_flight(entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(fault="hang_up"))
     first = started(entity, hook)

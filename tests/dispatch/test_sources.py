@@ -25,7 +25,7 @@ def test_one_address_is_dialled_from_the_first_source(entity, receiver, stack):
         assert {request.peer_address for request in receiver.requests(hook.path)} == {"127.0.0.7"}
 
 
-def test_a_network_is_told_and_not_bound(entity, receiver, stack):
+def test_a_source_network_is_not_bound(entity, receiver, stack):
     with stack.dispatcher_with(**sources("127.0.0.7/32")):
         hook = entity.register()
         stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
@@ -64,7 +64,7 @@ def test_an_address_that_this_host_has_not_yet_ends_the_start_with_one_line(stac
     assert "delivery.source_addresses" in ended.stderr and value.split()[-1] in ended.stderr and ended.stderr.count("\n") == 1
 
 
-def test_entities_read_them_without_a_token(stack):
+def test_source_addresses_are_served_without_a_token(stack):
     written = Path(stack.folder, "nginx", "apientidades-origenes.json")
     before = written.read_text()
 

@@ -56,7 +56,7 @@ def test_a_genuine_notification_is_accepted_and_processed_whole(language, stack,
         wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 204, what="the answer to be recorded")
 
 
-def test_it_takes_and_refuses_what_the_vectors_say(language, stack):
+def test_a_receiver_judges_every_vector_as_expected(language, stack):
     now = vectores.vectores(int(time.time()))["vectores"]
     for secrets in {tuple(vector["secretos"]) for vector in now}:
         with running(language, stack, *secrets) as receiver:
@@ -225,7 +225,7 @@ def read_until(reader, count: int) -> str:
     return "".join(lines)
 
 
-def test_strange_clients_hold_up_nobody(language, stack):
+def test_strange_clients_delay_no_notification(language, stack):
     with running(language, stack, SECRET) as receiver, ThreadPoolExecutor(1) as pool:
         strangers = [socket.create_connection(("127.0.0.1", receiver.port)) for _ in range(20)]
         for stranger in strangers[:10]:

@@ -51,7 +51,7 @@ def genuine(**how):
 
 
 @pytest.mark.parametrize("vector", VECTORS["vectores"], ids=lambda vector: vector["nombre"])
-def test_it_takes_and_refuses_what_the_vectors_say(vector):
+def test_the_receptor_judges_every_vector_as_expected(vector):
     reason = receptor.comprobar(receptor.Cabeceras(vector["cabeceras"]), vector["cuerpo"].encode(),
                                 [secret.encode() for secret in vector["secretos"]], VECTORS["ahora"])
     assert (reason is None) == (vector["esperado"]["webhook-signature"] == "aceptar"), reason
@@ -241,7 +241,7 @@ def test_a_browser_is_told_that_it_runs(run):
     assert answer.status == 200 and "está en marcha" in answer.text
 
 
-def test_garbage_silence_and_floods_hold_up_nobody(run):
+def test_garbage_silence_and_floods_delay_no_notification(run):
     running = run()
     address = ("127.0.0.1", running.port)
     with contextlib.ExitStack() as closing, ThreadPoolExecutor(1) as pool:

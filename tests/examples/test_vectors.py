@@ -20,7 +20,7 @@ def test_the_file_is_what_the_script_writes_byte_for_byte():
     assert script() == (FOLDER / "vectores.json").read_bytes()
 
 
-def test_those_of_another_moment_are_the_same_cases():
+def test_vectors_of_another_time_have_the_same_cases():
     later = json.loads(script("--ahora", "1900000000"))
     assert later["ahora"] == 1900000000
     assert [(v["nombre"], v["esperado"], v["cuerpo"]) for v in later["vectores"]] == [(v["nombre"], v["esperado"], v["cuerpo"]) for v in VECTORS]

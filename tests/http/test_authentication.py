@@ -68,7 +68,7 @@ def test_the_scheme_has_no_case(entity, stack, scheme):
     assert stack.api("GET", BASE, headers={"Authorization": f"{scheme} {entity.token}"}).status == 200
 
 
-def test_the_token_counts_nowhere_else(entity, stack):
+def test_a_token_outside_the_authorization_header_is_ignored(entity, stack):
     refused(stack.api("GET", f"{BASE}?access_token={entity.token}"))
     refused(stack.api("POST", BASE, body=f"access_token={entity.token}".encode(),
                       headers={"Content-Type": "application/x-www-form-urlencoded"}))
@@ -79,7 +79,7 @@ def test_the_token_counts_nowhere_else(entity, stack):
     ("GET", ""), ("POST", ""), ("GET", "/eventos"), ("POST", "/test"), ("DELETE", "/1"), ("GET", "/unknown"),
     ("PATCH", ""), ("DELETE", "/abc"),
 ])
-def test_every_endpoint_wants_it_and_says_nothing_before(stack, method, path):
+def test_every_endpoint_refuses_a_request_without_token(stack, method, path):
     body = b"{" if method == "POST" else None
     refused(stack.api(method, BASE + path, body=body, headers={"Content-Type": "text/plain"} if body else None))
 

@@ -136,7 +136,7 @@ def test_to_activate_an_active_webhook_ends_its_streak_of_failures(entity, recei
     assert len(stack.admin("audit", "list", "--webhook", hook.id)) == 2, "there was nothing to change"
 
 
-def test_what_waits_after_a_failure_is_tried_at_once_when_it_is_active_again(entity, receiver, stack):
+def test_reactivation_retries_a_pending_delivery_at_once(entity, receiver, stack):
     """The webhook is inactive so briefly that the dispatcher, which looks every 5 s, rarely holds the delivery."""
     with stack.dispatcher_with(APIENTIDADES_DELIVERY_RETRY_SCHEDULE="1h,1h"):
         hook = entity.register()
@@ -233,7 +233,7 @@ def test_many_changes_in_an_hour_are_too_many(entity, stack):
         stack.start("fcgi")
 
 
-def test_what_the_operator_disabled_stays_so_whatever_becomes_of_the_webhook(entity, stack):
+def test_a_disabled_url_stays_disabled_for_its_entity(entity, stack):
     hook, other = entity.register(EVENTS[:1]), entity.register(EVENTS[:1])
     name = hook.url.removeprefix("https://")
     host, path = name.split("/")

@@ -88,7 +88,7 @@ def test_of_many_attempts_the_newest_hundred_are_shown(entity, stack):
     assert len(stack.attempts(delivered["id"])) == 10_000, "the operator sees all attempts"
 
 
-def test_one_that_waits_and_one_that_arrived(entity, receiver):
+def test_a_pending_and_a_delivered_delivery_are_shown(entity, receiver):
     hook = entity.register(secret=None)
     entity.notify("evaluacion.abierta")
     delivered, = settled(entity, hook, "entregada")
@@ -165,7 +165,7 @@ def test_a_cursor_is_good_for_its_own_question_alone(entity):
     assert len(log(entity, hooks[0], f"?limite=1&cursor={cursor}")["entregas"]) == 1
 
 
-def test_what_is_not_its_own_answers_as_what_does_not_exist(entity, new_entity, stack):
+def test_foreign_and_unknown_webhooks_and_deliveries_are_404(entity, new_entity, stack):
     hook, second = entity.register(), entity.register()
     delivery = stack.delivery_id(entity.notify(), hook.id)
     other = new_entity()
@@ -181,7 +181,7 @@ def test_what_is_not_its_own_answers_as_what_does_not_exist(entity, new_entity, 
     assert entity.api("GET", f"{BASE}/{hook.id}/entregas").status == 404, "it was deleted"
 
 
-def test_a_purge_between_two_pages_takes_only_what_it_takes(entity, stack):
+def test_a_purge_between_two_pages_hides_only_purged_deliveries(entity, stack):
     hook = entity.register()
     for _ in range(4):
         entity.notify()

@@ -29,7 +29,7 @@ def end(stack, hook):
     stack.sql(f"UPDATE diagnosticos SET estado = 'terminado', pruebas = '[]', iniciado_en = UTC_TIMESTAMP(3) WHERE webhook_id = {hook.id}")
 
 
-def test_it_is_asked_for_and_seen(entity, idle, stack):
+def test_a_requested_diagnosis_is_pending_and_audited(entity, idle, stack):
     hook = entity.register()
     before = entity.api("GET", path(hook))
     assert (before.status, before.json()) == (404, {"message": "No se ha pedido ningún diagnóstico de ese webhook"})
@@ -42,7 +42,7 @@ def test_it_is_asked_for_and_seen(entity, idle, stack):
     assert entry["token_id"]
 
 
-def test_what_is_found_is_shown(entity):
+def test_an_ended_diagnosis_shows_its_checks(entity):
     hook = entity.register()
     ask(entity, hook)
     found = wait_ended(entity, hook)
@@ -51,7 +51,7 @@ def test_what_is_found_is_shown(entity):
     assert again["estado"] == "terminado" and again["iniciado"].endswith("Z") and len(again["iniciado"]) == 24
 
 
-def test_one_at_a_time(entity, idle, stack):
+def test_a_webhook_has_one_diagnosis_at_a_time(entity, idle, stack):
     hook = entity.register()
     with ThreadPoolExecutor(8) as crowd:
         assert {one.status for one in crowd.map(lambda _: ask(entity, hook), range(16))} == {202}
@@ -62,7 +62,7 @@ def test_one_at_a_time(entity, idle, stack):
     assert shown(entity, hook)["estado"] == "en_curso"
 
 
-def test_so_many_an_hour(entity, new_entity, idle, stack):
+def test_diagnoses_of_an_entity_per_hour_are_limited(entity, new_entity, idle, stack):
     hook, second, other = entity.register(), entity.register(), new_entity()
     foreign = other.register()
     with stack.part_with("fcgi", **setting(limits_diagnostics="2")):
@@ -88,7 +88,7 @@ def test_what_is_refused_does_not_count(entity, idle, stack):
         assert ask(entity, hook).status == 202
 
 
-def test_another_entitys_and_a_deleted_one(entity, new_entity, idle):
+def test_a_foreign_unknown_or_deleted_webhook_is_404(entity, new_entity, idle):
     hook, other = entity.register(), new_entity()
     ask(entity, hook)
     for id in (hook.id, 999999999, "x", "01", 0):

@@ -36,16 +36,16 @@ def test_a_page_is_served_without_a_token(stack, path, kind, file):
     assert answer.headers["strict-transport-security"].startswith("max-age=")
 
 
-def test_up_says_where_it_is(stack):
+def test_dev_up_prints_the_address_of_the_site(stack):
     assert f" {stack.env['BASE_URL']}{DOCS}\n" in stack.dev("up").stderr
 
 
-def test_a_browser_that_has_it_is_told_so(stack):
+def test_an_unchanged_page_is_304(stack):
     tag = stack.api("GET", DOCS).headers["etag"]
     assert stack.api("GET", DOCS, headers={"If-None-Match": tag}).status == 304
 
 
-def test_it_is_compressed_for_those_who_ask(stack):
+def test_a_page_is_compressed_on_request(stack):
     connection = http.client.HTTPSConnection("localhost", stack.api.port, context=ssl.create_default_context(cafile=stack.env["CA_CERT"]))
     connection.request("GET", DOCS + "errores.html", headers={"Accept-Encoding": "gzip"})
     answer = connection.getresponse()
@@ -55,13 +55,13 @@ def test_it_is_compressed_for_those_who_ask(stack):
     assert gzip.decompress(body) == (ROOT / "build/site/errores.html").read_bytes() and len(body) < 16_000
 
 
-def test_without_the_slash_it_leads_there(stack):
+def test_the_address_without_slash_redirects(stack):
     answer = stack.api("GET", DOCS.rstrip("/"))
     assert (answer.status, answer.headers["location"]) == (301, DOCS)
 
 
 @pytest.mark.parametrize("path", ["no-existe", "a/b/c.html", "descargas/", "descargas/python/", "..%2f..%2fetc/passwd", ".lock"])
-def test_what_is_not_there_has_a_page_that_says_so(stack, path):
+def test_an_unknown_path_gets_the_404_page(stack, path):
     answer = stack.api("GET", DOCS + path)
     if answer.status == 400:  # an ambiguous path
         assert answer.message
@@ -72,7 +72,7 @@ def test_what_is_not_there_has_a_page_that_says_so(stack, path):
 
 
 @pytest.mark.parametrize("path", [DOCS, DOCS + "index.html", DOCS.rstrip("/")])
-def test_it_is_only_read(stack, path):
+def test_a_page_allows_only_get_and_head(stack, path):
     for method in ("POST", "DELETE", "TRACE"):
         refused = stack.api(method, path)
         if path == DOCS.rstrip("/") and method != "TRACE":

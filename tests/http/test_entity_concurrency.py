@@ -100,7 +100,7 @@ def test_the_pool_stops_when_all_that_waits_is_answered(entity, new_entity, stac
     stack.start("fcgi")
 
 
-def test_what_waits_for_a_client_that_has_gone_is_not_carried_out(entity, stack, root, share, one_process):
+def test_a_waiting_request_of_a_gone_client_does_not_run(entity, stack, root, share, one_process):
     wanted = entity.register()
     with slow_requests(entity, root, share) as answers:
         wait_in_course(stack, share)

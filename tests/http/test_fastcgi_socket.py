@@ -62,7 +62,7 @@ def test_a_kept_connection_is_closed_all_the_same(entity, stack):
     assert b"Status: 200" in answer
 
 
-def test_a_thread_does_not_wait_for_a_peer_that_said_all_it_had_to_say(entity, stack):
+def test_the_pool_closes_without_waiting_for_its_peer(entity, stack):
     """libfcgi would hold the thread until the peer closes too, at most 2 s."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)

@@ -128,7 +128,7 @@ def test_connections_lost_between_requests_cost_no_request(entity, stack):
                 stack.sql(f"KILL {session}")
 
 
-def test_an_error_that_nobody_expected_is_a_500_without_details(entity, stack):
+def test_an_unexpected_error_is_a_500_without_details(entity, stack):
     stack.sql("RENAME TABLE webhooks TO webhooks_away")
     try:
         response = entity.api("GET", BASE)

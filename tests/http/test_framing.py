@@ -45,7 +45,7 @@ def registered(entity) -> int:
 @pytest.mark.parametrize("length", [
     "", "x", "-1", "+5", "5 5", "5,5", "0x5", "5.0", "1e1", "５", "99999999999999999999999", "18446744073709551617",
 ])
-def test_lengths_that_are_none(entity, stack, head, length):
+def test_an_invalid_content_length_is_400(entity, stack, head, length):
     data = head(close=True).replace(b"Content-Type", b"Content-Length: %s\r\nContent-Type" % length.encode())
     assert statuses(stack, data + GOOD) == [400]
     assert registered(entity) == 0
@@ -109,7 +109,7 @@ def test_chunks(entity, stack, head, body):
     b"zz\r\n", b"-1\r\n", b"\r\n\r\n", b"FFFFFFFFFFFFFFFFF\r\n", b"0x2\r\n{}\r\n0\r\n\r\n", b" 2\r\n{}\r\n0\r\n\r\n",
     b"2\r\n{}x\r\n0\r\n\r\n", b"1\r\n{}\r\n0\r\n\r\n", b"2\n{}\n0\n\nx",
 ])
-def test_chunks_that_are_none(entity, stack, head, body):
+def test_an_invalid_chunk_is_400(entity, stack, head, body):
     # nginx accepts the bare line feeds of the last body as line ends; the program then refuses {}.
     assert statuses(stack, head("Transfer-Encoding: chunked", close=True) + body) in ([400], [400, 400])
     assert registered(entity) == 0
@@ -196,6 +196,6 @@ def test_each_request_of_a_connection_has_its_own_token(entity, new_entity, stac
     without = f"GET {BASE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     theirs = head(method="GET", close=True).replace(entity.token.encode(), other.token.encode())
     with stack.api.wire(head(method="GET") + without + theirs) as wire:
-        mine, nobody, others = wire.responses()
-    assert (mine.json(), nobody.status) == ([], 401)
+        mine, anonymous, others = wire.responses()
+    assert (mine.json(), anonymous.status) == ([], 401)
     assert [w["id"] for w in others.json()] == [hook.id]

@@ -14,7 +14,7 @@ def status(stack):
     return stack.api("GET", HEALTH).status
 
 
-def test_it_needs_no_token_and_says_nothing(stack):
+def test_the_health_check_needs_no_token_and_reveals_nothing(stack):
     answer = stack.api("GET", HEALTH)
     assert answer.status == 200 and answer.text == '{"message":"El servicio está disponible"}'
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
@@ -30,7 +30,7 @@ def test_other_methods(stack, method):
 
 
 @pytest.mark.parametrize("path", [HEALTH + "/", HEALTH + "x", "/apientidades/v1/salud", "/metrics"])
-def test_nothing_else_is_open(stack, path):
+def test_no_other_path_answers_without_a_token(stack, path):
     assert stack.api("GET", path).status in (401, 404)
 
 
@@ -82,7 +82,7 @@ def test_the_pool_down(stack):
     wait_until(lambda: status(stack) == 200, 10, "200")
 
 
-def test_it_is_no_way_to_load_the_database(stack):
+def test_health_checks_rarely_query_the_database(stack):
     asked = lambda: int(stack.sql("SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'")[0][1])
     stack.stop("dispatcher")
     try:

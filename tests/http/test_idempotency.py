@@ -48,13 +48,13 @@ def test_the_same_body_again_gets_the_same_bytes(entity, stack):
     assert stack.api("POST", BASE, token, body=body(), headers={"Idempotency-Key": "alta-1"}).text == first.text, "a key belongs to the entity, not to the token"
 
 
-def test_without_it_nothing_is_remembered_and_two_are_two(entity):
+def test_two_requests_without_a_key_register_two_webhooks(entity):
     answers = [register(entity, None) for _ in range(2)]
     assert [answer.status for answer in answers] == [201, 201]
     assert registered(entity) == 2 and remembered(entity) == 0
 
 
-def test_another_body_is_422(entity):
+def test_a_key_with_another_body_is_422(entity):
     assert register(entity, "k").status == 201
     for other in (body(secreto="t"), body() + b" ", body(eventos=["evaluacion.cerrada"])):
         response = register(entity, "k", other)
@@ -63,7 +63,7 @@ def test_another_body_is_422(entity):
     assert register(entity, "k", body(url="")).status == 400, "the body is judged first"
 
 
-def test_every_entity_has_its_own(entity, new_entity):
+def test_two_entities_may_use_the_same_key(entity, new_entity):
     other = new_entity()
     first, second = register(entity, "k"), register(other, "k", body(secreto="t"))
     assert (first.status, second.status) == (201, 201) and first.json()["id"] != second.json()["id"]
@@ -101,7 +101,7 @@ def test_a_good_key_does_not_make_another_path_of_an_ambiguous_one(entity):
 
 
 @pytest.mark.parametrize("count", [2, 8])
-def test_at_once_they_wait_and_get_the_same_201(entity, stack, count):
+def test_concurrent_repetitions_get_the_same_201(entity, stack, count):
     with locked(stack) as release:
         answers = [in_background(register, entity, "k") for _ in range(count)]
         wait_blocked(stack)
@@ -118,7 +118,7 @@ def test_different_bodies_at_once_are_one_201_and_otherwise_422(entity):
     assert registered(entity) == 1
 
 
-def test_after_the_webhook_was_deleted_it_is_409(entity):
+def test_the_key_of_a_deleted_webhook_is_409(entity):
     hook = register(entity, "k").json()["id"]
     assert entity.api("DELETE", f"{BASE}/{hook}").status == 200
     for sent in (body(), body(secreto="t")):
@@ -138,7 +138,7 @@ def test_what_was_refused_may_be_sent_again_with_the_same_key(entity):
     assert first.status == 201 and register(entity, "k").text == first.text, "although there are five again"
 
 
-def test_a_lost_session_leaves_both_or_neither(entity, stack):
+def test_a_lost_session_stores_webhook_and_key_or_neither(entity, stack):
     """If the session is killed during a registration, the webhook and its key are both stored, or neither. After the next try
     there is one of each."""
     with locked(stack) as release:
@@ -152,7 +152,7 @@ def test_a_lost_session_leaves_both_or_neither(entity, stack):
     assert registered(entity) == remembered(entity) == 1
 
 
-def test_after_24_hours_it_is_new_and_the_old_one_is_removed(entity, stack):
+def test_a_key_is_free_and_removed_after_24_hours(entity, stack):
     def make_old(key):
         stack.sql("UPDATE claves_idempotencia SET creada_en = UTC_TIMESTAMP(3) - INTERVAL 86400 SECOND"
                   f" WHERE entidad_id = {entity.id} AND clave = '{key}'")
@@ -177,7 +177,7 @@ def test_repetitions_do_not_count_in_the_limit_of_registrations(stack, entity):
         assert register(entity, "m").status == 429 and remembered(entity) == 2, "what was refused is not remembered"
 
 
-def test_once_the_key_of_the_secrets_is_gone_it_is_409_and_no_secret_is_kept(stack, entity):
+def test_a_repetition_is_409_once_the_sealing_key_is_gone(stack, entity):
     secret = secrets.token_hex(16)
     keys, sent = Keys(stack), body(secreto=secret)
     before = keys.lines

@@ -69,7 +69,7 @@ def member(stack, receiver):
 
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("path", [BASE, BASE + "/test"], ids=["webhooks", "test"])
-def test_refused_at_once_saying_why(member, path, name):
+def test_a_bad_body_is_400_at_once_with_the_reason(member, path, name):
     body, reason = BODIES[name]
     started = time.monotonic()
     response = member.api("POST", path, body=body)

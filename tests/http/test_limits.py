@@ -159,7 +159,7 @@ def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
 
 @pytest.mark.parametrize("key", ["requests_per_address", "concurrent_requests_per_address", "requests_per_token",
                                  "test_requests_per_token", "pending_test_deliveries", "registrations", "replayed"])
-def test_a_limit_that_is_none_is_named(stack, key):
+def test_an_invalid_limit_is_refused_and_named(stack, key):
     for value in ("-1", "1000001", "many", "5/s", ""):
         result = stack.dev("admin", "config", "check", check=False, **setting(**{f"limits_{key}": value}))
         assert result.returncode == 2 and f"limits.{key}" in result.stderr and "0 to 1000000" in result.stderr

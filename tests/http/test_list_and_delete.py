@@ -72,7 +72,7 @@ def test_the_webhook_of_another_entity_is_as_if_it_did_not_exist(entity, new_ent
     "0", "-1", "abc", "1.5", "1e3", "+1", "%31", "9223372036854775808", "99999999999999999999999999", "0x1", "1 ",
     "1;",
 ])
-def test_identifiers_that_are_none(entity, id):
+def test_an_invalid_identifier_is_refused(entity, id):
     response = entity.api("DELETE", f"{BASE}/{id.replace(' ', '%20')}")
     assert response.status in (400, 404), response
     assert response.message

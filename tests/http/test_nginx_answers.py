@@ -25,7 +25,7 @@ def test_trace_names_the_methods_that_the_program_would(entity, stack, pattern):
 @pytest.mark.parametrize("path, methods", [
     (DOCUMENT, ("POST", "DELETE", "TRACE")), ("/apientidades/salud", ("POST", "DELETE", "TRACE")),
     ("/apientidades/origenes.json", ("DELETE", "TRACE"))])  # no POST: nginx first looks for the file, which a stack lacks
-def test_what_is_only_read_says_so(stack, path, methods):
+def test_a_read_only_path_answers_405_with_allow(stack, path, methods):
     for method in methods:
         refused = stack.api(method, path)
         assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD") and refused.message, method

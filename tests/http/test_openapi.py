@@ -60,7 +60,7 @@ def test_a_tool_that_is_missing_skips_its_tests_or_fails_them(monkeypatch):
         tool("none", "none")
 
 
-def test_it_is_served_as_it_is_without_a_token(stack):
+def test_the_document_is_served_unchanged_without_a_token(stack):
     answer = stack.api("GET", "/apientidades/openapi.json")
     assert answer.status == 200 and answer.headers["content-type"] == "application/json; charset=utf-8"
     assert answer.text == FILE.read_text()
@@ -70,7 +70,7 @@ def test_it_is_served_as_it_is_without_a_token(stack):
         assert stack.api("GET", other).status in (400, 404), other
 
 
-def test_its_operations_are_the_programs():
+def test_the_document_has_the_routes_of_the_program():
     table = (ROOT / "fcgi-app" / "routes.cpp").read_text()
     program = set(re.findall(r'^    \{"([A-Z]+)", "([^"]+)",', table, re.M))
     described = {(method.upper(), path) for path, item in DOCUMENT["paths"].items() for method in item if method in METHODS}
@@ -79,7 +79,7 @@ def test_its_operations_are_the_programs():
     assert len({one["operationId"] for one in operations}) == len(operations)
 
 
-def test_its_notifications_are_the_events_with_their_fields():
+def test_the_document_has_every_event_with_its_fields():
     rows = re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| (.+) \|$", (ROOT / "docs" / "events.md").read_text(), re.M)
     assert [event for event, _ in rows] == list(DATA) == list(DOCUMENT["webhooks"])
     assert DOCUMENT["components"]["schemas"]["Evento"]["enum"] == list(DATA)
@@ -106,7 +106,7 @@ def test_the_headers_of_a_notification_are_those_that_are_sent(entity, receiver)
     assert described == sent | {"x-webhook-reenvio"}
 
 
-def test_it_allows_every_status_that_a_receiver_may_answer(entity, receiver, stack):
+def test_the_document_allows_a_receivers_status_999(entity, receiver, stack):
     """Some firewalls answer 999."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=999))
@@ -135,7 +135,7 @@ def messages(node):
             yield from messages(value)
 
 
-def test_its_messages_are_those_of_the_manual():
+def test_every_message_of_the_document_is_in_the_manual():
     """tests/system/test_docs.py compares the manual with the sources."""
     manual = [text for page in (ROOT / "web" / "docs").glob("*.md") for text in re.findall(r"«([^»]+)»", page.read_text())]
     patterns = [re.compile(re.sub(r"\\\{[^}]*\\\}", ".+", re.escape(one))) for one in manual]
@@ -153,7 +153,7 @@ def test_a_linter_finds_nothing():
 
 # positive_data_acceptance is excluded, because a schema cannot say some rules: five webhooks, a cursor of the same query,
 # `desde` before `hasta`, If-Match. Other tests check these rules.
-def test_everything_that_it_allows_is_answered_as_it_says(entity, stack):
+def test_requests_are_answered_as_the_document_says(entity, stack):
     program = tool("schemathesis", "venv/bin/schemathesis")
     entity.register()
     entity.notify()

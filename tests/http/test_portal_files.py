@@ -17,7 +17,7 @@ TYPES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "
 
 
 @pytest.mark.parametrize("path", ["", "index.html", "portal.css", "changing.css", "tokens.css", "js/main.js", "js/screens/enter.js"])
-def test_what_its_pages_may_do(stack, path):
+def test_portal_files_have_security_headers_and_an_etag(stack, path):
     answer = stack.api("GET", PORTAL + path)
     assert answer.status == 200 and answer.headers["content-type"] == TYPES[(path or "index.html").rpartition(".")[2]]
     assert answer.headers["content-security-policy"] == POLICY
@@ -34,18 +34,18 @@ def test_its_address_without_the_slash(stack):
 
 
 @pytest.mark.parametrize("path", ["nada", "js/nada.js", "../openapi.json", "js/..%2f..%2fopenapi.json", "index.html/"])
-def test_there_is_nothing_else(stack, path):
+def test_an_unknown_path_of_the_portal_is_refused(stack, path):
     answer = stack.api("GET", PORTAL + path)
     assert answer.status in (400, 404) and answer.message
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "TRACE"])
-def test_it_is_only_read(stack, method):
+def test_the_portal_allows_only_get_and_head(stack, method):
     refused = stack.api(method, PORTAL + "index.html")
     assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD") and refused.message
 
 
-def test_it_is_compressed(stack):
+def test_the_portal_is_compressed(stack):
     asked = ["curl", "-q", "-s", "-o", "/dev/null", "-D", "-", "--noproxy", "*", "--max-time", "10", "--cacert", stack.env["CA_CERT"], "--compressed"]
     headers = subprocess.run([*asked, stack.env["BASE_URL"] + PORTAL + "portal.css"], capture_output=True, text=True).stdout.lower()
     assert "content-encoding: gzip" in headers and "vary: accept-encoding" in headers

@@ -22,7 +22,7 @@ def change(entity, hook, method, pattern, headers):
 
 
 @pytest.mark.parametrize("method, pattern", [route for route in CHANGES if route not in WITH_ETAG])
-def test_what_has_no_version_is_not_changed_on_a_condition(entity, receiver, method, pattern):
+def test_a_route_without_etag_refuses_conditions(entity, receiver, method, pattern):
     hook = entity.register()
     before = entity.api("GET", f"{BASE}/{hook.id}").text, entity.api("GET", BASE).text
     for header, values in HEADERS.items():
@@ -36,7 +36,7 @@ def test_what_has_no_version_is_not_changed_on_a_condition(entity, receiver, met
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
-def test_what_has_one_is_changed_on_conditions_that_hold(entity, method):
+def test_a_route_with_etag_checks_its_conditions(entity, method):
     def answer(**conditions):
         hook = entity.register()
         etag = entity.api("GET", f"{BASE}/{hook.id}").headers["etag"]
@@ -60,7 +60,7 @@ def test_what_has_one_is_changed_on_conditions_that_hold(entity, method):
     assert refused.status == 412 and "If-Unmodified-Since" in refused.message
 
 
-def test_what_only_looks_answers_whatever_the_condition(entity):
+def test_a_get_ignores_conditions(entity):
     hook = entity.register()
     for path in (BASE, f"{BASE}/{hook.id}", f"{BASE}/eventos", f"{BASE}/{hook.id}/entregas"):
         for header, values in HEADERS.items():

@@ -45,7 +45,7 @@ def test_without_a_limit_nothing_is_counted(entity, stack):
     assert stack.value(f"SELECT COUNT(*) FROM altas_webhook WHERE entidad_id = {entity.id}") == "0"
 
 
-def test_deleting_gives_nothing_back(limited, entity, new_entity):
+def test_deleted_webhooks_still_count_in_the_limit(limited, entity, new_entity):
     assert [register_and_delete(entity).status for _ in range(LIMIT)] == [201] * LIMIT
     is_429(register(entity))
     assert registered(entity) == LIMIT
@@ -66,7 +66,7 @@ def test_only_what_was_registered_counts(limited, entity):
     is_429(register_and_delete(entity))
 
 
-def test_the_body_and_the_five_are_judged_first(limited, entity):
+def test_the_body_is_judged_before_the_limit(limited, entity):
     """The limit comes last, as web/docs/usar-la-api.md says."""
     kept = [register(entity) for _ in range(4)]
     for _ in range(LIMIT - 4):
@@ -77,7 +77,7 @@ def test_the_body_and_the_five_are_judged_first(limited, entity):
     is_429(register(entity))
 
 
-def test_parallel_requests_never_exceed_it(limited, entity, stack):
+def test_parallel_requests_never_exceed_the_limit(limited, entity, stack):
     refused = lambda: scrape(stack.env["METRICS_URL"]).value(
         "apientidades_api_requests_total", route="POST /webhooks", status="429")
     before = refused()
@@ -93,7 +93,7 @@ def test_parallel_requests_never_exceed_it(limited, entity, stack):
     assert refused() - before == len(too_many), "the metrics count the refusals by their status"
 
 
-def test_it_counts_from_now_on_where_webhooks_were_registered_before_there_was_a_limit(stack, limited, entity):
+def test_the_limit_holds_for_an_entity_without_earlier_counts(stack, limited, entity):
     stack.sql(f"DELETE FROM altas_webhook WHERE entidad_id = {entity.id}")
     assert register_and_delete(entity).status == 201
     stack.sql(f"UPDATE altas_webhook SET saldadas_hasta = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR WHERE entidad_id = {entity.id}")

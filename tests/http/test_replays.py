@@ -67,7 +67,7 @@ def accepted(response) -> int:
     return response.json()["reenvio"]["id"]
 
 
-def test_one_that_failed_is_sent_again_with_the_same_id_and_says_so(entity, receiver):
+def test_a_replay_keeps_the_id_and_is_marked(entity, receiver):
     hook = entity.register()
     failed, = fail(entity, receiver, hook)
     number = accepted(replay(entity, hook, failed["id"]))
@@ -80,7 +80,7 @@ def test_one_that_failed_is_sent_again_with_the_same_id_and_says_so(entity, rece
     assert [one["tipo"] for one in history] == ["programado"] * 4 + ["reenvio"]
 
 
-def test_one_that_was_delivered_stays_so_whatever_its_replay_comes_to(entity, receiver, stack):
+def test_a_failed_replay_leaves_its_delivery_delivered(entity, receiver, stack):
     hook = entity.register()
     entity.notify()
     before, = ended(entity, hook, "entregada", 1)
@@ -95,7 +95,7 @@ def test_one_that_was_delivered_stays_so_whatever_its_replay_comes_to(entity, re
     assert stack.delivery(before["id"])["estado"] == "entregada"
 
 
-def test_all_that_failed_since_a_time_after_a_look_at_how_many(entity, receiver):
+def test_a_range_replays_as_many_as_its_simulation_counts(entity, receiver):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour())
     entity.notify()
@@ -112,7 +112,7 @@ def test_all_that_failed_since_a_time_after_a_look_at_how_many(entity, receiver)
     assert accepted(replay_all(entity, hook)) != number, "the first replay is over"
 
 
-def test_the_same_while_it_is_pending_and_one_range_at_a_time(entity, receiver, paused):
+def test_a_repeated_replay_is_the_same_and_a_second_range_is_409(entity, receiver, paused):
     hook = entity.register()
     entity.notify()
     stack = entity.stack
@@ -167,7 +167,7 @@ def test_what_cannot_be_replayed(entity, new_entity, receiver):
         assert refused.status == 409 and "inactivo" in refused.json()["message"]
 
 
-def test_one_that_is_held_of_a_webhook_that_is_active_says_so(entity, receiver, stack, paused):
+def test_a_held_delivery_of_an_active_webhook_is_409(entity, receiver, stack, paused):
     hook = entity.register()
     notification = entity.notify()
     stack.start("dispatcher")
@@ -205,7 +205,7 @@ def test_bodies_that_say_something_else_are_400(entity, body):
     assert answer.status == 400 and answer.json()["message"], answer
 
 
-def test_it_takes_no_query_no_other_method_and_no_token_that_only_reads(entity, stack):
+def test_queries_other_methods_and_read_only_tokens_are_refused(entity, stack):
     hook = entity.register()
     assert entity.api("POST", f"{BASE}/{hook.id}/reenvios?simular=true", json_body=ALL).status == 400
     assert entity.api("GET", f"{BASE}/{hook.id}/reenvios").status == 405

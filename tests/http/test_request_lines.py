@@ -59,7 +59,7 @@ def test_http_1_0_has_no_chunks(stack, bearer):
     ("HTTP/2.0", 505), ("HTTP/3.0", 505), ("HTTP/1", 400), ("HTTP/1.x", 400), ("http/1.1", 400), ("HTTP/-1.1", 400),
     ("HTTP/99999999999.1", 505), ("HTTPS/1.1", 400), ("RTSP/1.0", 400),
 ])
-def test_versions_that_are_none(stack, bearer, version, status):
+def test_an_invalid_http_version_is_refused(stack, bearer, version, status):
     assert answer(stack, raw(f"GET {EVENTS} {version}", bearer)).status == status
 
 
@@ -137,7 +137,7 @@ def test_headers_that_two_readers_could_read_differently(stack, bearer, headers)
 
 
 @pytest.mark.parametrize("host", ["", "a/b", "a b", "a\0b", "..", "[::1", "a\\b"])
-def test_hosts_that_are_none(stack, bearer, host):
+def test_an_invalid_host_is_answered_200_or_400(stack, bearer, host):
     assert answer(stack, raw(f"GET {EVENTS} HTTP/1.1", bearer, host=host)).status in (200, 400)
 
 

@@ -49,7 +49,7 @@ def test_a_read_is_one_round_trip_and_its_statement_is_prepared_once(entity, sta
         assert asked.count("Prepare") <= 1, session
 
 
-def test_a_page_of_deliveries_asks_who_calls_together_with_others(entity, stack, statements):
+def test_a_page_of_deliveries_costs_two_statements(entity, stack, statements):
     """Some sessions look up callers, others read pages, so that each session repeats a single prepared statement."""
     path = f"{BASE}/{entity.register().id}/entregas"
 

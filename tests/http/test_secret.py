@@ -116,7 +116,7 @@ def test_an_ended_secret_is_erased(entity, stack):
     assert stack.value(f"SELECT secreto_sellado IS NOT NULL FROM webhooks WHERE id = {hook.id}") == "1", "the column that an earlier version reads"
 
 
-def test_the_same_again_a_third_and_the_first(entity):
+def test_the_same_secret_is_accepted_again_and_a_third_is_409(entity):
     hook = entity.register(secret="uno")
     first = put(entity, hook, {"secreto": "dos"}).json()
     assert put(entity, hook, {"secreto": "dos"}).json() == first
@@ -148,7 +148,7 @@ def test_a_secret_that_cannot_be_set(entity, body, message):
     assert entity.api("GET", f"{BASE}/{hook.id}").headers["etag"] == etag
 
 
-def test_whose_it_is_and_who_did_it(entity, new_entity, stack):
+def test_only_the_owner_changes_a_secret_and_it_is_audited(entity, new_entity, stack):
     hook = entity.register(secret="uno")
     other = new_entity()
     for response in (other.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "x"}),

@@ -136,7 +136,7 @@ def with_the_longest_answers(entity, stack) -> list[str]:
     return [f"{BASE}/{hook.id}/entregas/{delivery}", f"{BASE}/{hook.id}/entregas?limite=100"]
 
 
-def test_who_reads_the_longest_answers_slowly_holds_no_thread_and_gets_all_of_them(entity, stack):
+def test_slow_readers_hold_no_thread_and_get_whole_answers(entity, stack):
     paths = with_the_longest_answers(entity, stack)
     sizes = [len(entity.api("GET", path).text.encode()) for path in paths]
     assert sizes[0] > 340_000 and sizes[1] > 220_000, sizes

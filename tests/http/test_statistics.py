@@ -37,7 +37,7 @@ def test_another_window_is_400(entity, query):
     assert entity.api("GET", f"{BASE}/{hook.id}/estadisticas{query}").status == 400
 
 
-def test_another_entitys_is_answered_as_one_that_does_not_exist(entity, new_entity):
+def test_a_foreign_webhook_is_404_like_an_unknown_one(entity, new_entity):
     hook, stranger = entity.register(), new_entity()
     foreign = stranger.api("GET", f"{BASE}/{hook.id}/estadisticas")
     assert foreign.status == 404 and foreign.text == stranger.api("GET", f"{BASE}/999999999/estadisticas").text

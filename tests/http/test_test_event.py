@@ -12,13 +12,13 @@ TEST = BASE + "/test"
     {"evento": "evaluacion.abierta", "datosExtra": "x"}, {"evento": "evaluacion.abierta", "datosExtra": []},
     {"evento": "evaluacion.abierta", "datosExtra": 5},
 ], ids=str)
-def test_refused(entity, body):
+def test_a_bad_body_is_400(entity, body):
     entity.register()
     response = entity.api("POST", TEST, json_body=body)
     assert response.status == 400 and response.message
 
 
-def test_nobody_is_subscribed(entity, new_entity, stack):
+def test_an_event_without_an_active_subscriber_is_404(entity, new_entity, stack):
     entity.register(["evaluacion.cerrada"])
     inactive = entity.register(["evaluacion.abierta"])
     stack.admin("webhook", "disable", inactive.id)

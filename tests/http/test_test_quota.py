@@ -51,7 +51,7 @@ def test_without_a_limit_nothing_is_counted(entity, stack, nothing_is_sent):
     assert stack.value(f"SELECT COUNT(*) FROM pruebas_pendientes WHERE entidad_id = {entity.id}") == "0"
 
 
-def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, stack, entity, new_entity):
+def test_parallel_requests_never_exceed_the_limit(limited, nothing_is_sent, stack, entity, new_entity):
     """With two webhooks, an event makes two deliveries. If there is room for only one of them, neither is made."""
     for _ in range(2):
         entity.register(["evaluacion.abierta"])
@@ -73,7 +73,7 @@ def test_parallel_requests_never_exceed_it(limited, nothing_is_sent, stack, enti
     assert len(entity.stack.admin("notification", "list", "--entity", entity.id)) == LIMIT // 2
 
 
-def test_what_has_ended_makes_room(limited, entity, receiver, stack):
+def test_ended_test_deliveries_no_longer_count(limited, entity, receiver, stack):
     hook = entity.register(["evaluacion.abierta"])
     stack.stop("dispatcher")
     try:

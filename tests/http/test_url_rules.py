@@ -62,7 +62,7 @@ GOOD = [
 
 
 @pytest.mark.parametrize("url", BAD, ids=ascii)
-def test_refused(member, url):
+def test_a_bad_url_is_400(member, url):
     response = post(member, url)
     if response.status == 201:
         member.api("DELETE", f"{BASE}/{response.json()['id']}")

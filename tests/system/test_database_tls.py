@@ -66,7 +66,7 @@ def test_a_server_of_another_name_is_refused(remote, port):
         assert "database.hosts" in refused(remote, database_hosts=f"127.0.0.2:{tunnel}")
 
 
-def test_an_address_whose_name_would_not_be_verified_stops_the_start(remote, port):
+def test_an_ip_address_with_tls_stops_the_start(remote, port):
     """libmariadb 3.4 accepts a certificate of any name from 127.0.0.1."""
     result = list_entities(remote, database_hosts=f"127.0.0.1:{port}")
     assert (result.returncode, result.stdout) == (2, "")

@@ -71,7 +71,7 @@ def test_no_program_gives_its_password_to_a_server_on_loopback(stack, password_f
 
 
 @pytest.mark.parametrize("plugin", ["mysql_clear_password", "dialog"])
-def test_nor_to_one_whose_certificate_is_good(stack, password_file, plugin, tmp_path):
+def test_a_server_with_a_valid_certificate_gets_no_password(stack, password_file, plugin, tmp_path):
     server = FakeDatabase(asks=plugin, certificate=certificate(stack))
     with server.listen() as port:
         hosts = f"localhost:{port}"

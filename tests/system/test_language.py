@@ -186,7 +186,7 @@ def test_no_cell_of_a_table_is_a_paragraph():
     (python_comments, '"""One."""\na = "# no"  # two\n# three\ndef b():\n    """Four."""\n', ["One.\ntwo\nthree", "Four."]),
     (shell_comments, "#!/bin/sh\necho '# no' ${a#b} $# # one\n# two\n", ["one\ntwo"]),
 ])
-def test_it_finds_the_comments(comments, source, expected):
+def test_comments_are_found(comments, source, expected):
     assert [comment.text for comment in comments(source)] == expected
 
 
@@ -198,7 +198,7 @@ def test_it_finds_the_comments(comments, source, expected):
     ("Read\n* Of one", [(2, "Of one")]), ("The end of it, or Office. One of them.", []),
     ("the user nobody, `nobody`, chown nobody:nogroup", []), ("a `code somebody`", [(1, "somebody`")]),
 ])
-def test_it_finds_the_markers(text, expected):
+def test_markers_are_found(text, expected):
     assert markers([Text(1, text)]) == expected
 
 
@@ -206,7 +206,7 @@ def test_it_finds_the_markers(text, expected):
     ("a" * 121, 121), ("`" + "a" * 200 + "`, `b`", 0), ("[" + "a" * 10 + "](" + "b" * 200 + ")", 10), ("see «" + "a" * 200 + "»", 3),
     ("`" + "a" * 118 + "` b", 122), ("![" + "a" * 200 + "](b.png)", 0),
 ])
-def test_it_measures_what_is_read_of_a_cell(cell, length):
+def test_a_cell_is_measured_by_its_visible_prose(cell, length):
     assert len(prose(cell)) == length
 
 

@@ -50,7 +50,7 @@ def backup(stack):
     session.close()
 
 
-def test_it_makes_way_for_others_and_goes_on_once_the_backup_has_ended(stack, entity, migrate, backup):
+def test_a_migration_waits_for_a_backup_without_blocking(stack, entity, migrate, backup):
     running = migrate()
     assert running.stdout.readline().endswith("_prueba.sql\n")
     assert re.match("held up: .*try 1 of 12", running.stdout.readline())
@@ -66,7 +66,7 @@ def test_it_makes_way_for_others_and_goes_on_once_the_backup_has_ended(stack, en
     assert stack.value(COLUMN) == "1"
 
 
-def test_it_gives_up_with_the_table_as_it_was(stack, migrate, backup):
+def test_a_migration_that_gives_up_changes_nothing(stack, migrate, backup):
     running = migrate("--tries", "1")
     out, err = running.communicate(timeout=60)
     assert running.returncode == 1 and "try 1 of 1)" in out, (out, err)

@@ -101,7 +101,7 @@ def test_what_builds_and_packs_is_told_the_time_and_no_locale():
 
 @pytest.mark.parametrize("changelog", ["", "x (2) y; urgency=low\n\n  * z\n", "x (2) y\n\n -- M <m@e.org>  \n",
                                        "x (2) y\n\n -- M <m@e.org>  yesterdays\n"])
-def test_no_time_is_no_time_of_today(tmp_path, changelog):
+def test_a_missing_or_bad_source_date_is_an_error(tmp_path, changelog):
     (tmp_path / "packaging").mkdir()
     (tmp_path / "packaging/changelog").write_text(changelog)
     assert packing("source_date", tmp_path, SOURCE_DATE_EPOCH="").returncode != 0

@@ -308,7 +308,7 @@ def test_no_secret_on_any_command_line_or_in_any_log(stack, entity, receiver):
 @pytest.mark.parametrize("arguments", [["entity", "list"], ["entity", "list", "--json"], ["config", "show"], ["--help"],
                                        ["report", "--event", "evaluacion.abierta", "--since", "1d", "--csv"]])
 @pytest.mark.parametrize("ignored", [False, True], ids=["", "SIGPIPE is ignored"])
-def test_an_output_that_nobody_reads_ends_the_operators_program_in_silence(programs, entity, arguments, ignored):
+def test_a_closed_pipe_ends_the_operators_program_silently(programs, entity, arguments, ignored):
     """It dies of SIGPIPE, as programs do in `… | head`; the shell shows exit status 141."""
     command, environment = programs["apientidades-admin"]
     reader, writer = os.pipe()

@@ -58,14 +58,14 @@ FORBIDDEN_TO_ADMIN = [
     "REPLACE INTO auditoria (id, accion, detalle) VALUES (1, 'x', '{}')", "ALTER TABLE auditoria RENAME TO otra",
     "INSERT INTO auditoria (id, accion, detalle) VALUES (1, 'x', '{}') ON DUPLICATE KEY UPDATE detalle = ''",
     "SET GLOBAL max_connections = 1", "SELECT * FROM mysql.user", "GRANT DELETE ON auditoria TO 'apientidades_admin'@'localhost'"]
-OF_NOBODY = ["CREATE TABLE mia (a INT)", "DROP TABLE webhooks", "ALTER TABLE webhooks ADD mia INT",
-             "SELECT * FROM mysql.global_priv", "SET GLOBAL max_connections = 1",
-             "GRANT SELECT ON *.* TO 'apientidades_api'@'localhost'",
-             "SELECT * FROM webhooks INTO OUTFILE '/tmp/apie-robado'", "SELECT * FROM mysql.user"]
+FORBIDDEN_TO_BOTH = ["CREATE TABLE mia (a INT)", "DROP TABLE webhooks", "ALTER TABLE webhooks ADD mia INT",
+                     "SELECT * FROM mysql.global_priv", "SET GLOBAL max_connections = 1",
+                     "GRANT SELECT ON *.* TO 'apientidades_api'@'localhost'",
+                     "SELECT * FROM webhooks INTO OUTFILE '/tmp/apie-robado'", "SELECT * FROM mysql.user"]
 
 
 @pytest.mark.parametrize("user, statement", [
-    (user, statement) for user in FORBIDDEN for statement in FORBIDDEN[user] + OF_NOBODY] + [
+    (user, statement) for user in FORBIDDEN for statement in FORBIDDEN[user] + FORBIDDEN_TO_BOTH] + [
     ("admin", statement) for statement in FORBIDDEN_TO_ADMIN])
 def test_a_program_may_do_no_more_than_its_work(stack, user, statement):
     password = Path(stack.env["SECRETS_DIR"], f"{user}.password").read_text().strip()

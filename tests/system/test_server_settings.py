@@ -101,7 +101,7 @@ def use_everything(stack, entity, setup):
 
 
 @pytest.mark.parametrize("one", HOSTILE)
-def test_no_program_depends_on_it(stack, entity, hostile, tmp_path, one):
+def test_every_program_works_under_a_hostile_setting(stack, entity, hostile, tmp_path, one):
     try:
         hostile(one)
     except SqlError as error:
@@ -111,7 +111,7 @@ def test_no_program_depends_on_it(stack, entity, hostile, tmp_path, one):
     use_everything(stack, entity, SetupDatabase(stack, tmp_path))
 
 
-def test_tables_made_under_them_are_those_made_without(stack, hostile, tmp_path):
+def test_tables_are_the_same_under_hostile_settings(stack, hostile, tmp_path):
     def tables(name):
         return stack.sql("SELECT table_name, engine, table_collation FROM information_schema.tables WHERE table_schema ="
                          f" '{name}' ORDER BY table_name") + stack.sql(

@@ -21,7 +21,7 @@ def test_apt_installs_and_the_service_waits_for_its_database(fresh, figure):
     assert commands <= 5
 
 
-def test_secrets_are_made_and_nobody_else_reads_them(machine):
+def test_secrets_are_made_with_restricted_modes(machine):
     listed = machine.shell("stat -c '%a %U %G %n' /etc/apientidades/*").splitlines()
     modes = {line.split()[3].rpartition("/")[2]: line.split()[:3] for line in listed}
     assert modes["secrets.keys"] == ["640", "root", "apientidades"]
@@ -45,7 +45,7 @@ def test_the_setup_of_the_database_can_be_run_again(machine, installation):
     assert installation.works()
 
 
-def test_a_token_that_is_none_is_refused_through_nginx_and_tls(installation):
+def test_a_request_without_token_is_401_through_nginx_and_tls(installation):
     assert installation.api("GET", BASE).status == 401
 
 

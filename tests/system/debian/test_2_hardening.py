@@ -28,7 +28,7 @@ def test_exposure(machine, unit, figure):
 
 
 @pytest.mark.parametrize("name", ["apientidades-fcgi@1", "apientidades-dispatcher"])
-def test_each_runs_as_a_user_of_its_own_without_privileges(machine, installation, name):
+def test_each_service_runs_without_privileges(machine, installation, name):
     status = (machine.root / f"proc/{installation.pid(name)}/status").read_text()
     fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert fields["Uid"].split()[0] != "0" and fields["Seccomp"] == "2" and fields["NoNewPrivs"] == "1"

@@ -126,7 +126,7 @@ def one_more(machine, installation):
     installation.sql(f"DELETE FROM migraciones WHERE numero = {number}; ALTER TABLE entregas DROP COLUMN IF EXISTS anotacion")
 
 
-def test_the_tables_wait_for_a_backup_and_root_is_told_whose_it_is(machine, installation, one_more):
+def test_a_migration_waits_for_a_backup_and_shows_its_session(machine, installation, one_more):
     backup = SqlSession(str(machine.root / "run/mysqld/mysqld.sock"), "apientidades", "root", "")
     backup("START TRANSACTION")
     backup("SELECT COUNT(*) FROM entregas")

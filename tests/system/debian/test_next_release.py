@@ -65,7 +65,7 @@ def test_nothing_is_lost_and_nothing_repeated(machine, installation, package, fi
     assert installation.sql(f"SELECT estado, intentos FROM entregas WHERE webhook_id = {waiting.id}") == [["pendiente", "1"]]
 
 
-def test_what_waited_is_delivered(machine, installation):
+def test_a_new_notification_is_delivered_after_the_upgrade(machine, installation):
     entity = installation.entity()
     hook = entity.register()
     entity.notify()
