@@ -1,4 +1,4 @@
-// The table of every command (apientidades-admin(1)).
+// The table of all commands (apientidades-admin(1)).
 #pragma once
 
 #include <vector>

@@ -3,4 +3,4 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))  # the private stack and the SQL session are those of the tests
+sys.path.insert(0, str(ROOT / "tests"))  # for tests/support: the private stack, the SQL session

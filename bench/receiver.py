@@ -44,7 +44,7 @@ http {{
 
 
 class Receiver:
-    """`log` records the time of each arrival by webhook-id (1 ms, the wall clock); `answer` is nginx's directive that answers."""
+    """`log` records the webhook-id and the wall-clock millisecond of each arrival; `answer` is nginx's directive that answers."""
 
     def __init__(self, certificate: str, key: str, log: bool = False, workers: int = 2, answer: str = "return 204;"):
         self._folder = tempfile.TemporaryDirectory(prefix="apie-receiver-", dir="/tmp")
@@ -106,7 +106,7 @@ class Receiver:
         self.log.write_text("")
 
     def arrivals(self) -> dict[str, float]:
-        """The wall-clock second of each webhook-id's first arrival: the end of the millisecond that nginx logged."""
+        """When each webhook-id first arrived, in seconds of the wall clock: the end of the millisecond that nginx logged."""
         first: dict[str, float] = {}
         for line in self.log.read_text().splitlines(keepends=True):
             if not line.endswith("\n"):

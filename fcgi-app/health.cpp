@@ -8,7 +8,8 @@ namespace {
 constexpr unsigned turns = 11;  // checks in a round, of which one is for the requirements
 }
 
-/// Alternates reads and writes. To make both each time would double the checks.
+/// Chooses the requirements once in a round, and otherwise a read or a write in turn, because all three
+/// checks each time would triple their cost.
 DatabaseCheck Health::next() const {
   if (turn_ % turns == 0) return DatabaseCheck::requirements;
   return turn_ % turns % 2 == 1 ? DatabaseCheck::read : DatabaseCheck::write;

@@ -24,7 +24,7 @@ platform::UtcTime parse_since(std::string_view text, platform::UtcTime now);
 /// Reads the same forms as parse_since; the error names `option`.
 platform::UtcTime parse_time(std::string_view option, std::string_view text, platform::UtcTime now);
 
-/// Reads the filters on the line. `states`: the values that --state accepts. Throws UsageError.
+/// Reads the filters on the command line. `states`: the values that --state accepts. Throws UsageError.
 store::ListFilter read_filter(const Arguments& arguments, std::span<const std::string_view> states,
                               platform::UtcTime now);
 

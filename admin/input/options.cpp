@@ -40,7 +40,8 @@ std::string unknown_option(const OptionTable& table, const std::string& typed) {
   return "unknown option '" + typed + "'" + (near ? ": did you mean '" + *near + "'?" : "");
 }
 
-/// In `--label --read-only`, Boost takes `--read-only` for the value of --label; more likely the value is
+/// Throws UsageError for a value that begins with `--`, unless it was given as `--label=--read-only`. In
+/// `--label --read-only` Boost takes `--read-only` for the value of --label; more likely the value is
 /// missing.
 void require_values(const po::parsed_options& parsed) {
   for (const auto& option : parsed.options) {

@@ -1,5 +1,5 @@
-"""One row for each of 40,000 entities, once with 1,000 hosts for all and once with a host for each; compared with as many
-rows of 1,000 entities."""
+"""Delivers one row for each of 40,000 entities, once with 1,000 hosts for all entities and once with a host for each. The
+baseline is as many rows for 1,000 entities with a host each."""
 from __future__ import annotations
 
 import statistics
@@ -12,7 +12,7 @@ from bench.service import webhook_url
 from bench.throughput import PATIENCE, deliver_backlog, send_bare
 
 ENTITIES, FEW = 40_000, 1_000
-PAIRS = 3  # measurements of `few` and of `shared` in a round: each takes only seconds, so a single one varies much
+PAIRS = 3  # measurements of `few`, and of `shared`, in a round: a single one lasts only seconds, so it varies much
 
 
 def run(options):
@@ -37,8 +37,8 @@ def run(options):
 
 
 def figures(rates: dict[str, list[float]], connections: dict[str, list[int]], many: int, few: int) -> list[Figure]:
-    """A connection to a new host costs more than a delivery: the bare loop measures how much, and the service's loss is
-    compared with the loop's."""
+    """A connection to a new host costs more than a delivery. The bare loop, too, is slower with new hosts, so the service's
+    loss is compared with the loop's."""
     rate = {arm: statistics.median(found) for arm, found in rates.items()}
     base = tuple(rates["few"])
     made = tuple(connections["few"])

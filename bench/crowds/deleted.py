@@ -19,8 +19,8 @@ from support.actors import BASE
 DELETED, OTHERS = 400_000, 20
 CHUNK = 100_000  # rows of a transaction
 POLLERS = 8  # connections of the entity that polls
-EVERY = 0.1  # seconds between the requests of a connection, unless the answer takes longer
-NO_DIFFERENCE = 1.2
+EVERY = 0.1  # seconds from one request of a connection to its next, unless the answer takes longer
+NO_DIFFERENCE = 1.2  # times the baseline
 
 
 def run(options):

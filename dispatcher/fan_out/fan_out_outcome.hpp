@@ -8,19 +8,19 @@
 namespace dispatcher {
 
 enum class Outcome {
-  // The notification need not be waited for.
+  // Later notifications of the entity do not wait for this one.
   not_pending,  // another session finished it
   written,      // fanned out or rejected
   unmarked,     // its deliveries exist, but its locked row does not say so yet
-  left,         // quarantined, or left to a newer version
-  row_locked,   // another session has locked its row, or finished it since it was read
+  left,         // quarantined, or left to a newer release
+  row_locked,   // another session has locked the row, or has finished the notification since it was read
   refused,      // the database refuses it even in a transaction of its own
   // The notification waits. Its entity is read again from this notification on.
-  no_room,           // the batch has no room for its data, or for the data of an earlier one of its entity
-  no_slot,           // no slot is free at all
-  busy,              // a slot is free, but its deliveries could only wait for their webhooks
+  no_room,  // the batch has no room for its data, or for those of an earlier notification of its entity
+  no_slot,  // no slot is free at all
+  busy,     // a slot is free, but its deliveries could only wait, each for its own webhook
   recipient_locked,  // another session has locked the row of its entity or of a webhook
-  write_locked,      // the write met a lock, or a delivery that exists
+  write_locked,      // the write met a lock, or a delivery of this notification that exists already
   put_off,           // isolating a refused row took too long; this notification's entity is taken alone
 };
 

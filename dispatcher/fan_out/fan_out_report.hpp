@@ -11,11 +11,12 @@
 
 namespace dispatcher {
 
-/// The notifications of one batch: those in line, and those of entities of one kind that take turns.
+/// The notifications of one batch: those in line, and those of entities that take turns, all of one kind
+/// (ReadyEntities).
 struct Selection {
   std::vector<store::NotificationKey> rows;  // those of one entity in ascending order of id
   ReadyEntities::Kind kind;                  // the kind of entities that `requests` names
-  std::vector<store::TakeRequest> requests;  // what was asked of the entities that take turns
+  std::vector<store::TakeRequest> requests;  // which entities take a turn, and how much is read of each
 };
 
 /// What a batch shows of one entity.
@@ -31,7 +32,7 @@ struct EntityFacts {
   bool locked() const { return has(Outcome::recipient_locked) || has(Outcome::write_locked); }
 };
 
-/// `outcomes` has every one of `rows`.
+/// `outcomes` has an entry for each of `rows`.
 std::map<delivery::EntityId, EntityFacts> facts_by_entity(const std::vector<store::NotificationKey>& rows,
                                                           const Outcomes& outcomes);
 

@@ -1,5 +1,5 @@
-// Writes the deliveries of a batch in one short transaction, or in several if the database refuses a part of
-// it.
+// Writes the deliveries of a batch in one short transaction. If that is refused or meets a lock, writes the
+// batch in parts, each in a transaction of its own.
 #pragma once
 
 #include <vector>

@@ -66,7 +66,7 @@ class ConnectionPools {
   std::vector<Request> take_waiting(const std::string& host, delivery::WebhookId webhook);
   std::vector<Request> take_all_waiting();
 
-  /// Number of pools. One with several open connections stays for longest_life after its last request.
+  /// Number of pools. A pool with several open connections stays for longest_life after its last request.
   std::size_t size() const { return pools_.size(); }
 
  private:
@@ -91,8 +91,8 @@ class ConnectionPools {
     unsigned idle = 0;  // estimate of open, free connections; a wrong estimate costs a handshake or a wait
     delivery::WebhookId last_served = 0;
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers
-    platform::MonotonicTime next_connection{};           // no further one is opened before
-    std::optional<platform::MonotonicTime> replacement;  // when the pool may replace a kept one
+    platform::MonotonicTime next_connection{};           // no further connection is opened before
+    std::optional<platform::MonotonicTime> replacement;  // when the pool may replace a kept connection
     std::optional<platform::MonotonicTime> due;          // the pool's key in due_
   };
   using Pools = std::map<std::string, Pool>;

@@ -1,4 +1,4 @@
-// A request with an attempt that has begun, and the attempts that end without a transfer.
+// A request with an attempt that has begun, and the functions that begin and end the attempt.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ struct Job {
   Request request;
   platform::UtcTime started{};
   platform::MonotonicTime since{};  // when the attempt began; a lookup of the host is part of its time
-  std::string cache_key;            // of the host in libcurl's DNS cache (route.hpp)
+  std::string cache_key;            // `host:port`, the key in libcurl's DNS cache
   Addresses addresses;              // to connect to; none: the URL has an address
-  std::optional<platform::MonotonicTime> name_answered{};
+  std::optional<platform::MonotonicTime> name_answered{};  // when a lookup got an answer
 };
 
 /// Begins the attempt of a request now.

@@ -23,8 +23,9 @@ class Lookups {
   /// `settings` and `poller` outlive this object. Throws std::runtime_error.
   Lookups(const platform::DeliverySettings& settings, Poller& poller);
 
-  /// Returns the job with its addresses if no lookup is needed; otherwise take_found() returns it later. A
-  /// handshake goes to the request's address. A request for a lookup bypasses the cache.
+  /// Returns the job with its addresses if no lookup is needed; otherwise take_found() returns the job later.
+  /// If the host has to be looked up, a `handshake` goes to Request::address without a lookup, and a `lookup`
+  /// bypasses the cache.
   std::optional<Job> find(Job job);
 
   struct Found {

@@ -1,4 +1,4 @@
-// Makes a webhook rest while the operator has paused it, its entity or its host (schedule/paused_parts.hpp).
+// Makes a webhook rest while the operator has paused the webhook, its entity or its host.
 #pragma once
 
 #include <map>

@@ -16,8 +16,8 @@ namespace {
 using platform::Milliseconds;
 using platform::UtcTime;
 
-/// Reads the three forms of RFC 9110 section 5.6.7, and others. A two-digit year above 70 is of the 20th
-/// century.
+/// Reads the three forms of an HTTP date (RFC 9110 section 5.6.7), and others. A two-digit year above 70 is
+/// of the 20th century.
 std::optional<UtcTime> parse_http_date(const std::string& text) {
   const std::time_t seconds = curl_getdate(text.c_str(), nullptr);
   if (seconds == -1) return std::nullopt;

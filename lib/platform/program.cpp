@@ -138,8 +138,8 @@ int run_daemon(int argc, const char* const* argv, const std::string& summary,
   }
 }
 
-/// Restores SIGPIPE's default action: the database's client library ignores the signal, and the parent
-/// process may have ignored it.
+/// Restores SIGPIPE's default action first: the database's client library ignores the signal, and the parent
+/// process may have ignored or blocked it.
 void end_if_broken_pipe(int fd) {
   pollfd state{fd, POLLOUT, 0};
   if (::poll(&state, 1, 0) <= 0 || (state.revents & POLLERR) == 0) return;

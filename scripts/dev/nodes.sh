@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # The nodes of a database cluster of any engine: db1, db2, db3, each in its own folder and on its own ports of loopback.
-# An engine (galera.sh, group_replication.sh) has the functions that `engine` calls; their names begin with its name.
+# An engine (galera.sh or group_replication.sh, beside this file) has the functions that `engine` calls; their names begin
+# with the engine's name.
 
 NODES=(db1 db2 db3)
-NODE_SECONDS=180 # to recover, to join and, if it must, to take a copy of everything
+NODE_SECONDS=180 # for a node to recover, to join and, if it must, to take a copy of everything
 
 cluster_kind() { cat "$DEV_DIR/cluster/kind" 2>/dev/null; }
 
@@ -88,7 +89,7 @@ node_addresses() {
 
 node_configuration() { printf '%s\n' "$DEV_DIR/cluster/$1.cnf"; }
 
-# Options that the engines share; their own come from standard input.
+# Options that the engines share; an engine's own options come from standard input.
 write_node_configuration() {
   local node=$1
   mkdir -p "$DEV_DIR/$node.tmp"

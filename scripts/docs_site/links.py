@@ -1,5 +1,5 @@
-"""Converts links. In the sources they lead to other pages (NAME.md#anchor) and to files of examples/; on the site, to
-pages and downloads."""
+"""Converts links. In web/docs they lead to other pages (NAME.md#anchor) and to files of examples/; on the site, to pages and
+downloads."""
 from __future__ import annotations
 
 from urllib.parse import unquote

@@ -20,8 +20,8 @@ struct QueuePeek {
 };
 QueuePeek peek_queue(Session& session);
 
-/// Ids from `first` to `last`, both included; by default all. The evaluation system may write any number as
-/// an entity, also negative ones.
+/// Ids from `first` to `last`, both included; by default all, because the evaluation system may write any
+/// number as an entity, even a negative one.
 struct IdRange {
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
@@ -29,7 +29,7 @@ struct IdRange {
 inline constexpr std::size_t ranges_per_search = 16;
 
 /// The pending notifications among the first `limit` rows with an id above `after`, by id. Ids are assigned
-/// before the commit, so a lower id may appear later.
+/// before the commit, so a row with an id below `last` may appear later.
 struct NewNotifications {
   std::vector<NotificationKey> pending;
   NotificationId last;  // the last id read, of any state; `after` if no row was read

@@ -34,7 +34,7 @@ struct RecordedAttempt {
   std::optional<std::string> address;
   std::optional<std::int64_t> status;
   std::string error;                       // empty: success
-  std::optional<std::int64_t> signatures;  // number sent; unset: an attempt of an earlier version
+  std::optional<std::int64_t> signatures;  // number sent; unset: an attempt of an earlier release
 };
 
 std::vector<Delivery> list_deliveries(Session& session, const ListFilter& filter);
@@ -48,9 +48,9 @@ enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 /// Makes a delivery pendiente and due now (retenida while its webhook is inactive), and starts its schedule
 /// again. Returns wrong_state for a delivery that is en_curso or retenida, or of a cancelled notification.
 DeliveryChange retry_delivery(Session& session, DeliveryId id);
-/// Makes some of the webhook's deliveries due now, in batches: those created since `since` that are fallida
-/// without a 2xx (retenida while the webhook is inactive), and those that wait for a retry. Returns their
-/// number; nullopt when there is no such webhook.
+/// Among the webhook's deliveries created since `since`, makes due now, in batches, those that are fallida
+/// without a 2xx and those that wait for a retry. While the webhook is inactive, fallida deliveries become
+/// retenida. Returns the number of changed deliveries; nullopt when there is no such webhook.
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since);
 
 }  // namespace store

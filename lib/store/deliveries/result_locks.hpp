@@ -25,8 +25,8 @@ struct LockedResults {
 /// of `batch` are known to have no row in webhook_ejecuciones, so that no result becomes unwritten.
 LockedResults lock_results(Session& session, const ResultBatch& batch, bool absent);
 
-/// Returns the results of `batch` (at most 512) of webhooks without a row in webhook_ejecuciones, not even an
-/// uncommitted one. Must not run in a transaction.
+/// Selects from `batch`, which has at most 512 results, the results of webhooks without a row in
+/// webhook_ejecuciones, not even an uncommitted one. Must not run in a transaction.
 ResultBatch without_execution(Session& session, const ResultBatch& batch);
 
 /// Locks the rows of these webhooks that no other session has locked, and returns their ids. Requires a

@@ -1,5 +1,4 @@
-// The condition for the deliveries of a replay, shared by the statements that count them and that choose
-// them.
+// The condition for the deliveries of a replay, shared by the statements that count and that choose them.
 #pragma once
 
 #include <string>

@@ -6,8 +6,8 @@ const SVG_TAGS = new Set(["svg", "g", "rect", "line", "path", "circle", "text", 
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
 
 /**
- * el("a", {href: "#/entregas", class: "button", onclick: open}, "Ver entregas"). A value of null, undefined or false leaves the attribute out, true
- * writes it empty; a function is a listener.
+ * Makes an element: el("a", {href: "#/entregas", class: "button", onclick: open}, "Ver entregas"). An attribute with the value null, undefined or false is
+ * left out, and one with the value true is written empty. A function is added as a listener.
  * @param {string} tag
  * @param {Object<string, any>} [attributes]
  * @param {...Child} children

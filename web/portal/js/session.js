@@ -29,8 +29,8 @@ export function createSession() {
       set(token, readOnly);
     },
     /**
-     * Continues with another token of the same entity. Returns false and changes nothing if the token is of another entity: the session or the token has
-     * webhooks, but they have none in common. Two entities without webhooks cannot be told apart.
+     * Continues with another token of the same entity. Returns false and changes nothing if the token is of another entity, which shows when the session
+     * or the token has webhooks, but the two have none in common. Two entities without webhooks cannot be told apart.
      * @param {string} token @param {boolean} readOnly @param {{id: number}[]} webhooks
      */
     renew(token, readOnly, webhooks) {
@@ -55,7 +55,7 @@ export function createSession() {
   return session;
 }
 
-const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // the message of these kinds is shown as it is
+const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds of answers with a message that is shown as it is
 
 /**
  * Finds out whether a token is valid and may change data, without changing any: lists the webhooks, then sends a PATCH to a webhook that cannot exist, with a

@@ -1,4 +1,4 @@
-// Shows times in Europe/Madrid and in UTC. "Now" is the browser's time, corrected by the service's.
+// Shows times in Europe/Madrid and in UTC. "Now" is the browser's time, corrected by the service's clock.
 import { el } from "./dom.js";
 
 export const ZONE = "Europe/Madrid";
@@ -25,7 +25,7 @@ function dayOf(ms) {
   return Date.UTC(part.year, part.month - 1, part.day) / DAY;
 }
 
-/** How far the service's clock is ahead of the browser's, from the Date of its answers. */
+/** How far the service's clock is ahead of the browser's, from the Date header of the service's answers. */
 export class Clock {
   #skew = 0;
   #known = false;
@@ -81,7 +81,7 @@ export function when(iso, now) {
 
 /** "20 nov 2026, 11:00:06", in Madrid's time. */
 export const madrid = (iso) => `${DATE.format(Date.parse(iso))}, ${SECONDS.format(Date.parse(iso))}`;
-/** The same without the year if it is the present one. */
+/** Like madrid(), but without the year if that is the year of `now`. */
 export const madridCompact = (iso, now) => madrid(iso).replace(` ${YEAR.format(now)},`, ",");
 export const madridShort = (iso) => `${DATE.format(Date.parse(iso))}, ${HOUR.format(Date.parse(iso))}`;
 export const madridDay = (iso) => LONG_DATE.format(Date.parse(iso));
@@ -94,7 +94,7 @@ export function utc(iso) {
   return `${part.year}-${two(part.month)}-${two(part.day)} ${two(part.hour)}:${two(part.minute)}:${two(part.second)} UTC`;
 }
 
-/** "10:00:06 UTC", with the date if Madrid has another. */
+/** "10:00:06 UTC", with the UTC date if Madrid has another date. */
 export function utcBeside(iso) {
   const ms = Date.parse(iso);
   return dayOf(ms) === Math.floor(ms / DAY) ? utc(iso).slice(11) : utc(iso);
@@ -110,8 +110,8 @@ function offset(ms) {
 }
 
 /**
- * Reads the value of an <input type="datetime-local"> as Madrid's time; returns ISO 8601 in UTC, "" if it is invalid. A time that occurs twice is taken as the
- * first; a time that a change of clocks skips is taken as an hour later (02:30 as 03:30).
+ * Reads the value of an <input type="datetime-local"> as Madrid's time; returns ISO 8601 in UTC, "" if it is invalid. If the time occurs
+ * twice, returns the first. A time that a change of clocks skips is taken as an hour later (02:30 as 03:30).
  * @param {string} local "2026-11-20T11:00"
  */
 export function fromMadrid(local) {

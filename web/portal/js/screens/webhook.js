@@ -53,8 +53,8 @@ function work(one, box) {
     hook.activo && to("Reenviar muchas", hookLink(hook.id, "/reenvios")), hook.activo && pause(one));
 }
 
-// This request goes on when the screen is left, because its outcome would otherwise be unknown. The caller then does not
-// touch the next screen.
+// This request goes on when the screen is left, because its outcome would otherwise be unknown. The caller then leaves the next
+// screen as it is.
 const patch = ({ portal, hook, etag }, body) => portal.api.request("PATCH", `/webhooks/${hook.id}`, { body, headers: etag ? { "If-Match": etag } : {} });
 
 /** Shows why a change was refused, or that its outcome is unknown. */
