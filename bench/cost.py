@@ -1,6 +1,6 @@
-"""Counts what a delivery costs: what its statements read, write and send, and the dispatcher's instructions. Counts, unlike
-times, let versions be compared on a noisy machine. Each figure is the count for a backlog of 3 N minus
-that for one of N, divided by 2 N, so the cost of a start cancels out.
+"""Counts what a delivery costs: what its statements read, write and send, and the dispatcher's instructions. Unlike times,
+counts of two commits can be compared even if they were taken on a noisy machine. Each figure is the count for a backlog of
+3 N notifications minus the count for N, divided by 2 N, so the cost of a start cancels out.
 """
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from bench.report import Report, Target, progress
 from bench.service import Service
 
 DEFAULTS = {"notifications": 1_000, "webhooks": 100, "no_instructions": False}
-# How many times N the larger backlog is.
-LARGER = 3
+LARGER = 3  # the larger backlog has so many times N notifications
 # Columns of information_schema.user_statistics, read for the dispatcher's user.
 COUNTED = {"statements": "select_commands + update_commands + other_commands", "transactions": "commit_transactions",
            "rows read": "rows_read", "rows inserted": "rows_inserted", "rows updated": "rows_updated",
@@ -92,7 +91,8 @@ def count_instructions(service: Service, command, count: int, timeout: float) ->
 
 @contextlib.contextmanager
 def under_callgrind(arguments: list[str], environment: dict):
-    """Yields a function that returns, after the block, how many instructions the process executed."""
+    """Runs a process under callgrind during the block. Yields a function to call after the block: it returns how many
+    instructions the process executed."""
     with tempfile.TemporaryDirectory(prefix="apie-cost-", dir="/tmp") as folder:
         log = Path(folder, "log")
         with log.open("wb") as output:

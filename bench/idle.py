@@ -55,7 +55,7 @@ def wait_quiet(database: int, limit: float = 30) -> None:
 
 def judge(report: Report) -> None:
     def least(kind: str) -> float:
-        """The minimum of the rounds, because other work of the machine can only add."""
+        """The minimum of the rounds, because other work of the machine can only raise a round's figure."""
         return min(row["together %"] for row in report.rows if row["round"].startswith(kind))
 
     report.targets = [Target("processor time above the database's own", least("service") - least("database alone"),

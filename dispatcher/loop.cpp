@@ -20,14 +20,14 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr Milliseconds away_wait{500};       // between tries to reach the database
+constexpr Milliseconds away_wait{500};       // until the database is tried again, or a failed task
 constexpr unsigned attempts_in_outage = 10;  // in flight
 // While the database refuses all results, a few attempts at intervals find out when it accepts results again.
 constexpr unsigned trials = 4;
 constexpr platform::Milliseconds between_trials{1000};
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
-/// With several servers, the result writer must notice a frozen server soon, to move to another.
+/// With several database servers, the result writer must notice a frozen one soon, to move to another.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
 }
@@ -117,7 +117,7 @@ bool Loop::work() {
   if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
-  // These webhooks rest no longer. The ready set may have postponed them for up to a minute.
+  // These webhooks no longer rest. Ends their postponement in the ready set, which lasts up to a minute.
   for (const auto webhook : maintenance_.take_changed())
     scanner_.webhooks().postpone(webhook, platform::monotonic_now());
   const bool was_paused = scanner_.paused();
@@ -131,7 +131,7 @@ bool Loop::work() {
   return taken || recorded || diagnoses_wait;
 }
 
-/// True: attempts may start. Claiming deliveries faster than recording results would fill the memory, and
+/// True: attempts may start. Not while too many results wait: further claims would fill the memory, and
 /// leases would expire.
 bool Loop::may_start() {
   if (scanner_.paused() || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
@@ -240,8 +240,8 @@ Milliseconds Loop::until_next_look() const {
   return std::clamp(wait, Milliseconds{1}, std::min(scanner_.longest_interval(), watchdog_.interval()));
 }
 
-/// Feeds the watchdog if all three threads make progress. Called before each statement, too: a task may have
-/// many, and the database may take long to answer each.
+/// Feeds the watchdog if the network's and the result writer's threads make progress, too. Also called before
+/// each statement: a task may have many, and the database may take long to answer each.
 void Loop::feed_watchdog() {
   watchdog_.feed_if({sender_.heartbeat(), writer_.heartbeat()}, platform::monotonic_now());
 }
@@ -322,7 +322,8 @@ void Loop::send(LeasedBatch leased_batch) {
     requests.back().host = host;
     requests.back().read_at = read_at;
   }
-  // After all code that may throw, because a slot kept for a delivery that is never sent would be lost.
+  // Slots are kept only after the code above, which may throw: a slot kept for a delivery that is never sent
+  // would be lost.
   for (const auto& held : unreadable) slots_.take_unsent(held.delivery.webhook);
   writer_.hold(std::move(unreadable));
   for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
@@ -331,7 +332,8 @@ void Loop::send(LeasedBatch leased_batch) {
   sender_.submit(std::move(requests));
 }
 
-/// Ends diagnoses. If the database fails once, the remaining ones end by the expiry of their leases.
+/// Ends the running diagnoses. Once the database has failed, the remaining ones end unrecorded, and their
+/// leases expire.
 void Loop::stop_diagnoses(bool& records) {
   try {
     diagnoses_.stop(records ? &session_ : nullptr, slots_);

@@ -10,7 +10,7 @@
 
 namespace api {
 
-/// The checks of the database, made in turn.
+/// The checks of the database. Reads and writes alternate; every eleventh check is `requirements`.
 enum class DatabaseCheck { requirements, read, write };
 
 /// One per process, thread-safe. good() checks the database at most once a second, however often it is

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::hours;
 
-// The database refuses a time beyond DATETIME's range (error 1441).
+// 100 years. The database refuses a time after the year 9999 (error 1441).
 constexpr platform::Milliseconds max_ttl = hours(24 * 36500);
 constexpr platform::Milliseconds min_ttl{1};
 constexpr std::size_t max_label = 100;

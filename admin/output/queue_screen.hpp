@@ -27,7 +27,7 @@ struct QueueSight {
 };
 
 /// Returns the text that redraws the screen from the top and erases the rest of each line and everything
-/// below. With `before`, each count has its change per second since then.
+/// below. Each count also has its change per second since `before`, if given.
 std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& before, std::string_view time,
                        const Screen& screen);
 

@@ -1,4 +1,5 @@
-"""Rows that the table's CHECKs would refuse, among good ones of the same entities."""
+"""Rows that the CHECKs of notificaciones_pendientes would refuse, among good rows of the same entities: every bad row must be
+listed with a reason, and every good one delivered."""
 from __future__ import annotations
 
 import contextlib

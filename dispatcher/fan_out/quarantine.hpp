@@ -1,5 +1,6 @@
-// Rejects the notifications that the database refuses to fan out because of their content, or quarantines
-// those that it refuses even to reject (docs/delivery.md#bad-rows), so that no notification is tried forever.
+// Rejects the notifications that the database refuses to fan out because of their content. Quarantines them
+// if it refuses even to mark their rows `rechazada` (docs/delivery.md#bad-rows). So no notification is tried
+// forever.
 #pragma once
 
 #include "dispatcher/fan_out/refusals.hpp"
@@ -16,11 +17,11 @@ class Quarantine {
   /// `metrics` outlives this object.
   Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
-  /// The database refused the notification, alone in its transaction. Rejects or quarantines it if Refusals
-  /// says so. Throws errors of the session or the server.
+  /// The database refused the notification, alone in its transaction. Rejects or quarantines the notification
+  /// if Refusals (refusals.hpp) says so. Throws errors of the session or the server.
   void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
               const store::Refused& error);
-  /// A fan-out was committed.
+  /// A fan-out was committed: Refusals learns which notifications the database accepts.
   void passed(const store::FanOut& fan_out);
 
  private:

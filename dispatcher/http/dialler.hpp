@@ -3,8 +3,8 @@
 // first connection wins. libcurl itself tries a second address of the same family only when half of the
 // connect time-out has passed. libcurl 7.88 never tries it when it is driven by events.
 //
-// No address is dialled that may_connect refuses, and no port that is_refused_port refuses. A dial ends by
-// its deadline. A slow dial delays no other dial.
+// A dial skips the addresses that may_connect refuses, and all addresses if is_refused_port refuses the port.
+// A dial ends by its deadline. A slow dial delays no other dial.
 #pragma once
 
 #include <chrono>
@@ -26,26 +26,26 @@
 
 namespace dispatcher {
 
-/// Most sockets of one dial at a time. To try a further address, the dial closes its oldest socket.
+/// The most sockets that a dial has open. A dial with so many closes its oldest one to try a further address.
 inline constexpr std::size_t sockets_per_dial = 4;
 
 /// How a dial ended.
 struct Dialled {
   void* caller = nullptr;
-  Socket socket;                                 // connected to `address`; without descriptor: failed
-  std::optional<platform::IpAddress> address;    // connected, or last tried; none: no address may be dialled
-  bool local_failure = false;                    // this host has no socket or memory left
-  bool timed_out = false;                        // the dial ended at its deadline
-  int error = 0;                                 // errno of an address that failed; a missing route
-                                                 // is reported only if all failures are that
+  Socket socket;                               // connected to `address`; without descriptor: failed
+  std::optional<platform::IpAddress> address;  // connected, or last tried; none: no address may be dialled
+  bool local_failure = false;                  // this host has no socket or memory left
+  bool timed_out = false;                      // the dial ended at its deadline
+  /// The errno of the last address that failed; of an address without a route only if no other failed.
+  int error = 0;
   std::optional<platform::MonotonicTime> heard;  // when an address last refused or reset a connection
 };
 
 /// Not thread-safe.
 class Dialler {
  public:
-  /// How long a dial waits before it tries the next address; shorter if otherwise not all addresses could be
-  /// tried by the deadline.
+  /// How long a dial waits before it tries the next address. The wait is shorter with many addresses or
+  /// little time left.
   static constexpr platform::Milliseconds attempt_delay{250};
 
   /// `settings` and `poller` outlive this object.

@@ -11,13 +11,13 @@
 
 namespace dispatcher {
 
-/// Reads the addresses every 30 s, in a thread of its own: a silent name server delays no delivery, no start
-/// and no end. If a lookup fails, the name's last addresses stay.
+/// Reads the addresses every 30 s, in a thread of its own, so that a silent name server delays neither
+/// deliveries nor the dispatcher's start or end. If a lookup fails, the name's last addresses stay.
 class OwnAddresses {
  public:
-  /// `database_hosts` as in database.hosts. When the constructor returns, this host's addresses and the
-  /// literal ones of `database_hosts` are known; those of names follow after their lookup. Throws
-  /// std::system_error.
+  /// `database_hosts` is the setting database.hosts. When the constructor returns, this host's addresses and
+  /// the literal addresses in `database_hosts` are known; the addresses of names follow after their lookup.
+  /// Throws std::system_error.
   explicit OwnAddresses(const std::vector<std::string>& database_hosts);
   ~OwnAddresses();
   OwnAddresses(const OwnAddresses&) = delete;

@@ -63,7 +63,8 @@ std::optional<platform::MonotonicTime> Transfers::next_timeout() const {
   return dial && timer ? std::min(dial, timer) : std::max(dial, timer);  // nullopt is less than any time
 }
 
-/// Calls `configure` and gives the transfer to libcurl. False: this host could not.
+/// Calls `configure` and gives the transfer to libcurl. False: one of these failed, for example for lack of
+/// memory.
 template <class F>
 bool Transfers::add(Transfer& transfer, F&& configure) {
   try {
@@ -74,7 +75,7 @@ bool Transfers::add(Transfer& transfer, F&& configure) {
   }
 }
 
-/// Returns a free transfer; nullptr: this host could not make one.
+/// Returns a free transfer, a new one if needed; nullptr: none could be made.
 Transfer* Transfers::idle_transfer() {
   if (idle_.empty()) {
     try {

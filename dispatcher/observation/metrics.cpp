@@ -24,7 +24,7 @@ std::vector<Labels> series(const std::string& name, const std::vector<std::strin
   return result;
 }
 
-/// The lowest suits a near receiver on a kept connection; the highest is the longest delivery.timeout
+/// The lowest bound suits a near receiver on a kept connection; the highest is the longest delivery.timeout
 /// allowed.
 const std::vector<std::chrono::microseconds> attempt_bounds{
     5ms, 10ms, 25ms, 50ms, 100ms, 250ms, 500ms, 1s, 2500ms, 5s, 10s, 15s, 30s, 60s, 2min, 5min};

@@ -27,21 +27,23 @@ class EarlyWebhooks {
   };
   explicit EarlyWebhooks(const Limits& limits) : limits_(limits) {}
 
-  /// The database lists this webhook, which is due now.
+  /// The database lists this webhook as due. Does nothing if the webhook is known with this `since`
+  /// or a later one.
   void found(const store::EarlyWebhook& webhook, platform::MonotonicTime now);
 
   /// Returns recovering webhooks that are due: each once, until another call makes it due again.
   std::vector<store::EarlyWebhook> next(std::size_t most, platform::MonotonicTime now);
-  /// Returns failing webhooks that may get a probe now: in the order of `since`, so that all wait equally
-  /// long.
+  /// Returns failing webhooks that may get a probe now, each once, in the order of `since`, so that all wait
+  /// equally long.
   std::vector<store::EarlyWebhook> next_probes(std::size_t most, platform::MonotonicTime now);
 
-  /// How many more deliveries may be in flight to the webhook now, and after which delivery to continue.
+  /// How many more deliveries may be in flight to the webhook now.
   unsigned room(delivery::WebhookId webhook) const;
+  /// The next reading of the webhook's deliveries begins after this delivery.
   delivery::DeliveryId after(delivery::WebhookId webhook) const;
 
-  /// The webhook's deliveries were read up to `reach`, and `leased` of them leased. True: this reading and
-  /// the one before found none that waits. So the recovery is over, and the webhook is forgotten.
+  /// The webhook's deliveries were read up to `reach`, and `leased` of them were leased. True: this reading
+  /// and the one before found no delivery that waits. So the recovery is over, and the webhook is forgotten.
   bool reached(const store::EarlyClaim::Reach& reach, unsigned leased, platform::MonotonicTime now);
   /// Makes the webhook due at `until`.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
@@ -50,7 +52,7 @@ class EarlyWebhooks {
 
   /// Counts a probe in flight, and forgets the webhook.
   void probing(delivery::WebhookId webhook);
-  /// The result of an attempt is recorded. Not `delivered`: it failed or was handed back.
+  /// The result of an attempt is recorded. Not `delivered`: the attempt failed or was handed back.
   void ended(delivery::WebhookId webhook, delivery::AttemptKind kind, bool delivered,
              platform::MonotonicTime now);
   /// Stops the recovery of the webhook: its deliveries wait for their schedule.
@@ -68,7 +70,7 @@ class EarlyWebhooks {
     bool none_waited = false;                       // when the deliveries were last read
     bool passed_over = false;                       // skipped deliveries up to `after` still wait
     bool stopped = false;                           // by failed()
-    std::optional<platform::MonotonicTime> listed;  // when it is due; none: returned as due
+    std::optional<platform::MonotonicTime> listed;  // when it is due; none: has been returned
   };
   using Entries = std::map<delivery::WebhookId, Entry>;
   void list(delivery::WebhookId webhook, Entry& entry, platform::MonotonicTime time);

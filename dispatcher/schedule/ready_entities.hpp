@@ -1,7 +1,7 @@
 // The ready set of fan-out: entities with notifications that wait, as far as this dispatcher knows, and which
 // of them is next. These are hints: the database decides, and QueueScanner finds what is missing here. An
 // entity with nothing that waits is forgotten, unless it has skipped rows (left_rows.hpp). Entities that wait
-// but cannot be taken add nothing to the cost of a call, except of ranges(). Pure bookkeeping.
+// but cannot be taken slow down only ranges(). Pure bookkeeping.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@
 
 namespace dispatcher {
 
-/// Single notifications are *in line*, in the order of their ids, a few of each entity. An entity with more
-/// *takes turns* (round robin) once none of its own is in line: its next notifications are read from the
-/// table.
+/// Single notifications are *in line*, in the order of their ids, at most line_share of each entity. An
+/// entity with more notifications *takes turns* (round robin) once it has none in line. At its turn, its next
+/// notifications are read from the table.
 class ReadyEntities {
  public:
   /// The first round begins after the entity `cursor`.
@@ -41,11 +41,12 @@ class ReadyEntities {
   void missed_some();
   /// True: new notifications may be added.
   bool has_room() const { return line_.size() < longest_line && entities_.size() < most_entities; }
-  /// True: the search may add more. It has room of its own, so that new notifications do not keep it out.
+  /// True: the search may add more. Part of the room is for the search alone, so that new notifications do
+  /// not keep it out.
   bool has_room_for_search() const {
     return line_.size() < 2 * longest_line && entities_.size() < most_entities;
   }
-  /// True: the line will soon be empty.
+  /// True: the line will soon be empty, and more entities may be added.
   bool runs_short() const { return line_.size() < longest_line / 2 && entities_.size() < most_entities; }
 
   // These calls choose what is next.
@@ -61,8 +62,8 @@ class ReadyEntities {
   };
   /// How many entities of a kind take turns now.
   std::size_t count(Kind kind, platform::MonotonicTime now);
-  /// Returns the next entities of a kind, at most `entities`, each to be read up to `limit` notifications (a
-  /// large entity: one).
+  /// Returns the next entities of a kind, at most `entities`. Up to `limit` notifications of each are to be
+  /// read, but only one of a large entity.
   std::vector<store::TakeRequest> next(unsigned entities, Kind kind, unsigned limit,
                                        platform::MonotonicTime now);
   /// The round ended before this entity: the next round begins with it.
@@ -74,15 +75,15 @@ class ReadyEntities {
   void advance(delivery::EntityId entity, delivery::NotificationId last);
   /// Nothing more of the entity is known to wait.
   void finished(delivery::EntityId entity);
-  /// Tells whether some of the entity's notifications in a batch were quarantined or left to a newer version.
+  /// `some`: whether notifications of the entity in a batch were quarantined or left to a newer release.
   void note_left(delivery::EntityId entity, bool some);
   /// A notification of the entity was refused, and is skipped.
   void note_refused(delivery::EntityId entity);
   /// Makes the entity be taken alone, until all of its notifications have passed.
   void suspect(delivery::EntityId entity);
   bool suspected(delivery::EntityId entity) const;
-  /// Tells whether a batch had no room for the entity's data: such entities take turns among themselves, with
-  /// one notification each.
+  /// `large`: whether a batch had no room for the entity's data. Such entities take turns among themselves,
+  /// with one notification each.
   void note_large(delivery::EntityId entity, bool large);
   /// Makes the entity busy until the result of one of its webhooks is recorded.
   void mark_busy(delivery::EntityId entity);
@@ -90,12 +91,12 @@ class ReadyEntities {
   /// The entity is not taken before `until`, whatever is found: another session has locked its rows.
   void postpone(delivery::EntityId entity, platform::MonotonicTime until);
 
-  /// Makes every entity be read from its first notification again, except while some of its rows are skipped:
-  /// ids are assigned before the commit, so a lower one may come after a higher one.
+  /// Makes every entity be read from its first notification again, except while some of its rows are skipped.
+  /// Ids are assigned before the commit, so a row with a lower id may appear after one with a higher id.
   void look_again();
 
-  /// The ranges of ids to search. They leave out entities with skipped rows, entities with more notifications
-  /// than are in line, and entities in line that were searched since look_again().
+  /// The ranges of entity ids to search. They leave out entities with skipped rows, entities with more
+  /// notifications than are in line, and entities in line that were searched since look_again().
   std::vector<store::IdRange> ranges();
 
   /// For tests of the cost: entities kept, and entities visited so far.
@@ -103,15 +104,15 @@ class ReadyEntities {
   std::uint64_t visits() const { return visits_; }
 
   static constexpr std::size_t longest_line = 4096;
-  static constexpr std::size_t line_share = 4;  // of one entity
+  static constexpr std::size_t line_share = 4;  // notifications of one entity
   static constexpr std::size_t most_entities = 200'000;
 
  private:
   struct Entry {
     std::vector<delivery::NotificationId> in_line;
     bool more = false;                   // further ones wait, or may wait, after those in line
-    delivery::NotificationId after = 0;  // the next turn reads what follows this id; valid for `look`
-    unsigned look = 0;
+    delivery::NotificationId after = 0;  // the next turn reads what follows this id
+    unsigned look = 0;                   // `after` is valid only while look_ is the same
     unsigned sought = 0;  // the last look at which the search found nothing before those in line
     bool busy = false;
     bool suspect = false;

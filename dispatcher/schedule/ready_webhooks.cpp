@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr platform::Milliseconds rounding{1};  // of the database's times
-/// A remembered position spares the next look the rows already claimed: the index keeps them for as long as a
-/// backup holds a snapshot open.
+/// How long a webhook without due deliveries is remembered. Its position spares the next look the rows
+/// already claimed, which stay in the index for as long as a backup holds a snapshot open.
 constexpr auto remembered = 1min;
 
 }  // namespace
@@ -46,7 +46,7 @@ void ReadyWebhooks::waits(delivery::WebhookId webhook, platform::MonotonicTime d
 
 void ReadyWebhooks::returned(delivery::WebhookId webhook, platform::MonotonicTime now) {
   auto& entry = webhooks_[webhook];
-  // Skipped rows would be read again with each return.
+  // While rows are skipped, the position stays: otherwise each return would read those rows again.
   if (!entry.left.active()) entry.after = {};
   waits(webhook, now);
 }

@@ -19,14 +19,14 @@ namespace delivery {
 /// The test requests of a diagnosis, in this order. The first two send no HTTP request.
 enum class TestRequestKind {
   lookup,
-  handshake,  // TCP and TLS, one for each address of the name
+  handshake,  // TCP and TLS, one for each address of the name, up to most_handshakes
   genuine,
   wrong_signature,
   no_signature,
   old_timestamp,  // signed with a timestamp of an hour ago
   repeated,       // the genuine request again: the same body and webhook-id
 };
-inline constexpr unsigned most_handshakes = 4;  // further addresses of the name are not tried
+inline constexpr unsigned most_handshakes = 4;
 inline constexpr std::chrono::hours old_by{1};
 
 /// What the handshake showed of a receiver's TLS.
@@ -39,7 +39,7 @@ struct TlsFacts {
 /// A test request, and what its attempt showed besides the outcome.
 struct TestRequest {
   TestRequestKind kind{};
-  std::uint64_t diagnosis = 0;  // the lease of its diagnosis
+  std::uint64_t diagnosis = 0;  // the lease token of its diagnosis
   std::string message_id{};     // webhook-id
   std::string signature{};      // of wrong_signature: random bytes
 
@@ -51,7 +51,7 @@ struct TestRequest {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // a kept connection may be open, and libcurl need not close it for lack of room
+  bool expects_kept = false;  // a kept connection may be open: libcurl had room for it
   bool says_closed = false;   // the answer announced that the connection closes
   bool left_open = false;     // the connection stayed open after the answer
 };
@@ -104,7 +104,7 @@ using DiagnosisFindings = std::vector<CheckedItem>;
 
 /// Why a diagnosis ends before its last test request. None of these is the receiver's fault.
 enum class DiagnosisStop {
-  interrupted,  // the service stopped or crashed, this host had a fault, or a newer version wrote the event
+  interrupted,  // the service stopped or crashed, this host had a fault, or a newer release wrote the event
   paused,
   disabled,  // the operator disabled the webhook or its entity, or the webhook was deleted
   url_changed,
@@ -125,7 +125,7 @@ class Diagnosis {
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
 
   /// The next test requests, to be made at the same time; empty when the diagnosis has ended. Call it only
-  /// when no test request is in flight: until note() takes an outcome, it returns the same ones.
+  /// when no test request is in flight: until note() takes an outcome, it returns the same requests.
   std::vector<TestRequest> next() const;
   /// Takes the outcome of a test request of next() that was made.
   void note(const Attempt& attempt);

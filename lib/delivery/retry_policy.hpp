@@ -20,8 +20,8 @@ inline constexpr unsigned test_event_retries = 2;
 
 /// Returns the wait before the next attempt after `failures` failed ones (1 or more). Returns nullopt when no
 /// retry is left (a test event has at most test_event_retries): the delivery becomes `fallida`. `chance` in
-/// [0, 1) places the schedule's wait w in [w·(1-jitter), w·(1+jitter)]. The result is at least `retry_after`,
-/// bounded by retry_after_max.
+/// [0, 1) places the schedule's wait w in [w·(1-jitter), w·(1+jitter)]. The result is no shorter than the
+/// smaller of `retry_after` and retry_after_max.
 std::optional<platform::Milliseconds> next_attempt(const RetryPolicy& policy, unsigned failures,
                                                    bool test_event, double chance,
                                                    std::optional<platform::Milliseconds> retry_after);

@@ -47,7 +47,7 @@ build_programs() {
   build_site
 }
 
-# Builds the documentation for entities; with DEV_NO_BUILD=1 the site of an earlier build is served.
+# Builds the documentation for entities; with DEV_NO_BUILD=1 keeps the site of an earlier build.
 build_site() {
   [[ -z $DEV_NO_BUILD ]] || return 0
   "$PYTHON" "$ROOT/scripts/build_site.py" "$SITE" || die "the documentation could not be built: see the line above"

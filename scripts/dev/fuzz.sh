@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# The fuzz targets (docs/fuzzing.md): briefly in `test --long`, as long as wanted with `fuzz`. Their corpus stays in
-# .dev/fuzz/TARGET, and the next run begins with it.
+# Runs the fuzz targets (docs/fuzzing.md): briefly in `test --long`, as long as wanted with `fuzz`. A target's corpus stays
+# in .dev/fuzz/TARGET, and the next run begins with that corpus.
 
-FUZZ_PACKAGES=(clang libclang-rt-dev) # the second has libFuzzer
+FUZZ_PACKAGES=(clang libclang-rt-dev) # libclang-rt-dev has libFuzzer
 FUZZ_TARGETS=(url json event_data config request answer)
-declare -A FUZZ_LONGER=([answer]=60) # seconds in `test --long`: each input of `answer` is a few requests over TLS
+declare -A FUZZ_LONGER=([answer]=60) # seconds in `test --long`; `answer` is slow: each input is a few requests over TLS
 FUZZ_FOLDER=$ROOT/.dev/fuzz
 FUZZ_MEMORY_MB=1024
 FUZZ_INPUT_SECONDS=5 # an input that takes longer is a failure

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Makes a release's Debian package (by CPack) and its bill of materials, and checks the package with lintian. One commit
-# makes the same bytes with the same versions of the build tools, whatever the folder, user, host, umask, locale, time
-# zone and order of files.
+# Makes the Debian package (by CPack) and its bill of materials, and checks the package with lintian. The same commit and
+# the same versions of the build tools make the same bytes, whatever the folder, user, host, umask, locale, time zone and
+# order of files.
 
 command_package() {
   local version='' release=''
@@ -37,8 +37,8 @@ package_here() {
   make_package "$1"
 }
 
-# package_in_fresh RELEASE [VERSION]: builds on a fresh system of that release, or on the one that the tests have just
-# made.
+# package_in_fresh RELEASE [VERSION]: builds on a fresh system of that Debian release. Uses the system that the tests of
+# this run have made, if any, and does not remove it.
 package_in_fresh() {
   local release=$1 version=$2 built result tests=${FRESH_MADE[$1]:-} output=$ROOT/build/package/built-$1
   prepare_fresh "$release" || die "a package of Debian ${DEBIAN[$release]} cannot be built here: $FRESH_OBSTACLE"
@@ -56,7 +56,8 @@ package_in_fresh() {
 # Prints the end of the package's version, which names the Debian release.
 version_ending() { sed -n 's/^set(CPACK_DEBIAN_PACKAGE_VERSION ".*\(~deb[0-9]*\)")$/\1/p' "$ROOT/build/release/CPackConfig.cmake"; }
 
-# Prints the time of all packed files: SOURCE_DATE_EPOCH, else the commit's, or without a checkout the change log's.
+# Prints the time of all packed files: SOURCE_DATE_EPOCH if set, else the time of the commit, or, without a Git checkout,
+# of the first entry in packaging/changelog.
 source_date() {
   local date
   if [[ -n ${SOURCE_DATE_EPOCH:-} ]]; then
@@ -96,11 +97,11 @@ pack_alike() (
   dpkg-deb -R "$package" "$tree" &&
     LC_ALL=C sort -k 2 -o "$tree/DEBIAN/md5sums" "$tree/DEBIAN/md5sums" &&
     sed -i "s/^Installed-Size: .*/Installed-Size: $(installed_size "$tree")/" "$tree/DEBIAN/control" &&
-    # Below a folder with setgid or a default ACL, new folders inherit it. A folder of mode 0700, for root alone, keeps its
-    # mode.
+    # Sets the mode, because a new folder inherits setgid or a default ACL from the folder above. A folder of mode 0700, for
+    # root alone, keeps its mode.
     find "$tree" -type d ! -perm 0700 -exec chmod 00755 {} + &&
     find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} + &&
-    # With several threads the bytes may depend on their number.
+    # With several threads the bytes may depend on the number of threads.
     DPKG_DEB_THREADS_MAX=1 dpkg-deb --root-owner-group -Zxz -b "$tree" "$package"
 )
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t looked_at = 300;
 
-/// Also finds finished deliveries: an earlier version does not set their `resultado`.
+/// Also finds finished deliveries without `resultado`: those that ended without an attempt, and those that a
+/// dispatcher of an earlier release has recorded.
 constexpr std::string_view open_of_webhook = R"sql(
   SELECT r.reenvio_id, r.entrega_id, e.id IS NULL OR e.terminada_en IS NOT NULL AS acabada,
     COALESCE(e.intentos > r.intentos_antes OR e.estado = 'retenida', FALSE) AS intentada,

@@ -12,8 +12,8 @@
 
 namespace store {
 
-/// After so many refused rows the next one ends the batch: a search for each further bad row would keep the
-/// session from other work.
+/// After so many refused rows the next refusal ends the batch: a search for each further bad row would keep
+/// the session from other work.
 inline constexpr unsigned most_refused = 32;
 
 /// Whether the database refuses a row's content, and would do so again.
@@ -23,7 +23,7 @@ inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
 }
 /// Whether a statement with `SET STATEMENT innodb_lock_wait_timeout = 0` met a lock that SKIP LOCKED does not
-/// show (of a gap, or of a row that is being inserted). Always false on MySQL, which does not obey it.
+/// show (of a gap, or of a row that is being inserted). Always false on MySQL, which ignores that setting.
 inline bool is_locked_place(Session& session, const DatabaseError& error) {
   return is_lock_timeout(error) && session.is_mariadb();
 }
@@ -51,7 +51,8 @@ void isolate(const std::vector<T>& batch, Work&& work, Blame&& blame) {
 
 /// Changes rows in the open transaction, except those that the database refuses: a refusal undoes only the
 /// refused statement. `change` changes some of `ids` by one statement, and returns how many. `refusal`
-/// becomes the last refused row, and why. Returns how many rows were changed.
+/// becomes the text that names the last refused row and says why; it stays if none was refused. Returns how
+/// many rows were changed.
 template <class Id, class Change>
 std::uint64_t change_accepted(const std::vector<Id>& ids, std::string_view kind, std::string& refusal,
                               Change&& change) {

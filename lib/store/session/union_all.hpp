@@ -1,4 +1,4 @@
-// Makes many seeks in one round trip.
+// Makes many seeks in few round trips.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ std::string union_all(std::string_view one, std::size_t times);
 /// The parameters of one seek.
 using Seek = std::vector<Parameter>;
 
-/// Returns the rows of `one` for each of `seeks`, in the order of `seeks`. A statement makes 1, 2, 4 … `most`
-/// seeks (`most` is a power of two), so that few statements are prepared. A statement with fewer seeks is
-/// filled up with `none`, a seek that finds nothing.
+/// Runs the query `one` for each of `seeks`, and returns the rows in the order of `seeks`. A statement makes
+/// 1, 2, 4 … `most` seeks (`most` is a power of two), so that few statements are prepared. Where seeks are
+/// missing, the statement gets `none`, a seek that finds nothing.
 Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>& seeks, const Seek& none,
                  std::size_t most);
 

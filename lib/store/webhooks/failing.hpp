@@ -3,8 +3,8 @@
 //
 // A failure streak consists of the failed attempts, scheduled or early, since the last success. Test events,
 // probes, and failures because of our own outage or this host do not count. A success, an activation, a new
-// URL, or 48 h without a failure that counts ends the streak. `disable_after`: delivery.disable_after; 0: no
-// webhook is deactivated.
+// URL, or 48 h without a failure that counts ends the streak. `disable_after` is the setting
+// delivery.disable_after; with 0 no webhook is deactivated.
 #pragma once
 
 #include <optional>
@@ -41,12 +41,12 @@ struct FailingWebhook {
   std::string last_error;
 };
 /// Lists the active webhooks that fail now and match entity and webhook of the filter, up to its limit, the
-/// longest streak first. Reads all of webhook_ejecuciones, but only the failing rows of `webhooks`.
+/// longest streak first. Reads all of webhook_ejecuciones, but of `webhooks` only the webhooks that fail.
 std::vector<FailingWebhook> list_failing_webhooks(Session& session, const ListFilter& filter,
                                                   platform::Milliseconds disable_after);
 
-/// How many active webhooks have failed for at least this part of `disable_after`, outages of our own not
-/// counted. Includes webhooks before their tenth failure.
+/// How many active webhooks have failed for at least a half, or nine tenths, of `disable_after`, outages of
+/// our own not counted. Includes webhooks before their tenth failure.
 struct NearDeactivation {
   std::int64_t half;
   std::int64_t nine_tenths;

@@ -45,8 +45,8 @@ constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX
 constexpr std::string_view that_have_ended =
     "AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL) FOR UPDATE SKIP LOCKED";
 /// Moves the current secret to the columns without `_b`. An earlier release of the dispatcher reads only
-/// these, and would otherwise send unsigned. MySQL evaluates assignments from left to right, so `b` is read
-/// before it is erased.
+/// these, and would otherwise send unsigned. The database evaluates assignments from left to right, so it
+/// reads the `_b` columns before it erases them.
 constexpr std::string_view keep_current_in_a = R"sql(
   UPDATE webhooks FORCE INDEX (PRIMARY)
   SET secreto_clave = IF(plaza IS NULL, NULL, IF(secreto_vigente = 'b', COALESCE(secreto_b_clave, secreto_clave), secreto_clave)),

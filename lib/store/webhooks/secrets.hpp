@@ -22,7 +22,7 @@ struct ReencryptResult {
   std::uint64_t test_events = 0;
   std::uint64_t unreadable = 0;  // sealed by an unknown key, or tampered with; unchanged
   std::uint64_t refused = 0;     // the database refuses to change the row
-  std::string refusal{};         // the last of these rows, and why
+  std::string refusal{};         // the last refused row, and why
 };
 /// Reseals, under the current key, everything that another key seals, one row per transaction, while the
 /// service runs. A concurrent change or deletion of a row wins. After an interruption, run it again.

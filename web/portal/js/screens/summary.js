@@ -10,7 +10,7 @@ import { webhookState } from "../webhook_state.js";
 import { count } from "../words.js";
 
 const EVERY_MS = 60_000;
-const PAGES = 3; // for the chart; a page has 100 deliveries
+const PAGES = 3; // of deliveries read for a webhook's chart, 100 on each
 const DAY = 86_400_000;
 
 export function summaryScreen(portal, place) {
@@ -43,7 +43,7 @@ export function summaryScreen(portal, place) {
   return first;
 }
 
-/** Fetches everything that the screen shows: the list, and for each webhook (at most five) its state, its statistics of two windows and the pages of its day. */
+/** Fetches everything that the screen shows: the list of webhooks (at most five), and for each its state, its statistics of 24 hours and of 7 days, and PAGES pages of its deliveries of the last 24 hours. */
 async function load({ api, clock }, signal) {
   const list = await api.get("/webhooks", {}, signal);
   if (!list.ok) return list;
@@ -119,7 +119,7 @@ function another({ session }, number) {
   return session.readOnly || number >= MOST ? null : el("p", { class: "actions another" }, el("a", { class: "button", id: "registrar", href: link("/webhooks/nuevo") }, "Registrar otro webhook"));
 }
 
-const NONE_SEEN = "ninguna de las 2.000 más recientes"; // the API counts no more than these
+const NONE_SEEN = "ninguna de las 2.000 más recientes"; // the API's statistics count no older deliveries
 const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${number.toLocaleString("es-ES", { useGrouping: "always" })}` : NONE_SEEN);
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
 
