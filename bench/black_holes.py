@@ -14,7 +14,7 @@ def deaf_port(stack: ExitStack) -> int:
     listener.bind(("127.0.0.1", 0))
     listener.listen(0)
     port = listener.getsockname()[1]
-    for _ in range(2):  # a queue of 0 has room for one; the next one waits in vain
+    for _ in range(2):  # a queue of 0 has room for one connection; a second one waits in vain
         filler = stack.enter_context(socket.socket())
         filler.setblocking(False)
         filler.connect_ex(("127.0.0.1", port))

@@ -14,10 +14,10 @@ from bench.service import Service
 from support.wait import wait_until
 
 DEFAULTS = {"webhooks": 100, "rounds": 5, "seconds": 15, "backlog": 1_000_000}
-RATE = 200  # rows a second of all well-behaved entities
+RATE = 200  # rows a second, in all, for the well-behaved entities
 ONE_IN = 10
-HELD_SHARE = 100  # each black hole has --backlog divided by this
-FAIR_ROWS, FAIR_RATE = 10, 2
+HELD_SHARE = 100  # each black hole gets --backlog / HELD_SHARE rows
+FAIR_ROWS, FAIR_RATE = 10, 2  # of the entity beside the large backlog: rows in all, and rows a second
 ARMS = ("baseline", "baseline again", "black holes")
 
 
@@ -52,7 +52,7 @@ def register(service: Service, receiver: Receiver, hole_ports: list[int], webhoo
 
 @contextmanager
 def held_by(service: Service, holes: list[int], rows: int):
-    """Writes a backlog for the black holes in one statement."""
+    """Writes a backlog of `rows` in all for the black holes, in one statement."""
     service.write(rows, holes)
     yield
 
@@ -73,7 +73,7 @@ def summary(name: str, arms: list[dict]) -> dict:
 
 
 def fairness(service: Service, receiver: Receiver, others: list[int], options) -> list[float]:
-    """Milliseconds that each row of one entity takes while the backlog of another drains."""
+    """Returns how many milliseconds each row of one entity takes while the backlog of another entity drains."""
     service.clear()
     progress(f"writing {options.backlog:,} rows of one entity")
     service.write(options.backlog, others[:1])

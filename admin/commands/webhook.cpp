@@ -99,7 +99,7 @@ std::string rounded(double number) {
   return text.data();
 }
 
-/// The ids of the keys in the file; nullopt when this user cannot read it.
+/// The ids of the keys in secrets.key_file; nullopt when this user cannot read the file.
 std::optional<std::vector<std::string>> keys_in_file(const Context& context) {
   const auto keys = webhook::read_key_file_if_allowed(context.config.settings.secrets.key_file);
   return keys ? std::optional(keys->ids()) : std::nullopt;
@@ -109,7 +109,7 @@ Facts facts_of(Context& context, delivery::WebhookId id) {
   auto& session = context.session;
   auto hook = find(session, id);
   auto backlog = store::find_backlog(session, id);
-  if (!backlog) find(session, id);  // deleted in between: throws
+  if (!backlog) find(session, id);  // throws if deleted in between
   if (!backlog) throw Failure("webhook " + to_string(id) + " was being changed: try again");
   return {std::move(hook),
           std::move(backlog).value(),
@@ -174,7 +174,7 @@ Result show(Context& context, const Arguments& arguments) {
   return {to_row(find(context.session, arguments.required_id()))};
 }
 
-/// Names the entity's other active webhooks with the same target, which stay active.
+/// Names the entity's other webhooks with the same URL that stay active.
 std::string others_beside(store::Session& session, const store::Webhook& hook) {
   std::string others;
   store::ListFilter filter;
@@ -188,7 +188,7 @@ std::string others_beside(store::Session& session, const store::Webhook& hook) {
   return others;
 }
 
-/// Names the URLs that stay disabled, because the webhook had them when it was disabled.
+/// Names the earlier URLs of the webhook that stay disabled: it had each when the operator disabled it.
 std::string left_disabled(store::Session& session, const store::Webhook& hook) {
   std::string left;
   store::ListFilter filter;

@@ -7,8 +7,8 @@ from bench.receiver import Watch
 from bench.slow import slow_receiver
 
 WEBHOOKS = 2_000
-SECONDS = 0.2  # until an answer: without a delay, a few connections would do
-LIMIT = "50"  # for an older program, without delivery.max_in_flight_per_host
+SECONDS = 0.2  # from a request to its answer: without this delay, a few connections would do
+LIMIT = "50"  # for an older release, which has no delivery.max_in_flight_per_host
 
 
 def run(options):

@@ -16,8 +16,8 @@ constexpr platform::Milliseconds between_connections{20};  // of one pool
 /// The time between two replacements of a kept connection. On a busy machine all requests wait: without this
 /// limit they would close the connections of other hosts, and the handshakes would keep the machine busy.
 constexpr platform::Milliseconds between_replacements{20};
-constexpr platform::Milliseconds longest_wait{1000};  // for a connection
-constexpr platform::Milliseconds between_looks{200};  // at a pool with requests that cannot start
+constexpr platform::Milliseconds longest_wait{1000};  // of a request for a connection
+constexpr platform::Milliseconds between_looks{200};  // at a pool where no request may start
 
 constexpr std::chrono::seconds shortest_life{60};
 
@@ -105,10 +105,11 @@ ConnectionPools::Overdue ConnectionPools::overdue(
   return result;
 }
 
-/// Gives the pool the next free time to replace a connection, unless it has such a time or too many pools
-/// wait for theirs. True: the pool's time has come.
+/// Gives the pool the next free time to replace a connection, unless the pool has such a time already, or the
+/// next free time is too far away. True: the pool's time has come.
 bool ConnectionPools::may_replace(Pool& pool, platform::MonotonicTime now) {
-  // A time not used soon lapses: otherwise many pools with unused times could replace connections at once.
+  // A time lapses when it is not used soon: otherwise many pools could save up their times, and then replace
+  // connections all at once.
   const bool lapsed = pool.replacement && *pool.replacement + between_looks < now;
   if (!pool.replacement || lapsed) {
     const auto next = std::max(now, next_replacement_);
@@ -204,7 +205,8 @@ void ConnectionPools::hand_back(Pool& pool, platform::MonotonicTime now, std::ve
   }
 }
 
-/// Sets when overdue() must look at a pool in use, unless that is set already.
+/// Sets when overdue() must look at a pool with requests in flight, unless that is set already. If no request
+/// waits, overdue() need not look.
 void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime now) {
   Pool& pool = found->second;
   if (pool.waiting == 0) return clear_due(found);
@@ -216,9 +218,9 @@ void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime no
   set_due(found, std::max(at, pool.next_connection));
 }
 
-/// Forgets a pool without requests. If the pool has at most one open connection: at once, because
-/// may_have_idle() expects one for a host without a pool. Otherwise in overdue(), when the connections are
-/// too old to be used.
+/// Forgets a pool without requests. A pool with at most one open connection is forgotten at once, because
+/// may_have_idle() expects one connection for a host without a pool. Any other pool is forgotten in
+/// overdue(), once its connections are too old to be used.
 void ConnectionPools::retire(Pools::iterator pool, platform::MonotonicTime now) {
   clear_due(pool);
   if (pool->second.idle > 1) {

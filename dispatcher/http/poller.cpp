@@ -18,7 +18,8 @@ void Poller::watch(int fd, bool read, bool write) {
   epoll_event event{};
   event.events = (read ? EPOLLIN : 0U) | (write ? EPOLLOUT : 0U);
   event.data.fd = fd;
-  // ADD is tried first, because libcurl stops watching a connection between two requests.
+  // ADD is tried first: libcurl stops watching a socket after each request, so the next request adds it
+  // again.
   if (::epoll_ctl(fd_, EPOLL_CTL_ADD, fd, &event) == 0) return;
   if (errno == EEXIST && ::epoll_ctl(fd_, EPOLL_CTL_MOD, fd, &event) == 0) return;
   throw std::system_error(errno, std::generic_category(), "epoll_ctl");

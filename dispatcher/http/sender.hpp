@@ -1,8 +1,8 @@
 // The network's thread: sends many POSTs at once over kept TLS connections (libcurl's multi interface). The
 // thread does not use the database.
 //
-// An attempt ends within delivery.timeout, including DNS. On new and on kept connections, no address is used
-// that may_connect refuses, and no port of another protocol. No redirect is followed and no proxy used.
+// An attempt ends within delivery.timeout, including DNS. No connection, new or kept, is used to an address
+// that may_connect refuses, or to a port of another protocol. No redirect is followed and no proxy used.
 // Memory per response is bounded.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace dispatcher {
 
 class Sender {
  public:
-  /// Starts the thread. `attempts` outlives the sender; no webhook may reach `database_hosts`. Throws
+  /// Starts the thread. `attempts` must outlive the sender. No webhook may reach `database_hosts`. Throws
   /// std::runtime_error if libcurl or the system fails.
   Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
          const std::vector<std::string>& database_hosts = {});
@@ -28,8 +28,8 @@ class Sender {
   Sender& operator=(const Sender&) = delete;
 
   /// Each request comes back once: as an Attempt in `attempts` if it has a delivery or a test request,
-  /// otherwise as a Check. A handshake or a lookup takes at most a little more than connect_timeout; one that
-  /// is submitted after stop_starting() is dropped.
+  /// otherwise as a Check. A handshake or a lookup takes at most a little more than connect_timeout.
+  /// Exception: a handshake or a lookup that has not begun before stop_starting() is dropped.
   void submit(std::vector<Request> requests);
   std::vector<Check> take_checks();
 

@@ -10,7 +10,7 @@ namespace dispatcher {
 
 namespace {
 
-/// Once in a process, before any thread uses libcurl.
+/// Takes effect once in a process. The first call must come before any thread uses libcurl.
 void initialise_curl() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (code != CURLE_OK)
@@ -42,7 +42,8 @@ class Transport::Multi {
 
   CURLM* handle() { return multi_.get(); }
 
-  /// Lets libcurl handle a socket, or what is due. curl_multi_perform would look at every transfer each time.
+  /// Lets libcurl handle one socket or, with CURL_SOCKET_TIMEOUT, what is due. Does not use
+  /// curl_multi_perform, which would look at every transfer each time.
   void act(curl_socket_t socket, int mask) {
     if (socket == CURL_SOCKET_TIMEOUT) timer_.reset();
     int running = 0;
@@ -63,7 +64,7 @@ class Transport::Multi {
       multi.poller_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
     } catch (const std::exception&) {
       // No exception may pass through libcurl. An error code would end every transfer of the multi handle.
-      // This transfer is not watched, and ends when its time is up.
+      // The socket of this transfer is not watched, so the transfer ends when its time is up.
       if (auto* transfer = Transfer::find(handle)) transfer->fail_locally();
     }
     return 0;
@@ -87,7 +88,7 @@ class Transport::Multi {
   Poller& poller_;
   std::vector<Multi*>& owners_;
   std::optional<platform::MonotonicTime> timer_;  // when libcurl must be called, whatever the sockets do
-  std::unique_ptr<CURLM, MultiDeleter> multi_;    // last: its destructor calls the functions above
+  std::unique_ptr<CURLM, MultiDeleter> multi_;    // last: its destructor uses the members above
 };
 
 Transport::Transport(unsigned max_in_flight, Poller& poller) {

@@ -29,7 +29,7 @@ bool ReadyEntities::found(const store::WaitingEntity& entity) {
   return true;
 }
 
-/// A notification committed late may precede those in line.
+/// Makes the entity take turns if `oldest`, committed late, precedes its notifications in line.
 bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
                                       delivery::NotificationId oldest) {
   entry.sought = look_;
@@ -61,7 +61,7 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
   ++visits_;
   if (entry.more) return false;
   const bool waited = entry.waits();
-  // A known entity that does not wait has skipped rows: it is read from behind them.
+  // An entity that is known but does not wait has skipped rows: its next turn reads what follows them.
   if (waited) {
     take_turns_from(entry, entry.in_line.back());
   } else if (is_new) {
@@ -156,7 +156,7 @@ void ReadyEntities::note_left(delivery::EntityId entity, bool some) {
 void ReadyEntities::note_refused(delivery::EntityId entity) {
   if (auto* entry = find(entity)) {
     entry->left.note_refused();
-    if (!entry->waits()) entry->left.ended();  // it was locked before; all others have passed
+    if (!entry->waits()) entry->left.ended();  // the row was locked before; all others have passed
     with_left_.insert(entity);
   }
 }
@@ -249,7 +249,8 @@ void ReadyEntities::leave_line(Entry& entry) {
   entry.in_line.clear();
 }
 
-/// Puts the entity among those of its kind that take turns, or forgets it if nothing is known of it.
+/// Puts the entity among those of its kind that take turns. Forgets an entity that does not wait and has no
+/// skipped rows to remember.
 void ReadyEntities::update_place(delivery::EntityId entity) {
   const auto at = entities_.find(entity);
   auto& entry = at->second;
@@ -266,7 +267,7 @@ void ReadyEntities::update_place(delivery::EntityId entity) {
   }
 }
 
-/// None: the entity does not take turns now.
+/// nullopt: the entity does not take turns now.
 std::optional<ReadyEntities::Kind> ReadyEntities::kind_of(const Entry& entry) {
   const bool postponed = entry.postponed_until > platform::MonotonicTime{};
   if (!entry.more || !entry.in_line.empty() || postponed) return std::nullopt;

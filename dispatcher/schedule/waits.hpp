@@ -1,16 +1,16 @@
-// How long something waits before it is tried again.
+// How long a webhook or an entity waits before the dispatcher tries it again.
 #pragma once
 
 #include <chrono>
 
 namespace dispatcher {
 
-/// After another session's lock was met.
+/// The wait after another session's lock was met.
 inline constexpr std::chrono::milliseconds locked_wait{50};
-/// After a webhook had no free slot.
+/// The wait after no slot was free for a webhook.
 inline constexpr std::chrono::milliseconds no_slot_wait{50};
 
-/// For a webhook with deliveries that the database refuses to lease.
+/// The wait after the database refused to lease a webhook's deliveries.
 inline constexpr std::chrono::seconds refused_wait{5};
 
 }  // namespace dispatcher

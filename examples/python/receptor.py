@@ -20,7 +20,7 @@ RECORDADOS = 10_000  # avisos que se recuerdan, para no procesar dos veces una r
 
 
 def variable(nombre):
-    """Una en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera."""
+    """Una variable en blanco, o con «whsec_» sin nada detrás, es como ninguna: con una clave vacía firma cualquiera."""
     valor = os.environ.get(nombre, "")
     return "" if valor.strip() in ("", "whsec_") else valor
 
@@ -30,7 +30,7 @@ def obligatoria(nombre):
 
 
 def verificador(secreto):
-    # La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+    # La biblioteca descodifica el base64 de un secreto whsec_…; la clave de cualquier otro secreto son sus bytes.
     return Webhook(secreto if secreto.startswith("whsec_") else os.fsencode(secreto))
 
 
@@ -43,7 +43,8 @@ cerrojo = threading.Lock()
 
 
 def es_autentico(cuerpo, cabeceras):
-    """Comprueba la firma de los bytes tal como llegaron, y que la hora no difiera en más de 5 minutos de la de aquí."""
+    """Comprueba la firma de los bytes tal como llegaron, y que la hora de `webhook-timestamp` no difiera en más de
+    5 minutos de la de este equipo."""
     for webhook in VERIFICADORES:
         try:
             webhook.verify(cuerpo, cabeceras, json_parse=False)
@@ -66,7 +67,7 @@ def guardar(identificador, cuerpo):
 
 
 def procesar(identificador, aviso):
-    """Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso."""
+    """Lo que su programa haga con el aviso. Se ejecuta en otro hilo, sin que la respuesta espere."""
     print("procesado", identificador, aviso["evento"], json.dumps(aviso["data"], ensure_ascii=False), flush=True)
 
 
@@ -75,14 +76,15 @@ def trabajar():
         identificador, cuerpo = pendientes.get()
         try:
             procesar(identificador, json.loads(cuerpo))
-        except Exception:  # lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los siguientes
+        except Exception:  # el fallo con un aviso, también al leer su JSON, se escribe y no detiene los siguientes
             logging.exception("no se ha podido procesar %s", identificador)
 
 
 class Receptor(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Segundos por lectura: quien calla no ocupa un hilo para siempre. Quien envía un byte de vez en cuando, sí, y los hilos no
-    # tienen límite: en Internet, ponga delante un proxy que reciba la petición entera antes de pasarla (nginx lo hace).
+    # Segundos por lectura: quien calla no ocupa un hilo para siempre. Quien envía un byte de vez en cuando sí lo ocupa, y el
+    # número de hilos no tiene límite: en Internet, ponga delante un proxy que reciba la petición entera antes de pasarla
+    # (nginx lo hace).
     timeout = 20
 
     def do_POST(self):
@@ -114,7 +116,7 @@ if __name__ == "__main__":
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(obligatoria("RECEPTOR_CERT"), obligatoria("RECEPTOR_CLAVE"))
     servidor = Servidor(("", int(os.environ.get("RECEPTOR_PUERTO", "8443"))), Receptor)
-    # Cada hilo negocia el TLS de su conexión: una que se queda a medias no para a las demás.
+    # Cada hilo negocia el TLS de su conexión: una negociación que se queda a medias no detiene las demás conexiones.
     servidor.socket = tls.wrap_socket(servidor.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=trabajar, daemon=True).start()
     print("escuchando en el puerto", servidor.server_port, flush=True)

@@ -66,8 +66,7 @@ std::string field_name(std::string_view key) {
 }
 
 /// Writes each line by one write(2), so that lines of several processes stay whole in a pipe and in a file
-/// opened for appending. spdlog's own sink uses stdio, on which all threads of the process wait for each
-/// other.
+/// opened for appending. spdlog's own sink uses stdio, where all threads of the process share one lock.
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;

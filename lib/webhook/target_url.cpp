@@ -171,8 +171,8 @@ bool is_label(std::string_view label) {
                      [](char c) { return text::is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
-/// Whether the host consists of labels. Then libcurl finds nothing to decode in it (%) and nowhere to cut it
-/// (a second colon).
+/// Whether the host consists of labels. Such a host has no `%` that libcurl would decode, and no second colon
+/// at which it would cut the host.
 bool is_name(std::string_view host) {
   constexpr std::size_t longest = 253;
   const auto labels = labels_of(host);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Prepares what the receivers of examples/ need: a folder under build/examples for each language, pinned by the files in
-# examples/. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. If root runs `dev`, the user
-# `nobody` fetches and compiles everything.
+# Prepares what the receivers of examples/ need, in a folder under build/examples for each language. The files in examples/
+# pin the versions of their libraries. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. If
+# root runs `dev`, the user `nobody` fetches and compiles everything.
 
 EXAMPLES=$ROOT/build/examples
 EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)
@@ -18,7 +18,8 @@ prepare_examples() {
   prepare_example rust 1.85 rustc cargo
 }
 
-# prepare_example LANGUAGE VERSION PROGRAM PACKAGE…: PROGRAM, of the first PACKAGE, must have at least VERSION.
+# prepare_example LANGUAGE VERSION PROGRAM PACKAGE…: prepares the example in LANGUAGE. PROGRAM, which is in the first
+# PACKAGE, must have at least VERSION.
 prepare_example() {
   local language=$1 minimum=$2 program=$3 version
   shift 3
@@ -51,7 +52,7 @@ version_of() {
   esac | grep -oE '[0-9]+(\.[0-9]+)*' | head -n 1
 }
 
-# debian_version PACKAGE: the version of the program in it. Java 21 is default-jdk-headless 2:1.21-76.
+# debian_version PACKAGE: prints the version of the program in Debian's PACKAGE. default-jdk-headless 2:1.21-76 has Java 21.
 debian_version() {
   local version
   version=$(apt-cache policy "$1" | sed -nE 's/^ *Candidate: ([0-9]+:)?([0-9.]+).*/\2/p')
@@ -59,7 +60,7 @@ debian_version() {
   printf '%s\n' "$version"
 }
 
-# The example is made again when one of these files, or the toolchain, changes.
+# The example is made again when one of these files, or the version of the toolchain, changes.
 pins_of_example() {
   echo "$1 $2"
   find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT/tests/support/failing_example.py" -type f -exec sha256sum {} + 2>/dev/null | sort
@@ -87,7 +88,7 @@ compile_go() {
   install -m 0755 receptor failing "$1"
 }
 
-# copy_failing LANGUAGE SOURCE COPY: a second program for the tests, with a `procesar` that fails.
+# copy_failing LANGUAGE SOURCE COPY: writes a second program for the tests, with a `procesar` that fails.
 copy_failing() {
   mkdir -p "${3%/*}" && "$PYTHON" "$ROOT/tests/support/failing_example.py" "$1" <"$2" >"$3"
 }
@@ -101,8 +102,8 @@ compile_rust() {
   install -m 0755 target/debug/{receptor,failing} "$2"
 }
 
-# with_rust FOLDER COMMAND…: runs COMMAND with the toolchain in FOLDER. If `nobody` cannot reach FOLDER (root's home),
-# mounts it in a private namespace.
+# with_rust FOLDER COMMAND…: runs COMMAND with the toolchain in FOLDER. If `nobody` cannot reach FOLDER (in root's
+# home), mounts FOLDER on /mnt in a private namespace.
 with_rust() {
   local folder=$1
   shift

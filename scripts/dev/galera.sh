@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# MariaDB's nodes with Galera (nodes.sh).
+# The nodes of a MariaDB cluster with Galera: the functions that `engine` in nodes.sh (this folder) calls.
 
 GALERA_PACKAGES=(galera-4 mariadb-backup socat lsof)
 GALERA_PROVIDER=/usr/lib/galera/libgalera_smm.so
 GALERA_TOOLS=$ROOT/.dev/galera-tools
 
-# The scripts of the state transfer are in Debian's mariadb-server, which would also install a service: the package is
-# only unpacked.
+# The scripts of the state transfer are in Debian's package mariadb-server. It is only unpacked, because its installation
+# would also install a service.
 galera_install() {
   install_packages "${GALERA_PACKAGES[@]}"
   local tools=$GALERA_TOOLS
@@ -48,7 +48,7 @@ wsrep-sst-auth = root:
 CONF
 }
 
-# Only the first node's database is made: the others begin with a copy of everything.
+# Makes the database of db1 only: the other nodes copy everything when they join.
 make_first_galera_node() {
   local command
   [[ ! -d $DEV_DIR/db1 ]] || return 0
@@ -62,7 +62,8 @@ make_first_galera_node() {
   mv "$DEV_DIR/db1.new" "$DEV_DIR/db1"
 }
 
-# Prints the last transaction that a stopped node has, as UUID:NUMBER; after a kill, mariadbd --wsrep-recover finds it.
+# Prints the last transaction that a stopped node has, as UUID:NUMBER. After a kill, mariadbd --wsrep-recover must find that
+# transaction.
 galera_position() {
   local node=$1 state=$DEV_DIR/$1/grastate.dat uuid number command
   [[ -s $state ]] || return 0
@@ -82,7 +83,8 @@ galera_command() {
   ((EUID != 0)) || printf '%s\n' --user=root
 }
 
-# galera_start_node NODE [OPTIONS OF mariadbd]: starts NODE, as the first if given --wsrep-new-cluster.
+# galera_start_node NODE [OPTIONS OF mariadbd]: starts NODE; --wsrep-new-cluster makes it the first node of a
+# new cluster.
 galera_start_node() {
   local node=$1 command position
   shift
@@ -94,7 +96,7 @@ galera_start_node() {
     ${position:+--wsrep-start-position="$position"} "$@"
 }
 
-# Starts all nodes that are down; if none is up, the one with the last transaction begins.
+# Starts all nodes that are down. If no node is up, starts the node with the last transaction first.
 galera_start() {
   local node first=''
   make_first_galera_node

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The tests on a real systemd. The Debian that they boot is made once for each release, with little but systemd. The
-# package's dependencies are put into that Debian's apt cache, because the booted system has no network.
+# The tests on a real systemd. The image that they boot is made once for each release of Debian, with little but systemd.
+# Our package's dependencies are put into the image's apt cache, because the booted system has no network.
 
 system_image() { printf '%s\n' "$ROOT/.dev/image-$1"; }
 
@@ -17,8 +17,8 @@ run_system() {
   fi
 }
 
-# run_upgrade --system|--system-if-possible ARGUMENT…: upgrades a Debian 12 with its package to Debian 13 with that
-# release's package.
+# run_upgrade --system|--system-if-possible ARGUMENT…: upgrades a Debian 12 to Debian 13, and our package for Debian 12 to
+# that for Debian 13.
 run_upgrade() {
   local how=$1 package next
   shift
@@ -50,7 +50,8 @@ prepare_system() {
   }
 }
 
-# Prints why the system tests of a release cannot run here, in one line; nothing if they can. Makes what they need.
+# Prints, in one line, why the system tests of a release cannot run here; prints nothing if they can. Installs the packages
+# and makes the image that they need.
 system_obstacle() {
   local image log=$ROOT/build/image.log
   image=$(system_image "$1")
@@ -73,7 +74,7 @@ lock_image() {
   mkdir -p "${1%/*}" && exec 9>"$1.lock" && flock -w 1800 9
 }
 
-# fetch_dependencies RELEASE PACKAGE.deb: puts what apt would install with it into the image's cache.
+# fetch_dependencies RELEASE PACKAGE.deb: puts what apt would install with PACKAGE.deb into the image's apt cache.
 fetch_dependencies() {
   local log=$ROOT/build/image.log
   fetch_into "$(system_image "$1")" "$2" >"$log" 2>&1 && return
@@ -86,7 +87,7 @@ fetch_into() (
   lock_image "$1" || exit 1
   cp "$2" "$1/tmp/wanted.deb" || exit 1
   trap 'rm -f "$1/tmp/wanted.deb"' EXIT
-  # The lists are as old as the image, and their packages may be gone from the mirror.
+  # apt's lists of packages are as old as the image, and the mirror may no longer have the packages that they name.
   apt_in "$1" install --download-only /tmp/wanted.deb ||
     { apt_in "$1" update && apt_in "$1" install --download-only /tmp/wanted.deb; }
 )

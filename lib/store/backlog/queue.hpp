@@ -32,8 +32,8 @@ QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit = s
 /// How many ids are left for notifications; nullopt when the server does not report AUTO_INCREMENT.
 std::optional<double> notification_numbers_left(Session& session);
 
-/// Pauses or resumes the whole queue; returns false when it was in this state already. A paused dispatcher
-/// starts no attempt; attempts in flight finish.
+/// Pauses or resumes the whole queue; returns false when the queue was in that state already. While the queue
+/// is paused, the dispatchers start no attempt; attempts in flight finish.
 bool set_paused(Session& session, bool paused);
 bool is_paused(Session& session);
 

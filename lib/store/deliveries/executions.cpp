@@ -19,9 +19,9 @@ using delivery::DeliveryResult;
 
 namespace {
 
-/// Both servers assign from left to right: the streak and the recovery are computed before ultimo_error,
-/// fallos_ultimo and fallos change. The streak starts again after a success, and after 48 h without a counted
-/// failure.
+/// MariaDB and MySQL assign from left to right, so the recovery and the streak are computed from the former
+/// values of ultimo_error, fallos, fallos_ultimo and ultima_ejecucion. The streak starts again after a
+/// success, and after 48 h without a counted failure.
 constexpr std::string_view insert_executions = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo,
@@ -54,8 +54,8 @@ constexpr std::string_view or_count = R"sql(,
 constexpr std::string_view note_executions =
     joined<insert_executions, streak_goes_on, or_since, streak_goes_on, or_count>;
 
-/// For batches that contain only successes, as most do: takes half the time, because JSON_TABLE costs more
-/// than writing the row.
+/// For batches that contain only successes, as most do. Takes half as long as note_executions, because
+/// JSON_TABLE costs more than writing the row.
 constexpr std::string_view insert_successes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado) VALUES)sql";
@@ -73,7 +73,7 @@ constexpr std::string_view deactivate_webhook = R"sql(
 
 /// The results of one webhook in a batch: its last attempt, and the failures since its last success.
 struct Execution {
-  const DeliveryResult* last = nullptr;  // null: the webhook has only held deliveries
+  const DeliveryResult* last = nullptr;  // null: the batch has only held deliveries of the webhook
   bool succeeded = false;
   unsigned failures = 0;
   bool any_failed = false;  // including failures that do not count for the streak
@@ -101,7 +101,7 @@ std::map<WebhookId, Execution> executions_of(const ResultBatch& delivery_results
 }
 
 /// The time until attempts ahead of the schedule may start: recovery after a success that follows a failure,
-/// a probe after a failure. nullopt: a success without a failure in the batch, or no probes are made.
+/// a probe after a failure. nullopt: a success and no failure in the batch, or probe_interval is 0.
 std::optional<platform::Milliseconds> tried_ahead_in(const Execution& execution,
                                                      platform::Milliseconds probe_interval) {
   if (is_delivered(*execution.last))

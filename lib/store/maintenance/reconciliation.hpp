@@ -1,6 +1,6 @@
 // Makes deliveries follow their webhooks: cancels those of a deleted webhook, holds pending ones of an
 // inactive webhook, and releases held ones of a webhook that may receive. The batches are short, so that they
-// disturb neither deliveries nor inserts.
+// disturb neither the sending of deliveries nor the evaluation system's inserts.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ReconcileWalk {
 };
 
 /// Takes one step of the walk: reads some webhooks and changes at most one batch of deliveries.
-///  * pendiente or retenida, the webhook is deleted -> cancelada (entregada after a 2xx).
+///  * pendiente or retenida, the webhook is deleted -> cancelada; entregada if an earlier attempt got a 2xx.
 ///  * pendiente, the webhook is inactive or its entity disabled -> retenida.
 ///  * retenida, the webhook may receive -> pendiente, due now. This includes deliveries held while the
 ///    webhook was being enabled, and those with an unreadable secret, once the webhook's rest has passed.

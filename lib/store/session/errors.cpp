@@ -11,8 +11,8 @@ namespace {
 constexpr std::array connection_codes = {1040, 1053, 1129, 1158, 1159, 1160, 1161, 1184,
                                          1203, 1226, 1820, 1862, 1927, 2002, 2003, 2005,
                                          2006, 2013, 2014, 2026, 2055, 3168, 3169, 4031};
-/// 1047: the node has left its cluster's majority; 1180: it left during a COMMIT; 3032, 3100, 3796, 3797,
-/// 3798, 3799: the same for Group Replication.
+/// 1047: the node has left its cluster's majority; 1180: the node left during a COMMIT; 3032, 3100, 3796,
+/// 3797, 3798, 3799: Group Replication's codes for the same.
 constexpr std::array cluster_codes = {1047, 1180, 3032, 3100, 3796, 3797, 3798, 3799};
 /// The server accepts no writes: read-only (1290, 1792, 1836, 1874), a full disk (1021, 1026, 1030, 1114,
 /// 3675), no memory or threads (1037, 1038, 1041, 1135, 1206, 1637), a binary log that cannot hold the

@@ -20,7 +20,7 @@ class Hosts {
   std::size_t size() const { return addresses_.size(); }
   bool several() const { return addresses_.size() > 1; }
   const std::string& current() const { return addresses_[current_]; }  ///< as the connector's address
-  /// Moves on from the current server, which is unusable: it becomes the last to be tried.
+  /// Moves on to the next server. The current server, which is unusable, becomes the last to be tried.
   void pass_on() { current_ = (current_ + 1) % addresses_.size(); }
 
  private:
@@ -36,10 +36,10 @@ inline constexpr const char* node_variables =
 /// Whether the server accepts no writes from programs: a replica, or a secondary of Group Replication.
 bool is_read_only(const ServerVariables& variables);
 
-/// Returns the statement after which a session's reads see everything committed before on any node of its
-/// cluster. A token's revocation, a listing after a registration, and results recorded after a fail-over
-/// depend on this. A node outside its cluster's majority refuses such reads. Empty if the server is not a
-/// node of a cluster.
+/// Returns the statement after which each read of a session sees everything that any node of its cluster
+/// committed before the read. A token's revocation, a listing after a registration, and results recorded
+/// after a fail-over depend on this. A node outside its cluster's majority refuses such reads. Empty if the
+/// server is not a node of a cluster.
 std::string causal_reads(const ServerVariables& variables);
 
 }  // namespace store

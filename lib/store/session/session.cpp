@@ -158,8 +158,8 @@ struct Session::Impl {
     }
   }
 
-  /// Whether a lock time-out concerns a whole table, so that no other statement on the table would succeed:
-  /// the session has waited longer than it waits for rows.
+  /// Whether a lock time-out concerns a whole table, so that no other statement on the table would succeed.
+  /// The sign of this is a wait of table_lock_wait_s, if the session waits less for a row.
   bool is_table_lock(int code) const {
     const auto waited = platform::monotonic_now() - last_used;
     return code == lock_timeout_code && options.lock_wait_s < table_lock_wait_s &&
@@ -204,7 +204,8 @@ void Session::Impl::lose() noexcept {
   hosts.pass_on();
 }
 
-/// The time-out is shorter when there are other servers.
+/// With several servers the time-out is at most failover_s, so that the session soon moves on from a silent
+/// server.
 int Session::Impl::read_timeout_s() const {
   return hosts.several() ? std::min(options.read_timeout_s, options.failover_s)
                          : options.read_timeout_s;  // 0: none
@@ -253,7 +254,8 @@ void Session::Impl::require_member() {
 }
 
 /// A former primary refuses writes, but still answers reads, with rows that may be old: a session that only
-/// reads would stay with it. So queries outside of transactions ask again, at intervals.
+/// reads would stay with that server. So a query outside of transactions checks whether the server is
+/// writable, unless a check has said so within role_trusted_for.
 void Session::Impl::require_still_writable() {
   if (!hosts.several() || platform::monotonic_now() - seen_writable < role_trusted_for) return;
   const std::string address = hosts.current();
@@ -264,7 +266,7 @@ void Session::Impl::require_still_writable() {
       seen_writable = platform::monotonic_now();
       return;
     }
-  } catch (const sql::SQLException& error) {  // 1205 from a node of Galera that is cut off
+  } catch (const sql::SQLException& error) {  // error 1205 from a node of Galera that is cut off
     lose();
     throw Unavailable(error.getErrorCode(),
                       "the server (" + address + ") does not tell whether it takes writes: " + error.what());
@@ -296,11 +298,12 @@ void Session::Impl::connect_to(const std::string& address) {
     map["sslEnforce"] = true;
     map["sslVerify"] = true;
   }
-  // Before the connector's own statements: these settings lift limits of the server that could refuse them.
+  // preInit runs before the connector's own statements. Limits of the server could refuse those statements;
+  // session_settings() lifts the limits.
   map["preInit"] = sql::SQLString(session_settings(options.lock_wait_s));
   connection.reset(driver().connect(map));
-  // The connector sets REPEATABLE READ at every connect; its gap locks would block the evaluation system's
-  // inserts.
+  // The connector sets REPEATABLE READ at every connect. The gap locks of that level would block the
+  // evaluation system's inserts.
   execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   if (options.read_only) execute("SET SESSION TRANSACTION READ ONLY");
   if (tls) require_tls();

@@ -10,9 +10,9 @@ namespace store {
 /// wait for a locked row.
 std::string session_settings(int lock_wait_s);
 
-/// The wait for a table locked by DDL, LOCK TABLES or FLUSH TABLES WITH READ LOCK. It outlasts a migration's
-/// wait for the table (3 s), and ends before any read_timeout_s, after which the client would drop the
-/// connection.
+/// The wait for a table locked by DDL, LOCK TABLES or FLUSH TABLES WITH READ LOCK. It outlasts one try of a
+/// migration (3 s), which delays every later statement on the table. It ends before any read_timeout_s, after
+/// which the client would drop the connection.
 inline constexpr int table_lock_wait_s = 4;
 
 }  // namespace store

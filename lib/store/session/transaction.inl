@@ -9,7 +9,7 @@
 namespace store {
 
 namespace detail {
-/// While this object exists, further transactions of the session are parts of the open one.
+/// While this object exists, a further transaction() of the session becomes a part of the open transaction.
 class OpenTransaction {
  public:
   explicit OpenTransaction(Session& session) : session_(session) { session_.in_transaction_ = true; }
@@ -24,10 +24,10 @@ class OpenTransaction {
 
 void rollback(Session& session) noexcept;
 void commit_or_roll_back(Session& session);
-/// Waits for a random time, longer with each attempt, so that conflicting transactions do not meet again.
+/// Waits for a random time of at most 5 · 2^attempt ms, so that conflicting transactions do not meet again.
 void back_off(unsigned attempt);
 inline constexpr unsigned max_attempts = 5;
-inline constexpr unsigned most_duplicates = 8;  // more than an entity has places for webhooks
+inline constexpr unsigned most_duplicates = 8;  // more than the webhooks that an entity may have
 
 template <class F>
 auto attempt_transaction(Session& session, F& body) {

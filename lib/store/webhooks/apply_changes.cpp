@@ -1,4 +1,4 @@
-// Applies changes of webhooks in the dispatcher (changes.hpp).
+// Implements apply_changes() of lib/store/webhooks/changes.hpp, which the dispatcher calls.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,15 +22,15 @@ constexpr std::string_view lock_next_change = R"sql(
 constexpr std::string_view lock_execution = R"sql(
   SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
-/// If the last attempt failed, makes a probe due at once, because the next retry may be hours away. An
-/// INSERT, because a row that seems to be missing may be locked by a session that inserts it for the
-/// webhook's first failure.
+/// Ends the rest and the failure streak. If the last attempt failed, makes a probe due at once, because the
+/// next retry may be hours away. Inserts even if the row seems to be missing: another session may be
+/// inserting the row for the webhook's first failure, and the INSERT meets the lock of that session.
 constexpr std::string_view forget_failures = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)
   ON DUPLICATE KEY UPDATE fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
     adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL))sql";
-/// Two ranges of the index, each in the order of the ids, so that only waiting deliveries are read, however
+/// Reads two ranges of the index, each in the order of the ids, and so only deliveries that wait, however
 /// long the history.
 constexpr std::string_view some_waiting = R"sql(
   SELECT id FROM (
@@ -42,8 +42,8 @@ constexpr std::string_view some_waiting = R"sql(
   ORDER BY id LIMIT ?)sql";
 constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
-/// On MariaDB this statement fails at once (deliveries/result_rows.cpp) if it meets a lock that SKIP LOCKED
-/// does not show: on a gap of an index.
+/// On MariaDB this statement fails at once if it meets a lock that SKIP LOCKED does not show, such as a lock
+/// on a gap of an index.
 constexpr std::string_view update_by_id = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -52,7 +52,7 @@ constexpr std::string_view hasten = joined<update_by_id, due_anew>;
 constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";
 constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHERE webhook_id = ?";
 
-/// Ends the webhook's rest and failure streak. Returns false when the row is locked.
+/// Ends the webhook's rest and failure streak. Returns false when its row of webhook_ejecuciones is locked.
 bool end_streak(Session& session, WebhookId webhook) {
   if (session.query(lock_execution, webhook).empty() && !session.query(has_execution, webhook).empty())
     return false;
@@ -70,7 +70,7 @@ std::vector<DeliveryId> find_waiting(Session& session, WebhookId webhook, Delive
 
 std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting, std::string& refusal) {
   if (waiting.empty()) return 0;
-  std::vector<DeliveryId> locked;  // the other deliveries are being claimed, and will be sent anyway
+  std::vector<DeliveryId> locked;  // the others of `waiting` are being claimed, and will be sent anyway
   for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
     locked.push_back(row.integer("id"));
   return change_accepted(locked, "delivery", refusal,

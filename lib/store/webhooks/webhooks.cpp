@@ -20,8 +20,9 @@ namespace store {
 
 namespace {
 
-// Deleted webhooks stay for weeks, in any number. An entity's webhooks are found through `plaza`: by a range,
-// or value by value in a join, where MySQL does not use a condition on `plaza` for the seek.
+// Deleted webhooks stay for weeks, in any number, with `plaza` NULL. An entity's webhooks are found by a
+// range of `plaza`. In a join they are found by one value of `plaza` after the other, because there MySQL
+// does not use a range for the seek.
 
 /// The hints force a seek by hash, even in small tables.
 constexpr std::string_view select_callers = R"sql(
@@ -42,7 +43,7 @@ constexpr std::string_view of_tokens = R"sql(
   WHERE t.revocado IS NULL AND (t.caduca IS NULL OR t.caduca > UTC_TIMESTAMP(3)) AND e.activa
     AND t.hash IN)sql";
 constexpr auto callers_alone = joined<select_callers, from_tokens, of_tokens>;
-/// Returns a row for each webhook, or one row without webhook.
+/// Returns, for each token, a row for each webhook of its entity, or one row if the entity has no webhook.
 constexpr auto callers_with_webhooks =
     joined<select_callers, and_webhooks, from_tokens, left_join, every_slot, join_webhooks, of_tokens>;
 
@@ -113,7 +114,7 @@ constexpr std::string_view release_some_held = R"sql(
   UPDATE entregas FORCE INDEX (entregas_por_reclamar)
   SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)
   WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
-/// One state at a time, in the order of its index: a statement for both states would sort and lock all rows
+/// One state at a time, in the order of the index: a statement for both states would sort and lock all rows
 /// for each batch.
 constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
@@ -156,7 +157,8 @@ Webhook insert_into_room(Session& session, const NewWebhook& wanted, const Room&
     detail.emplace_back("motivo", made.inactive_reason);
   }
   if (wanted.secret) {
-    // Sealed after the INSERT, in the same transaction: the seal is bound to the id.
+    // Sealed after the INSERT, in the same transaction: the seal is bound to the id, which the INSERT
+    // assigns.
     const auto stored = stored_secret(keys, made.id, *wanted.secret);
     session.update(set_secret, stored.key_id, stored.sealed, stored.fingerprint, made.id);
   }
@@ -215,10 +217,11 @@ std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash,
 
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
-  // A duplicate is a `plaza` that another request took first. With all five taken, find_room finds none.
+  // DuplicateKey means that another request took the `plaza` first. The transaction then runs again. If
+  // all five are taken by then, find_room() finds no slot.
   return transaction_past_duplicates(session, [&]() -> Registered {
-    // A `request` locks the quotas even without a limit: otherwise another request with the same key could
-    // commit after find_earlier.
+    // With a `request` the quotas are locked even without a limit: otherwise another request with the same
+    // key could commit after find_earlier() has found none.
     if (request || max_per_hour > 0) lock_quotas(session, webhook.entity);
     if (request)
       if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};
@@ -282,7 +285,7 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
   }
   transaction(session, [&] {
     session.update(enable, id);
-    // Read only now: until this lock the entity could change the URL.
+    // Read only now, when the UPDATE has locked the row: until then the entity could change the URL.
     if (const auto webhook = find_webhook(session, id))
       lift_disabled_url(session, webhook->entity, webhook->url);
     session.update(forget_failures, id);

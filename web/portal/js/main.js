@@ -1,4 +1,4 @@
-// Starts the portal. It sends no request before there is a token: the first screen is drawn at once.
+// Starts the portal. The first screen is drawn at once, because the portal sends no request before it has a token.
 import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { forgetDone } from "./change.js";
@@ -13,7 +13,7 @@ const NAME = "Portal de avisos";
 const root = /** @type {Element} */ (document.getElementById("contenido"));
 
 /**
- * The argument of every screen: screen(portal, place).
+ * The first argument of every screen: screen(portal, place).
  * @typedef {object} Portal
  * @property {ReturnType<typeof createApi>} api
  * @property {ReturnType<typeof createSession>} session
@@ -22,7 +22,7 @@ const root = /** @type {Element} */ (document.getElementById("contenido"));
  * @property {(hash: string) => void} go
  * @property {() => void} back
  * @property {() => void} show draws the screen again
- * @property {(headers: Headers) => void} learn
+ * @property {(headers: Headers) => void} learn takes the service's time from an answer's headers
  */
 const session = createSession();
 const clock = new Clock();

@@ -3,12 +3,12 @@
 const SLOWEST_MS = 300_000;
 
 /**
- * @param {() => Promise<{ok: boolean, retryAfter?: number, wait?: number, done?: boolean} | void>} ask `done` ends polling; `wait`: least ms to the next call
+ * @param {() => Promise<{ok: boolean, retryAfter?: number, wait?: number, done?: boolean} | void>} ask `done` ends polling; `retryAfter` (s) and `wait` (ms): the least time to the next call
  * @param {object} how
- * @param {number} how.every milliseconds from an answer to the next question
+ * @param {number} how.every milliseconds from an answer to the next call
  * @param {AbortSignal} how.signal
- * @param {boolean} [how.now] asks at once, too
- * @returns {{now: () => Promise<void>}} now() asks at once
+ * @param {boolean} [how.now] makes the first call at once, instead of after `every`
+ * @returns {{now: () => Promise<void>}} now() calls at once, unless a call runs or polling has ended
  */
 export function poll(ask, { every, signal, now = false }) {
   let timer = 0;

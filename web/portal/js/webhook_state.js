@@ -1,4 +1,4 @@
-// The state of a webhook, in a sentence that begins with its word: "Falla" + "desde ayer a las 10:32: el certificado caducó."
+// The state of a webhook, as a sentence that begins with the word for the state: "Falla" + "desde ayer a las 10:32: el certificado caducó."
 import { causeOf } from "./remedies.js";
 import { when } from "./time.js";
 
@@ -12,7 +12,7 @@ const STOPPED = {
 /**
  * @param {object} webhook as GET /webhooks/{id} gives it
  * @param {number} now by the service's clock
- * @returns {{kind: "good" | "warning" | "bad" | "muted", word: string, mark: string, sentence: string}} the sentence continues after the word, or is a new one if it begins with a capital
+ * @returns {{kind: "good" | "warning" | "bad" | "muted", word: string, mark: string, sentence: string}} `sentence` continues after `word`, or is a new sentence if it begins with a capital
  */
 export function webhookState(webhook, now) {
   if (!webhook.activo) return stopped(webhook);

@@ -1,4 +1,4 @@
-// Entregas: what was sent to one webhook, newest first, a page at a time. The page is in the address: Back, a reload and a bookmark lead to the same place.
+// Entregas: what was sent to one webhook, newest first, a page at a time. The page is in the address: Back, a reload and a bookmark lead to the same page.
 import { el, foreign, replace, urlOf } from "../dom.js";
 import { field, incomplete, judge } from "../field.js";
 import { poll } from "../poll.js";
@@ -9,9 +9,9 @@ import { fromMadrid, madridCompact, toMadrid, utcBeside, when } from "../time.js
 import { EVENTS, STATES, count, eventName, stateBadge } from "../words.js";
 
 const LIMIT = 50;
-const LOOKS = 5; // at most so many requests for one page: a page of the API may be short or empty although others follow
+const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
 const EVERY_MS = 30_000;
-const before = new Map(); // from a page's address to that of the page before it, for "Más recientes"
+const before = new Map(); // from a page's address to the address of the page before, for "Más recientes"
 
 export async function deliveriesScreen(portal, place) {
   place.title("Entregas");
@@ -148,7 +148,7 @@ function listOf(portal, place, webhook, { body, fresh }) {
   return { load, refresh };
 }
 
-// With roles: on a telephone the rows are laid out as cards, and some browsers then no longer treat the element as a table.
+// Has explicit roles: on a telephone the rows are laid out as cards, and some browsers then no longer treat the element as a table.
 function table(deliveries, webhook, now) {
   const head = ["Creada", "Evento", "Estado", "Intentos", "Qué pasó"];
   return el("table", { class: "deliveries", role: "table" },

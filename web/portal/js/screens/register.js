@@ -32,7 +32,7 @@ function full(hooks) {
 }
 
 function registration(portal, place, region, events, count) {
-  // One key for one registration, so that repeated requests register once.
+  // One Idempotency-Key for one registration, so that repeated requests register once.
   const attempt = { key: crypto.randomUUID() };
   const url = field({
     label: "Dirección que recibirá los avisos", hint: "La da quien programa o mantiene su sistema. Por ejemplo: https://integracion.ejemplo.es/avisos",
@@ -76,7 +76,7 @@ function signingChoice(change) {
   return { node, yes: () => node.querySelector("input").checked };
 }
 
-/** The key was used by an earlier request, which did register a webhook. */
+/** For an answer that says that an earlier request with the same key did register a webhook. */
 function sentBefore(answer, attempt) {
   const more = workButton({ label: "Registrar también este", busy: "Preparando…", work: async () => {
     attempt.key = crypto.randomUUID();

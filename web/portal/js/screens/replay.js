@@ -1,4 +1,4 @@
-// Un reenvío de varias: its progress, and how to stop it.
+// Un reenvío de varias entregas: its progress, and a button that stops it.
 import { announce } from "../announce.js";
 import { unsure } from "../change.js";
 import { ask } from "../dialog.js";
@@ -30,7 +30,7 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
     replace(panel, progress(replay));
     replace(next, !going(replay) && whatNext(hook, replay), going(replay) && !portal.session.readOnly && el("div", { class: "actions" }, el("button", { class: "button danger", type: "button", id: "detener", onclick: stop }, "Detener")),
       going(replay) && el("p", { class: "muted" }, "Puede salir de aquí: sigue solo."));
-    // The first look announces an end, too: a short replay may be over before that look.
+    // The end is announced at the first answer, too: a short replay may be over before that answer.
     if (before ? before.estado !== replay.estado : !going(replay)) announce(`${STATES[replay.estado]}: ${words(replay)}`);
     before = replay;
   }
