@@ -1,6 +1,6 @@
-// Seals one secret for many webhooks, so that `./dev bench crowds` can register tens of thousands by SQL;
-// through the API that would take a minute. Prints one line for each webhook: its id, the key's id, and the
-// sealed secret in hexadecimal.
+// Seals one secret for many webhooks, so that `./dev bench crowds` can register tens of thousands of webhooks
+// by SQL; registering them through the API would take a minute. Prints one line for each webhook: its id, the
+// key's id, and the sealed secret in hexadecimal.
 #include <boost/algorithm/hex.hpp>
 #include <boost/program_options.hpp>
 #include <cstdint>

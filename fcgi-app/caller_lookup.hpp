@@ -16,10 +16,11 @@
 
 namespace api {
 
-/// One per process, shared by its threads. While no statement runs, a look-up starts one: at once, or after
-/// 200 µs if the previous statement ended less than 1 ms ago. Look-ups that arrive during a statement wait
-/// until it ends, and then share the next statement, `most_at_once` at most, because most of the cost is per
-/// statement. There is no cache: a request's statement begins after the request arrived.
+/// One per process, shared by its threads. While no statement runs, a look-up starts a statement. If the
+/// previous statement ended less than 1 ms ago, and fewer than 8 look-ups wait, the look-up first gives
+/// others 200 µs to join. Look-ups that arrive during a statement share the next statement, at most
+/// `most_at_once` of them, because most of the cost is per statement. There is no cache: a request's
+/// statement begins after the request arrived.
 class CallerLookup {
  public:
   using Callers = std::vector<std::optional<store::Caller>>;
@@ -41,7 +42,7 @@ class CallerLookup {
   std::optional<store::Caller> find_alone(store::Session& session, const store::TokenHash& hash,
                                           store::CallerWith with) const;
 
-  /// The number of look-ups that wait for a running one.
+  /// The number of look-ups that are not yet part of a statement.
   std::size_t waiting();
 
  private:
@@ -61,7 +62,7 @@ class CallerLookup {
   void answer(std::span<Request* const> asked);
   void ask_for_all(const Request& own, std::unique_lock<std::mutex>& lock);
 
-  store::Session session_;  // used by the thread that runs the statement
+  store::Session session_;  // used only by the thread that runs the statement
   FindCallers find_callers_;
   std::mutex mutex_;
   bool asking_ = false;  // a thread runs a statement, or has been told to

@@ -19,11 +19,12 @@ from bench.service import EVENT
 from support.actors import BASE
 
 WEBHOOKS, DELIVERIES, ATTEMPTS = 5, 25_000, 10
-CONNECTIONS = 32  # of the entity that asks: as many as the two handler processes have threads
-EVERY, OTHER_EVERY = 0.1, 0.02  # seconds between the requests of a connection, unless the answer takes longer
+CONNECTIONS = 32  # of the costly entity: as many as the two handler processes have threads in all
+# Seconds from a request to the next on its connection, of the costly and of the other entity; more if the answer takes longer.
+EVERY, OTHER_EVERY = 0.1, 0.02
 AT_MOST_MORE_MS = 50
 ALL = {"desde": "2020-01-01T00:00:00Z"}
-CASES = {  # what the entity asks for, of each webhook in turn
+CASES = {  # the requests of the costly entity, to each webhook in turn
     "simular": ("POST", "/reenvios", ALL | {"simular": True}),
     "simular, of all states": ("POST", "/reenvios", ALL | {"simular": True, "estados": ["entregada", "fallida"]}),
     "reenvios beyond the quota": ("POST", "/reenvios", ALL),

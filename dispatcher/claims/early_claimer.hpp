@@ -1,4 +1,4 @@
-// Claims deliveries ahead of the retry schedule: of webhooks that recover, and probes of webhooks that fail
+// Claims deliveries ahead of the retry schedule, for the recovery of webhooks and for probes
 // (docs/delivery.md#recovery-and-probes).
 #pragma once
 
@@ -23,8 +23,8 @@ class EarlyClaimer {
         log_(log),
         leases_(settings.lease) {}
 
-  /// Claims as far as there are free slots. Appends to `into` even if it throws: what has been leased must be
-  /// sent. If the database refuses to lease deliveries of a webhook, only that webhook waits.
+  /// Claims as far as there are free slots. If this throws, `into` has the deliveries leased before, and they
+  /// must be sent. If the database refuses to lease deliveries of a webhook, only that webhook waits.
   void claim(LeasedBatch& into);
 
  private:

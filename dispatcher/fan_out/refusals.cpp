@@ -27,8 +27,9 @@ void Refusals::forget(std::map<delivery::NotificationId, Refusal>::iterator whic
   refused_.erase(which);
 }
 
-/// True: one more can be remembered. If each newly refused notification replaced an older one, more than
-/// most_known of them would all be forgotten before their second refusal.
+/// True: one more notification can be remembered. To make room, forgets the notification that was refused
+/// longest ago, if the time `remembered` has passed since. Without that condition, if more than most_known
+/// notifications were refused in turns, each would be forgotten before its second refusal.
 bool Refusals::has_room(platform::MonotonicTime now) {
   if (refused_.size() < most_known) return true;
   const auto oldest = refused_.find(by_age_.front());

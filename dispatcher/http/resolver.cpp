@@ -26,9 +26,9 @@ namespace {
 using platform::Milliseconds;
 using platform::MonotonicTime;
 
-/// How a lookup asks each server: first with EDNS, so that answers of more than 512 bytes need no TCP; if
-/// that gives nothing, once more without EDNS, because some servers and firewalls drop EDNS. For a second
-/// try, c-ares doubles the wait.
+/// A round of questions to each server. The first round uses EDNS, so that answers of more than 512 bytes
+/// need no TCP. If that brings no definite result, the second round asks without EDNS, because some servers
+/// and firewalls drop questions with EDNS. For the second try of a round, c-ares doubles the wait.
 struct Round {
   bool edns;
   int tries;
@@ -42,14 +42,14 @@ void require(int code) {
   if (code != ARES_SUCCESS) throw std::runtime_error(std::string("c-ares: ") + ares_strerror(code));
 }
 
-/// Once in a process.
+/// Initialises c-ares, once in a process. Throws std::runtime_error.
 void initialise() {
   static const int code = ares_library_init(ARES_LIB_INIT_ALL);
   require(code);
 }
 
-/// Most bytes of a lookup's answers over TCP, which may have 64 KB each. c-ares takes 50 ms for 6,000
-/// addresses, because it asks the kernel for the route to each.
+/// Most bytes that a TCP connection to a server may bring. An answer over TCP can have 64 KB, and c-ares
+/// takes 50 ms for 6,000 addresses, because it asks the kernel for the route to each address.
 constexpr std::uint64_t longest_answers = 8192;
 
 /// True: more than longest_answers has come at this socket. Always false for UDP.
@@ -65,8 +65,9 @@ struct ChannelDeleter {
 };
 using ChannelHandle = std::unique_ptr<std::remove_pointer_t<ares_channel>, ChannelDeleter>;
 
-/// Opens a channel that asks the servers of /etc/resolv.conf, which it reads now. `wait`: for a server at the
-/// first try, in milliseconds. `watch` is told which sockets to poll. Throws std::runtime_error.
+/// Opens a channel that asks the servers of /etc/resolv.conf, which it reads now. `wait`: how long to
+/// wait for a server at the first try, in milliseconds. `watch` is told which sockets to poll. Throws
+/// std::runtime_error.
 ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_state_cb watch, void* watcher) {
   std::array<char, 2> dns{"b"};
   ares_options options{};
@@ -74,14 +75,14 @@ ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_stat
   options.ednspsz = edns_bytes;
   options.timeout = static_cast<int>(std::max<std::int64_t>(wait, 1));
   options.tries = round.tries;
-  options.ndomains = 0;  // an entity's name must never be completed with a domain of our own network
+  options.ndomains = 0;  // a receiver's name must never be completed with a domain of our own network
   options.lookups = dns.data();
   options.sock_state_cb = watch;
   options.sock_state_cb_data = watcher;
   int given = ARES_OPT_FLAGS | ARES_OPT_EDNSPSZ | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
               ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
 #ifdef ARES_OPT_MAXTIMEOUTMS
-  // From 1.31 on c-ares waits for a server five times as long as it took recently, up to 5 s.
+  // From 1.31 on c-ares waits for a server five times as long as its recent answers took, up to 5 s.
   options.maxtimeout = options.timeout * round.tries;
   given |= ARES_OPT_MAXTIMEOUTMS;
 #endif
@@ -91,7 +92,7 @@ ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_stat
   given |= ARES_OPT_QUERY_CACHE;
 #endif
 #ifdef ARES_OPT_UDP_MAX_QUERIES
-  // From 1.20 on a malformed answer fails both questions (IPv4 and IPv6) of its socket.
+  // From 1.20 on a malformed answer fails all questions of its socket, so each question gets its own.
   options.udp_max_queries = 1;
   given |= ARES_OPT_UDP_MAX_QUERIES;
 #endif
@@ -118,7 +119,7 @@ ares_addrinfo_hints any_address() {
   return hints;
 }
 
-/// Changes whenever the file does; of a file that cannot be read, always the same.
+/// Changes whenever the file changes; is constant while the file cannot be found.
 using FileVersion = std::array<std::int64_t, 3>;
 FileVersion version_of(const char* path) {
   struct stat file {};
@@ -142,8 +143,8 @@ int count_servers(ares_channel channel) {
   return std::max(count, 1);
 }
 
-/// The addresses of the answer: the first one, then the families alternate (RFC 8305 section 4), so that
-/// neither family takes all of max_addresses.
+/// The addresses of the answer, IPv4 and IPv6 in turns, beginning with the family of the answer's first
+/// address (RFC 8305 section 4): so neither family takes all of max_addresses.
 Addresses addresses_of(const ares_addrinfo& answer) {
   std::array<Addresses, 2> families;
   std::optional<bool> first;
@@ -181,8 +182,8 @@ Resolution::Servers servers_of(int status) {
   }
 }
 
-/// True: this host has no descriptor, or no memory, for a socket. c-ares reports that as a server that
-/// refuses, and without descriptors it asks 127.0.0.1 because it cannot read /etc/resolv.conf.
+/// True: this host has no descriptor, or no memory, for a socket. c-ares reports that as a refusal by
+/// the server. Without a descriptor to read /etc/resolv.conf, c-ares even asks 127.0.0.1.
 bool lacks_sockets() {
   const Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   return socket.fd() < 0 && is_shortage(errno);
@@ -214,7 +215,7 @@ struct AnswerDeleter {
 };
 using Answer = std::unique_ptr<ares_addrinfo, AnswerDeleter>;
 
-/// Looks a name up in /etc/hosts. One channel serves many lookups, because c-ares 1.34 reads the whole file
+/// Looks names up in /etc/hosts. One channel serves many lookups, because c-ares 1.34 reads the whole file
 /// for each channel: 14 ms for 10,000 lines.
 class Hosts {
  public:
@@ -246,8 +247,8 @@ class Hosts {
 
 }  // namespace
 
-/// Each lookup has its own channel, so that names share nothing: in c-ares, for example, a TCP connection
-/// that a server closes costs each question of the channel a try.
+/// Each lookup has its own channel, so that lookups do not disturb each other. For example, when a server
+/// closes a TCP connection, each question on the channel loses a try.
 class Resolver::Impl {
  public:
   Impl(Milliseconds patience, Poller& poller) : patience_(patience), poller_(poller) { initialise(); }
@@ -342,7 +343,7 @@ class Resolver::Impl {
     const auto wait = patience_.count() * round.wait / fifths;
     try {
       lookup.channel = open_channel(round, wait, &watch, &lookup);
-      // The servers share the time.
+      // Several servers share the wait, so that the round takes no longer.
       if (const int servers = count_servers(lookup.channel.get()); servers > 1)
         lookup.channel = open_channel(round, wait / servers, &watch, &lookup);
     } catch (const std::exception&) {

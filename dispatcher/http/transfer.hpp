@@ -1,5 +1,5 @@
-// One POST, or one handshake without a request, with libcurl's easy interface. An attempt is one try, or
-// several on different connections.
+// One POST, or one handshake without a request, with libcurl's easy interface. A transfer makes one try, or
+// several on different connections; together they are one attempt.
 #pragma once
 
 #include <curl/curl.h>
@@ -27,7 +27,7 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   // Each of the next three functions begins a try: it configures the handle, which the caller then adds to a
-  // multi handle. Even if one throws std::exception, end() ends the attempt.
+  // multi handle. If the function throws std::exception, the caller must still end the attempt with end().
 
   /// Begins the transfer of a job.
   void begin(Job job);
@@ -42,15 +42,15 @@ class Transfer {
   bool interrupted() const { return progress_.interrupted; }
   /// True: the request needs a new connection to one of several addresses.
   bool needs_dial() const { return progress_.needs_dial; }
-  /// True, while repeats are left, in two cases (docs/receivers.md#what-counts-as-an-answer). A kept
-  /// connection was unusable, or ended without an answer or with a 408: no failure of the receiver. Or the
-  /// receiver reset a new connection before it had read the request, perhaps after an answer.
+  /// While repeats are left, true in two cases (docs/receivers.md#what-counts-as-an-answer). First: a kept
+  /// connection was unusable, or ended without an answer or with a 408, which is no failure of the receiver.
+  /// Second: the receiver reset a new connection before it had read the request; it may have answered before.
   bool needs_fresh_connection(CURLcode code) const;
   Attempt end(CURLcode code);
-  /// As end(), after a dial without a connection.
+  /// As end(), when the dialler has made no connection.
   Attempt end_undialled(const Dialled& dialled);
 
-  /// The present job; an empty one before begin() and after the end.
+  /// The present job; an empty job before begin() and after the end of the attempt.
   const Job& job() const { return job_; }
   const std::string& host_name() const { return host_name_; }
   std::uint16_t port() const { return progress_.port; }

@@ -26,14 +26,15 @@ class ResultBuffer {
   /// `metrics` outlives this object.
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
-  /// Takes an attempt, to record it; if not_started, to release its lease. A local_failure is counted and
-  /// logged, but not recorded.
+  /// Takes an attempt to record its result. An attempt that is not_started only has its lease released. A
+  /// local_failure is counted and logged, but not recorded.
   void add(const delivery::Attempt& attempt);
   /// Takes a delivery to record as held.
   void hold(const delivery::HeldDelivery& held);
 
-  /// Records a batch of results and releases leases; what fails stays. True: some are done, and there may be
-  /// more. Throws store::Unavailable, store::Conflict, and any error of a release but store::Refused.
+  /// Records a batch of results and releases leases. What fails is kept for a later call, or given up if the
+  /// database refuses it alone. True: some are done, and there may be more. Throws store::Unavailable,
+  /// store::Conflict, and any error of a release but store::Refused.
   bool record(store::Session& session);
 
   /// True: the database refuses all results (ResultWriter::refusing).

@@ -52,11 +52,11 @@ class FairSlots {
   /// holds a slot.
   void identify(const Destination& destination);
   bool identified(delivery::WebhookId webhook) const { return webhooks_.contains(webhook); }
-  /// The webhook waits, because deliveries of it are due, until stop_waiting().
+  /// Deliveries of the webhook are due: it waits until stop_waiting().
   void wait(delivery::WebhookId webhook);
   void stop_waiting(delivery::WebhookId webhook);
-  /// Waiting webhooks that may take a delivery now: one of each entity, the lowest account first; then, in
-  /// turns, webhooks that need no further slot.
+  /// Waiting webhooks that may take a delivery now: first those that need a slot, one of each entity, the
+  /// lowest account first; then, in turns, those that need no further slot.
   struct NextWebhooks {
     std::vector<delivery::WebhookId> webhooks;
     /// The account of the first entity that did not fit in the list. Entities with a higher account get no
@@ -64,7 +64,7 @@ class FairSlots {
     SlotTime until = SlotTime::max();
   };
   NextWebhooks next(std::size_t most);
-  /// The account of the entity, then that of the webhook. The lower rank is served first.
+  /// The account of the entity, then the account of the webhook. The lower rank is served first.
   using Rank = std::pair<SlotTime, SlotTime>;
   Rank rank(delivery::WebhookId webhook) const;
 
@@ -77,7 +77,7 @@ class FairSlots {
   bool take_new(const Destination& destination);
   /// Gives back one delivery that was taken but not leased.
   void give_back(delivery::WebhookId webhook);
-  /// Makes the delivery just taken a diagnosis: it keeps a slot to itself until it has ended as `diagnosed`.
+  /// Makes the delivery just taken a diagnosis, which keeps a slot to itself until it ends as `diagnosed`.
   void diagnoses(delivery::WebhookId webhook);
   /// Counts as unrecorded a delivery that is held instead of sent.
   void take_unsent(delivery::WebhookId webhook);
@@ -114,9 +114,10 @@ class FairSlots {
     unsigned slots = 0;
     FairQueue<delivery::WebhookId>::Order waiting;  // webhooks in Place::at_host, by their account
   };
-  /// `queue`: entities by the slot-time that they have used at this host. An entity waits in it while it has
-  /// webhooks in Place::at_host. FairSlots::queue_ would not do: its minimum rises above the account of an
-  /// entity that waits for a host, so an entity that comes later would seem to have used more.
+  /// `queue`: entities by the slot-time that they have used at this host. An entity is in `queue` while it
+  /// has webhooks in Place::at_host. New entities begin at the minimum. The minimum of FairSlots::queue_ goes
+  /// on rising while an entity waits for a host; there a new entity would seem to have used more than the
+  /// waiting one.
   struct Host {
     unsigned slots = 0;
     unsigned ordered = 0;  // webhooks in Place::ordered
@@ -195,12 +196,13 @@ class FairSlots {
 };
 
 class Grants;
-/// Takes up to `most` deliveries, each for the candidate of lowest rank. Returns how many each webhook got.
+/// Takes up to `most` deliveries, each for the candidate with the lowest rank at that moment. Returns how
+/// many each webhook got.
 std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
                                                   const FairSlots::NextWebhooks& candidates, unsigned most,
                                                   Grants& grants);
 
-/// Owns deliveries that are taken and about to be leased; gives back those that are not kept.
+/// Owns deliveries that are taken and about to be leased. The destructor gives back those without keep().
 class Grants {
  public:
   /// `slots` outlive this object.

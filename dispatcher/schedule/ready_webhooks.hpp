@@ -1,7 +1,6 @@
 // The ready set of claims: webhooks with pending deliveries, as far as this dispatcher knows, by the time
-// when they are due. These are hints: the database decides, and QueueScanner finds what is missing here. The
-// cost of a call does not depend on how many webhooks are known, except for look_again and ranges. Pure
-// bookkeeping.
+// when they are due. These are hints: the database decides, and QueueScanner finds what is missing here. Only
+// look_again and ranges visit all known webhooks. Pure bookkeeping.
 #pragma once
 
 #include <map>
@@ -21,30 +20,33 @@ namespace dispatcher {
 
 class ReadyWebhooks {
  public:
-  /// The search saw the webhook's first pending delivery at `now`.
+  /// QueueScanner saw the webhook's first pending delivery at `now`.
   void found(const store::WaitingWebhook& webhook, platform::MonotonicTime now);
   /// A delivery of the webhook, not necessarily its first, is due at `due`.
   void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
-  /// A delivery of the webhook is pending again without a failure that counts. It keeps its due time, which
-  /// may lie before after(): so the next claim reads from the first delivery again.
+  /// A delivery of the webhook is pending again without a failure that counts. The delivery keeps its
+  /// due time, which may lie before after(); so the next claim reads from the webhook's first delivery again,
+  /// unless rows are being skipped.
   void returned(delivery::WebhookId webhook, platform::MonotonicTime now);
 
   /// Returns the webhooks that have become due. Each is returned once, and stays due until finished(),
   /// postpone() or suspend(). Forgets webhooks for which nothing has waited for a minute.
   std::vector<delivery::WebhookId> take_due(platform::MonotonicTime now);
-  /// Returns the position up to which nothing of the webhook is known to wait.
+  /// Returns the position, in the order of due times, up to which no delivery of the webhook is known to
+  /// wait.
   store::DuePosition after(delivery::WebhookId webhook) const;
 
-  /// Tells whether some of the webhook's deliveries that were read are left to a newer version.
+  /// Deliveries of the webhook were read. `some`: some of them are left to a newer version of the dispatcher.
   void note_left(delivery::WebhookId webhook, bool some);
-  /// The webhook's deliveries were read up to `last`; it stays due.
+  /// The webhook's deliveries were read up to `last`; the webhook stays due.
   void advance(delivery::WebhookId webhook, const store::DuePosition& last);
   /// Nothing more of the webhook is known to be due.
   void finished(delivery::WebhookId webhook, platform::MonotonicTime now);
-  /// The webhook is not returned before `until`, whatever is found; if it is due, it is returned then.
+  /// take_due() does not return the webhook before `until`, whatever is found. From then on it does,
+  /// if the webhook is due.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
-  /// Nothing of the webhook can be claimed: it is not returned before `until`, and then only if something is
-  /// found.
+  /// No delivery of the webhook can be claimed: take_due() does not return it before `until`, and later only
+  /// if a delivery is found.
   void suspend(delivery::WebhookId webhook, platform::MonotonicTime until);
   /// Makes every webhook be read from its first delivery again, unless rows are being skipped.
   void look_again();

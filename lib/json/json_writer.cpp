@@ -20,7 +20,8 @@ bool has_escapes(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return needs_escape(c); });
 }
 
-/// Copies a text whole if it needs no escape; few texts need one. RapidJSON writes character by character.
+/// Copies a text whole if it needs no escape, because most texts need none, and RapidJSON would write each
+/// character by itself.
 class CopyingWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   using rapidjson::Writer<rapidjson::StringBuffer>::Writer;

@@ -20,8 +20,9 @@ class Memory {
   explicit Memory(std::size_t cells);
 
   /// Cells that all processes with the same `file` share. Counts survive the processes, even a kill. Creates
-  /// the file if needed, readable by its owner alone. `layout` describes the meaning of the cells: a new file
-  /// replaces one of another layout, and a process that has mapped the old file keeps using the old file.
+  /// the file if needed, readable by its owner alone. `layout` describes the meaning of the cells: a file
+  /// with another layout is replaced by a new file. A process that has mapped the old file keeps using
+  /// the old file.
   /// Throws std::system_error, also when the file system has no room for the file.
   Memory(const std::string& file, std::size_t cells, std::string_view layout);
 

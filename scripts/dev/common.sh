@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Paths, and output. Only results go to standard output; messages of `dev` go to standard error.
+# Paths, messages, and what several commands of `dev` need. Only results go to standard output; messages of `dev` go to
+# standard error.
 
 export PATH=$PATH:/usr/sbin:/sbin # a plain user's PATH lacks the folders of nginx and mariadbd
 PYTHON=/usr/bin/python3
@@ -35,23 +36,23 @@ wait_for() {
   done
 }
 
-# After this call the command has the stack's folder to itself, and any other `dev` that calls this waits. The lock ends with this process:
-# part.py does not pass descriptor 9 on to the processes that it starts.
+# Locks the stack's folder until this process ends. Another `dev` that calls this waits for the lock, 5 minutes at most.
+# The lock does not outlive this process: scripts/dev/part.py does not pass descriptor 9 on to the processes that it starts.
 lock_stack() {
-  umask 077 # whatever user reaches the socket can be the database's root, without a password
+  umask 077 # any user who can reach the socket can be the database's root, without a password
   mkdir -p "$DEV_DIR" 2>/dev/null || die "cannot make the folder $DEV_DIR"
   mkdir -p "$DEV_DIR"/{log,run,secrets}
   exec 9>"$DEV_DIR/lock"
   flock -w 300 9 || die "another ./dev has been busy with $DEV_DIR for 5 minutes"
 }
 
-# The port of the running stack, else the one asked for.
+# Prints the port of the running stack, else $DEV_PORT, else 8443.
 stack_port() {
   cat "$DEV_DIR/run/port" 2>/dev/null || printf '%s\n' "${DEV_PORT:-8443}"
 }
 
 # A unix socket's path has at most 107 bytes: in a deep checkout, a stack keeps its sockets in a private folder under
-# $XDG_RUNTIME_DIR or /tmp while it is up.
+# $XDG_RUNTIME_DIR or /tmp while the stack is up.
 sockets_dir() {
   local wanted=$DEV_DIR/run record=$DEV_DIR/run/sockets_dir
   if ((${#wanted} <= 90)); then

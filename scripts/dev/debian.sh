@@ -14,8 +14,9 @@ require_release() {
   is_tested_release "${1:-}" || usage_error "--release takes one of: $(printf '%s\n' "${!DEBIAN[@]}" | sort | tr '\n' ' ')"
 }
 
-# make_debian FOLDER RELEASE PACKAGE,…: makes the system beside FOLDER and renames it, so that FOLDER is complete if it
-# exists; in a mount namespace, so that nothing stays mounted. (set -e has no effect here: callers test the exit status.)
+# make_debian FOLDER RELEASE PACKAGE,…: makes a minimal system with the packages in FOLDER.new, then renames FOLDER.new to
+# FOLDER: if FOLDER exists, it is complete. debootstrap runs in a mount namespace, so that nothing stays mounted. Each step
+# is checked, because set -e has no effect here: callers test the exit status.
 make_debian() {
   local folder=$1 release=$2 packages=$3
   local -x http_proxy='' https_proxy=''
@@ -32,7 +33,7 @@ make_debian() {
   return 1
 }
 
-# targets FORMAT: the targets of Debian's own archives that this machine's apt knows.
+# targets FORMAT: prints, as FORMAT says, each package index of Debian's own archives that this machine's apt uses.
 targets() { apt-get indextargets --format "$1" 'Created-By: Packages' 'Origin: Debian' | sort -u; }
 
 debian_mirror() {
@@ -42,7 +43,7 @@ debian_mirror() {
   printf '%s\n' "${found:-http://deb.debian.org/debian}"
 }
 
-# debian_sources RELEASE: this machine's apt sources, with RELEASE in place of its own release.
+# debian_sources RELEASE: prints this machine's apt sources, with RELEASE in place of this machine's release.
 debian_sources() {
   local release=$1 host found
   host=$(host_release)
@@ -51,7 +52,7 @@ debian_sources() {
   printf '%s\n' "${found:-deb $(debian_mirror) $release main}"
 }
 
-# apt_in FOLDER ARGUMENT…: runs apt-get in the system in FOLDER, with this machine's network.
+# apt_in FOLDER ARGUMENT…: runs apt-get in the system in FOLDER, with this machine's /etc/resolv.conf.
 apt_in() {
   local folder=$1
   shift

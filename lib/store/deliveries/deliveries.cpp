@@ -43,7 +43,8 @@ constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
-/// Needs no lock: `notification cancel` cancels the notification's deliveries once more after its commit.
+/// Reads without a lock. If a replay does not see a cancellation that is being committed, `notification
+/// cancel` undoes the replay: after its commit it cancels the notification's deliveries once more.
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
 
@@ -55,8 +56,8 @@ constexpr std::string_view delivery_and_webhook =
 constexpr std::string_view of_id = " WHERE e.id = ?";
 constexpr std::string_view replay_delivery =
     joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
-/// A subquery, because MySQL's UPDATE of a join accepts no LIMIT. webhooks.cpp (release_some_held) explains
-/// the hints here and below.
+/// Has a subquery, because MySQL's UPDATE of a join accepts no LIMIT. lib/store/webhooks/webhooks.cpp
+/// (release_some_held) explains FORCE INDEX here and below.
 constexpr std::string_view some_failed = R"sql(
   UPDATE entregas e
   JOIN webhooks w ON w.id = e.webhook_id
@@ -67,11 +68,11 @@ constexpr std::string_view some_failed = R"sql(
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
 constexpr std::string_view replay_some_failed =
     joined<some_failed, pending_or_held, due_as_replay, if_failed>;
-/// Makes deliveries that wait for a retry due now, at the start of their schedule.
 constexpr std::string_view update_deliveries = "UPDATE entregas e FORCE INDEX (entregas_por_reclamar) SET ";
 constexpr std::string_view of_some_retries = R"sql(
   WHERE e.espera = 'pendiente' AND e.webhook_id = ? AND e.creada_en >= ? AND e.paso > 0
   ORDER BY e.proximo_intento, e.id LIMIT ?)sql";
+/// Makes deliveries that wait for a retry due now, and starts their schedule again.
 constexpr std::string_view hasten_some_retries = joined<update_deliveries, due_anew, of_some_retries>;
 
 Delivery read_delivery(const Row& row) {

@@ -9,11 +9,11 @@ namespace store {
 
 namespace {
 
-constexpr unsigned looked_at = 2000;
-constexpr unsigned most_attempts = 2000;  // limit of attempts: replayed deliveries have many
+constexpr unsigned looked_at = 2000;      // deliveries at most
+constexpr unsigned most_attempts = 2000;  // in all, because a replayed delivery can have many
 
-/// Reads the newest rows by id, which bounds the cost; ids are nearly in the order of time. Joins the
-/// notification only for rows with NULL in `prueba`, which were written before that column existed.
+/// Reads only the newest deliveries, which bounds the cost; the order of ids is nearly that of creation.
+/// Joins the notification only for rows with NULL in `prueba`, which were written before that column existed.
 constexpr std::string_view count_by_state = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MIN(v.creada_en) < MAX(v.desde) - INTERVAL 1 HOUR, FALSE) AS todas,
     COALESCE(SUM(v.cuenta AND v.entregada), 0) AS entregadas,
@@ -60,8 +60,8 @@ DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform
   const auto attempts = row.unsigned_integer("intentos");
   const bool all_attempts = attempts <= most_attempts;
   const auto delivered = row.unsigned_integer("entregadas");
-  const auto received =
-      all_attempts ? std::uint64_t{durations.size()} : delivered;  // one 2xx per delivery, except for replays
+  // `delivered` is an estimate: only a replay gives a delivery a second 2xx.
+  const auto received = all_attempts ? std::uint64_t{durations.size()} : delivered;
   return {delivered,
           row.unsigned_integer("fallidas"),
           row.unsigned_integer("pendientes"),

@@ -1,5 +1,5 @@
-// Table `diagnosticos`: an entity asks for the diagnosis of a receiver and reads its findings; a dispatcher
-// carries it out under a lease (docs/delivery.md#diagnosis).
+// Table `diagnosticos`: an entity asks for the diagnosis of a receiver and reads the findings; a
+// dispatcher carries the diagnosis out under a lease (docs/delivery.md#diagnosis).
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ struct DiagnosisTarget {
   Target target;
   EntityId entity = 0;
   std::string entity_name;
-  std::optional<webhook::Event>
-      event{};               // one that the webhook subscribes to; unset: this version knows none of them
+  /// The first event that the webhook subscribes to; unset: this version of the program
+  /// knows none of the webhook's events.
+  std::optional<webhook::Event> event{};
   bool probing = false;      // the last attempt failed in transport or with 429 or 503
   bool diagnosable = false;  // false: webhook deleted or disabled by the operator, or entity disabled
   bool overdue = false;      // the diagnosis was asked for more than an hour ago
@@ -54,19 +55,19 @@ std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId af
 
 enum class DiagnosisUpdate {
   done,
-  locked,  // another session has locked the row, for instance another dispatcher's claim: try again
-  lost,    // the diagnosis is not pending, or has another lease
+  locked,  // another session has locked the row, perhaps to claim the diagnosis: try again
+  lost,    // the diagnosis does not exist, is not pending (for a claim), or has another lease
 };
 
 /// Takes a pending diagnosis under a lease of this length.
 DiagnosisUpdate claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                 platform::Milliseconds length);
-/// Extends the lease to this length from now; `lost` also when it has expired.
+/// Extends the lease to this length from now. Returns `lost` also when the lease has expired.
 DiagnosisUpdate renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                 platform::Milliseconds length);
 /// Reads the present state of the webhook of a diagnosis; nullopt if there is no diagnosis.
 std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId webhook);
-/// For a diagnosis that has sent nothing: makes it pending again.
+/// Makes a diagnosis that has sent nothing pending again.
 DiagnosisUpdate release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease);
 /// Ends a diagnosis. `state`: terminado or fallido.
 DiagnosisUpdate finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,

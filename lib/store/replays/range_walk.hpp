@@ -1,5 +1,5 @@
-// Walks over the deliveries of a webhook that match a replay's range, in the order of their ids. A delivery
-// may have been created earlier than one with a lower id, by a day at most.
+// Walks over the deliveries of a webhook that match a replay's range, in the order of their ids. The
+// walk allows for a delivery that was created up to a day before a delivery with a lower id.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace store {
 
-/// Moves an end before 1970 to 1970, because some servers refuse some of the earlier dates.
+/// Replaces `since` and `until` before 1970 by 1970, because some database servers refuse some earlier dates.
 ReplayRange bounded(ReplayRange range);
 
-/// Finds, by bisection over some twenty rows, an id up to which all the webhook's deliveries were created
-/// before `since`.
+/// Finds an id up to which all the webhook's deliveries were created before `since`. Reads some twenty rows,
+/// by bisection.
 DeliveryId find_start(Session& session, WebhookId webhook, UtcTime since);
 
 /// The next matching deliveries.
@@ -25,8 +25,8 @@ struct ReplayPage {
   bool last = false;            // true: no match follows
 };
 
-/// Reads up to `room` (1 or more) matches after `after`. Reads at most 2,000 rows, in reads that grow, so
-/// that a small `room` needs few rows where nearly all rows match.
+/// Returns up to `room` (1 or more) matches with ids above `after`. Reads at most 2,000 rows in all. Each
+/// query reads more rows than the last, so that a small `room` costs few rows where nearly all rows match.
 ReplayPage read_page(Session& session, WebhookId webhook, const ReplayRange& range, DeliveryId after,
                      std::size_t room);
 

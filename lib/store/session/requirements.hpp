@@ -1,5 +1,5 @@
-// What the programs require of a database server, and the remedy for what is missing: for the start, the
-// health check and `config check`.
+// What the programs require of a database server, and the remedy for each thing that is missing. Checked when
+// the API or the dispatcher starts, by the API's health check and by `config check`.
 #pragma once
 
 #include <string>
@@ -37,8 +37,8 @@ std::vector<ServerProblem> server_problems(const ServerVariables& variables, con
 /// Reads the variables by one statement, and returns the problems. Throws as Session does.
 std::vector<ServerProblem> look_at_server(Session& session);
 
-/// Returns the texts of problems that do not stop the programs. Throws Unavailable with the texts of those
-/// that do, and disconnects the session, because a remedy applies to new sessions only.
+/// Returns the warnings. If problems stop the programs, throws Unavailable with the texts of these problems,
+/// and disconnects the session, because a remedy applies to new sessions only.
 std::vector<std::string> require_server(Session& session);
 
 /// Tests, without changing a row, that the API's user can write: a read-only server or a global read lock

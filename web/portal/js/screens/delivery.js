@@ -1,4 +1,5 @@
-// Una entrega: what was sent, every attempt, what to correct, and the button that sends it again. Printed, it is evidence.
+// The screen «Una entrega»: what was sent, the last attempts, what to correct, and the button that sends the delivery again.
+// The printed screen is evidence.
 import { announce } from "../announce.js";
 import { unsure } from "../change.js";
 import { copyButton } from "../copy.js";
@@ -12,8 +13,8 @@ import { link } from "../router.js";
 import { bothTimes, utc, when } from "../time.js";
 import { STATES, count, eventName, stateBadge } from "../words.js";
 
-const WATCH_MS = 2_000; // while the delivery is pending or in flight, or its replay runs
-const IDLE_MS = 60_000;
+const WATCH_MS = 2_000; // between reads while the delivery is pending or in flight, or a replay of it may run
+const IDLE_MS = 60_000; // between reads at other times
 const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
 const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // of the button
 const DOUBT = "No se sabe si el reenvío llegó a pedirse. Antes de repetirlo, mire si abajo aparece un intento nuevo.";
@@ -58,7 +59,6 @@ export async function deliveryScreen(portal, place) {
     }
     return answer;
   }
-  // Every IDLE_MS once nothing is under way.
   const turns = poll(async () => {
     const answer = await look();
     return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.busy()) ? IDLE_MS : 0 };
@@ -66,10 +66,10 @@ export async function deliveryScreen(portal, place) {
   await turns.now();
 }
 
-// Goes back to the list as it was left, with its page and position.
 let cameFromList = false;
 addEventListener("hashchange", ({ oldURL }) => (cameFromList = /#\/entregas(\?|$)/.test(oldURL)));
 
+// If the user came from the list, goes back to it as it was left, with its page and position.
 function goBack(portal, event) {
   if (!cameFromList) return;
   event.preventDefault();
