@@ -9,7 +9,7 @@ from bench.flow import Flow, spread
 from bench.receiver import Receiver
 from bench.service import Service
 
-Others = Callable[[], AbstractContextManager]  # the other load lasts as long as the context
+Others = Callable[[], AbstractContextManager]  # entering the context starts the other load, leaving it ends the load
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Healthy:
     patience: float = 60  # seconds that rows may still take after the last one is written
 
     def flow(self, others: Others = nullcontext, **settings: str) -> tuple[dict, int]:
-        """Starts a dispatcher with these settings, and loads it with `others` and the flow at the same time. Returns the
-        spread() of the rows' latencies, and how many rows did not arrive."""
+        """Runs a dispatcher with these settings under `others` and the flow at the same time. Returns the spread() of the
+        latencies of the flow's rows, and how many of them did not arrive."""
         self.service.clear()
         self.service.start_dispatcher(**settings)
         try:
-            self.service.write(len(self.entities), self.entities)  # makes the connections
+            self.service.write(len(self.entities), self.entities)  # opens the connections
             self.service.wait_recorded(60)
             self.receiver.forget()
             with others():

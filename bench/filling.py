@@ -1,15 +1,15 @@
-"""Rows beside the measured ones: finished an hour ago, or not to be sent before tomorrow."""
+"""Writes rows to lie beside the measured ones: finished an hour ago, or not to be sent before tomorrow."""
 from __future__ import annotations
 
 from bench.report import progress
 from bench.service import EVENT, Service
 
-CHUNK = 250_000  # rows of a transaction
-SHARE_RESTING = 0.5  # of the pending ones; the others wait for a retry
+CHUNK = 250_000  # ids that one statement covers
+SHARE_RESTING = 0.5  # of the pending deliveries: their webhooks rest; the others wait for a retry
 
 
 def finished(service: Service, count: int, webhooks: int) -> None:
-    """Rows delivered at the first attempt an hour ago, with evidence, evenly over the webhooks."""
+    """Writes `count` deliveries that arrived at the first attempt an hour ago, with that attempt, evenly over the webhooks."""
     _notifications(service, count, 1, webhooks)
     _deliveries(service, "'entregada', 1, 0, n.ocurrida_en, n.ocurrida_en, 204", "TRUE")
     _in_chunks(service, "entregas", f"""
@@ -18,8 +18,8 @@ def finished(service: Service, count: int, webhooks: int) -> None:
 
 
 def pending(service: Service, count: int, webhooks: int, resting: int) -> None:
-    """Pending deliveries. One part, of `webhooks`, waits for a second attempt tomorrow. The other part, of `resting` further
-    webhooks, is due, but these webhooks rest until tomorrow after a 429."""
+    """Writes `count` pending deliveries. Those of `webhooks` webhooks wait for a second attempt tomorrow. Those of `resting`
+    further webhooks are due, but these webhooks rest until tomorrow after a 429."""
     due = int(count * SHARE_RESTING)
     _notifications(service, count - due, 1, webhooks)
     _notifications(service, due, webhooks + 1, resting)
@@ -33,7 +33,7 @@ def pending(service: Service, count: int, webhooks: int, resting: int) -> None:
 
 
 def _notifications(service: Service, count: int, first: int, entities: int) -> None:
-    """Notifications processed an hour ago; grouped by entity, because this loads fastest."""
+    """Writes notifications processed an hour ago, entity after entity, because this loads fastest."""
     progress(f"writing {count:,} other notifications")
     for start in range(0, count, CHUNK):
         service.sql(f"""
@@ -45,8 +45,8 @@ def _notifications(service: Service, count: int, first: int, entities: int) -> N
 
 
 def _deliveries(service: Service, values: str, condition: str) -> None:
-    """One delivery for each webhook of a notification's entity; `values` are estado, intentos, paso, proximo_intento,
-    terminada_en, ultimo_estado."""
+    """Writes a delivery of each notification for each webhook of its entity; `values` are estado, intentos, paso,
+    proximo_intento, terminada_en, ultimo_estado."""
     _in_chunks(service, "notificaciones_pendientes", f"""
         INSERT INTO entregas (notificacion_id, webhook_id, creada_en, evento, prueba,
                               estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado)

@@ -19,7 +19,7 @@ from support.wait import wait_until
 
 EVENT = "evaluacion.abierta"
 REGISTRATIONS_AT_ONCE = 8
-ROWS_AT_ONCE = 5_000  # of one INSERT
+ROWS_AT_ONCE = 5_000  # in one INSERT
 QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_ejecuciones"]
 
 
@@ -32,12 +32,12 @@ class Service:
         self.stack = Stack({f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
 
     def __enter__(self) -> "Service":
-        self.stack.up()  # if it fails, it takes down what it has started
+        self.stack.up()  # a failing up() takes down what it has started
         try:
             self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
-            self.sql("SET lock_wait_timeout = 60")  # TRUNCATE would wait for a day
-            # As an operator would set a server for this load. With MariaDB's default of 96 MiB of redo log, a backlog that
-            # is written at once stalls the commits of all sessions for a second while pages are flushed.
+            self.sql("SET lock_wait_timeout = 60")  # by default TRUNCATE would wait for a day
+            # An operator would set these for such a load. With MariaDB's default of 96 MiB of redo log, a backlog written
+            # in one go stalls the commits of all sessions for a second while pages are flushed.
             self.sql("SET GLOBAL innodb_log_file_size = 1073741824, GLOBAL innodb_buffer_pool_size = 1073741824")
         except BaseException:
             self.stack.down()
@@ -53,7 +53,7 @@ class Service:
     # The entities.
 
     def register(self, ports: list[int]) -> None:
-        """Registers a webhook for each port, each for its own entity, through the API, which seals the secrets."""
+        """Adds an entity for each port, and registers its webhook at that port through the API, which seals the secret."""
         numbered = list(zip(range(1, len(ports) + 1), self.add_entities(len(ports)), ports))
         with ThreadPoolExecutor(REGISTRATIONS_AT_ONCE) as pool:
             list(pool.map(self._register, [numbered[i::REGISTRATIONS_AT_ONCE] for i in range(REGISTRATIONS_AT_ONCE)]))
@@ -72,8 +72,8 @@ class Service:
         return tokens
 
     def enroll(self, urls: list[list[str]]) -> list[int]:
-        """Adds an entity for each list of URLs, with a webhook for each URL, by SQL, because the API is too slow for many;
-        returns the entities' ids."""
+        """Adds an entity for each list of URLs, with a webhook for each URL; returns the entities' ids. Uses SQL, because the
+        API is too slow for many webhooks."""
         first, webhook = self.last("entidades") + 1, self.last("webhooks") + 1
         entities = list(range(first, first + len(urls)))
         self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_{first}_to_{entities[-1]}")
@@ -104,7 +104,7 @@ class Service:
     # The work.
 
     def write(self, count: int, entities: list[int]) -> None:
-        """Writes `count` notifications in one statement, in turn for each entity."""
+        """Writes `count` notifications in all, for the entities in turn, in one statement."""
         self.sql(f"""
             INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
             SELECT ELT(1 + (seq - 1) MOD {len(entities)}, {', '.join(map(str, entities))}), '{EVENT}',
@@ -124,13 +124,13 @@ class Service:
                                 WHERE table_schema = DATABASE() AND table_name IN ({names})""")[0][0])
 
     def last(self, table: str) -> int:
-        """The highest id, 0 when there is none."""
+        """The highest id in the table; 0 when the table is empty."""
         return int(self.sql(f"SELECT COALESCE(MAX(id), 0) FROM {table}")[0][0])
 
     def wait_recorded(self, timeout: float, after: int = 0) -> float:
         """Waits until no notification is pending and no delivery with an id above `after` is left to send or record.
-        Returns when that was, by machine.now(), to within 10 ms. Each look asks only for the first of these deliveries, and
-        the next look begins there: so a look costs almost nothing while many are left.
+        Returns when that was, by machine.now(), to within 10 ms. Each query looks only for the first such delivery, from
+        where the query before found it: so it costs almost nothing while many are left.
         """
         first = after
 
@@ -149,13 +149,13 @@ class Service:
     def count(self, table: str, condition: str = "TRUE") -> int:
         return int(self.sql(f"SELECT COUNT(*) FROM {table} WHERE {condition}")[0][0])
 
-    # Its parts.
+    # Its processes and settings.
 
     def stop_dispatcher(self) -> None:
         self.stack.stop("dispatcher")
 
     def kill_dispatcher(self) -> None:
-        """Does not let the dispatcher finish its deliveries in flight."""
+        """Kills the dispatcher, which does not finish its deliveries in flight."""
         self.stack.stop("dispatcher", "-9")
 
     def start_dispatcher(self, **settings: str) -> int:
@@ -183,10 +183,10 @@ class Service:
         return int(self.setting("delivery.max_in_flight"))
 
     def setting(self, key: str, unknown: str | None = None) -> str | None:
-        """The value in force; `unknown` for a key that this program does not have."""
+        """The value in force; `unknown` if the measured release has no such key."""
         return next((one["valor"] for one in self.stack.admin("config", "show") if one["clave"] == key), unknown)
 
 
 def webhook_url(number: int, port: int) -> str:
-    """The host has the name that bench/control.cpp gives to host `number`."""
+    """Returns a URL on host `number`, which bench/control.cpp names in the same way."""
     return f"https://h{number:04}.receptor.test:{port}/notificaciones"

@@ -1,4 +1,5 @@
-// Explains why a webhook's deliveries wait, until when, and the highest rate of sending. Pure.
+// Explains why a webhook's deliveries wait and until when, and computes the highest rate at which they can be
+// sent. Pure.
 #pragma once
 
 #include <optional>
@@ -18,8 +19,8 @@ struct Facts {
   store::WebhookBacklog backlog;
   store::Pauses pauses;
   std::vector<store::RunningOutage> outages;
-  std::vector<store::InFlight> in_flight;                // the deliveries of all webhooks
-  std::optional<std::vector<std::string>> keys_in_file;  // unset: this user cannot read the file
+  std::vector<store::InFlight> in_flight;                // the deliveries in flight to all webhooks
+  std::optional<std::vector<std::string>> keys_in_file;  // unset: this user cannot read secrets.key_file
 };
 
 struct Cause {
@@ -27,14 +28,15 @@ struct Cause {
   std::optional<platform::UtcTime> until{};
   std::string text;  // a sentence, with the remedy if there is one
 };
-/// The causes that make the webhook's deliveries wait, or would make a new one wait; first the causes outside
-/// the webhook itself. Empty: nothing waits, and a new delivery would wait only for a free slot.
+/// Returns the causes that make the webhook's deliveries wait, or would make a new delivery wait. Causes
+/// outside the webhook itself come first. Empty: nothing waits, and a new delivery would wait only for a free
+/// slot.
 std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySettings& settings);
 
 /// The most that one dispatcher with this configuration can send to the webhook.
 struct Ceiling {
   unsigned at_once;
-  std::optional<std::int64_t> each_ms;  // median of the webhook's latest attempts; unset: there is none
+  std::optional<std::int64_t> each_ms;  // median duration of the webhook's latest attempts, if there are any
   std::optional<double> per_second;
 };
 Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& settings);

@@ -1,4 +1,4 @@
-"""Many receivers that answer 200 after 13 s: the effect on a healthy entity, and how many slots they hold."""
+"""Measures a healthy entity beside many receivers that answer 200 after 13 s, and how many slots those receivers hold."""
 from __future__ import annotations
 
 import contextlib
@@ -11,9 +11,9 @@ from bench.slow import slow_receiver
 from support.metrics import scrape
 from support.stack import free_port
 
-ENTITIES, EACH, ROWS = 20, 5, 100  # ROWS: of an entity, each for all its webhooks
+ENTITIES, EACH, ROWS = 20, 5, 100  # EACH: webhooks of an entity; ROWS: of an entity, each sent to all its webhooks
 SECONDS = 13
-TURNS = 5  # how many answer times the slow receivers may take to get all the slots that they can have
+TURNS = 5  # the slow receivers may take so many times their answer time to fill the slots that they can have
 
 
 def run(options):
@@ -48,7 +48,7 @@ def in_flight(address: str) -> float:
 
 @contextlib.contextmanager
 def samples(look, every: float = 0.1):
-    """Records the result of `look`, ten times a second while entered."""
+    """Yields a list, to which the result of `look` is appended every `every` seconds until the context ends."""
     found, end = [look()], threading.Event()
 
     def sample():

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned webhooks_per_claim = 64;
 constexpr unsigned deliveries_per_claim = 512;
-constexpr auto longest_rest = 60s;       // before a resting webhook is looked at again
+constexpr auto longest_rest = 60s;       // at most, before a resting webhook is looked at again
 constexpr auto not_receiving_wait = 1s;  // before a webhook that may not receive is looked at again
 
 /// Tells the ready set and the slots how far each webhook was claimed.
@@ -42,7 +42,7 @@ void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<stor
 }
 
 /// Suspends, in the ready set, those of `ids` that `receiving` lacks: they may not receive. Postpones
-/// webhooks that rest, and removes them from `receiving`. True: there were such webhooks.
+/// webhooks that rest, and removes them from `receiving`. Returns true if it suspended or postponed any.
 bool suspend_who_cannot(ReadyWebhooks& ready, FairSlots& slots, const std::vector<delivery::WebhookId>& ids,
                         std::vector<store::ReceivingWebhook>& receiving) {
   const auto now = monotonic_now();

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t webhooks_at_once = 64;
 constexpr auto error_wait = 1s;
-constexpr auto longest_rest = 60s;  // before a resting webhook is looked at again
-constexpr auto left_wait = 30s;     // before a webhook left to a newer version is looked at again
+constexpr auto longest_rest = 60s;  // at most, before a resting webhook is looked at again
+constexpr auto left_wait = 30s;     // before a webhook left to a newer release is looked at again
 
 /// Makes the webhooks due again, a second later, if an exception ends the claim.
 class Asked {
@@ -46,7 +46,8 @@ std::vector<delivery::WebhookId> ids_of(const std::vector<store::EarlyWebhook>& 
   return ids;
 }
 
-/// Returns the present state of `webhooks`, and removes from `webhooks` those that may not be tried.
+/// Reads `webhooks` again, and removes those that may not be tried now or have changed. Returns the webhooks
+/// that may receive.
 std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
     store::Session& session, QueueScanner& scanner, std::vector<store::EarlyWebhook>& webhooks) {
   auto& early = scanner.early();
@@ -65,7 +66,7 @@ std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
     }
     if (receives && found->second.early_since == webhook.since && found->second.failing == webhook.failing)
       return false;
-    early.forget(webhook.id);  // if it has changed, the scanner finds it again
+    early.forget(webhook.id);  // the scanner finds a changed webhook again
     if (!receives) ended.push_back({webhook, std::nullopt});
     return true;
   });

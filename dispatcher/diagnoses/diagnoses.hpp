@@ -1,9 +1,9 @@
-// Carries out the diagnoses that entities ask for: begins a diagnosis when it has a slot, and sends its next
-// requests when the last ones are answered (docs/delivery.md#diagnosis).
+// Carries out the diagnoses that entities ask for: begins a diagnosis when there is a slot for it, and sends
+// its next test requests once the previous ones have a result (docs/delivery.md#diagnosis).
 //
-// It promises: a diagnosis holds one slot of its webhook from its beginning to its end, so it costs its own
-// entity alone; before each step its lease is renewed and the webhook is read again; a diagnosis ends if this
-// host cannot send a request or the database refuses a write.
+// A diagnosis holds one slot of its webhook from its beginning to its end, so it costs its own entity alone.
+// Before each step its lease is renewed and the webhook is read again. A diagnosis ends if this host cannot
+// send a request or the database refuses a write.
 #pragma once
 
 #include <cstdint>
@@ -40,28 +40,28 @@ class Diagnoses {
     QueueScanner& scanner;
     FairSlots& slots;
     const webhook::KeyRing& keys;
-    bool outage = false;  // of our own
+    bool outage = false;  // of our own link or name servers
     bool may_begin = true;
   };
-  /// Advances running diagnoses, then begins new ones; each of the two ends after a slice of time. True: more
+  /// Advances running diagnoses for a slice of time, then begins new ones for another. Returns true if more
   /// can be done at once. Throws errors of the session or the server.
   bool work(const Round& round);
 
-  /// For the end of the service: ends all diagnoses without an HTTP request in flight. Releases those that
-  /// have sent none, for another dispatcher. If `session` is nullptr, the database is away and the leases
-  /// expire.
+  /// For the end of the service: ends each diagnosis that has no HTTP request in flight, or, if it has sent
+  /// no HTTP request at all, releases it for another dispatcher. If `session` is nullptr, the database is
+  /// away and the leases expire.
   void stop(store::Session* session, FairSlots& slots);
 
  private:
   struct Running {
     delivery::WebhookId webhook = 0;
-    std::uint64_t messages = 0;  // part of the message ids that the receiver gets
+    std::uint64_t messages = 0;  // a random number in the webhook-id of its requests
     delivery::Diagnosis diagnosis;
     platform::MonotonicTime began{};
     platform::UtcTime occurred{};
     std::string genuine{};     // the body of the genuine request
-    unsigned awaited = 0;      // requests without a result yet
-    unsigned handed_back = 0;  // requests that came back unsent
+    unsigned awaited = 0;      // test requests without a result yet
+    unsigned handed_back = 0;  // test requests that came back unsent
     bool sent = false;         // an HTTP request was sent, and not handed back
     bool failed = false;       // this host could not send a request
   };

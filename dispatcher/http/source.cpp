@@ -62,7 +62,7 @@ Socket open_source_socket(const platform::DeliverySettings& settings, int family
       sources, [&](const SourceAddress& source) { return source.bound && of_family(source); });
   if (socket.fd() < 0 || bound == sources.end() || bind_source(socket.fd(), bound->network.base))
     return socket;
-  errno = ENOBUFS;  // any error here is this host's, not the receiver's
+  errno = ENOBUFS;  // is_shortage() makes it a fault of this host, not of the receiver
   return {};
 }
 

@@ -9,7 +9,8 @@ namespace dispatcher {
 
 namespace {
 
-constexpr auto makes_way_after = std::chrono::hours(1);  // without an answer
+/// A host without an answer for this long may be replaced by another host of its entity.
+constexpr auto makes_way_after = std::chrono::hours(1);
 
 }  // namespace
 

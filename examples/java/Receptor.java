@@ -63,7 +63,7 @@ public class Receptor {
         return valor;
     }
 
-    // La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+    // La biblioteca descodifica el base64 de un secreto whsec_…; en cualquier otro secreto, la clave son sus bytes.
     static Webhook verificador(String secreto) throws Exception {
         if (secreto.contains("\uFFFD")) {
             throw new IllegalArgumentException("Java no ha leído bien alguna letra del secreto: arranque con LANG=C.UTF-8");
@@ -92,13 +92,13 @@ public class Receptor {
         }
     }
 
-    // Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
+    // Se llama en otro hilo, para que la respuesta no espere. Ponga aquí lo que su programa haga con el aviso.
     static void procesar(String identificador, JsonObject aviso) {
         salida.println("procesado " + identificador + " " + aviso.get("evento").getAsString() + " "
             + aviso.get("data").getAsJsonObject());
     }
 
-    // Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los siguientes.
+    // Procesa un aviso. Si falla, o si su JSON no se puede leer, escribe el fallo, que no detiene los avisos siguientes.
     static void intentar(String identificador, String cuerpo) {
         try {
             procesar(identificador, JsonParser.parseString(cuerpo).getAsJsonObject());

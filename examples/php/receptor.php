@@ -1,8 +1,9 @@
 <?php
 // Receptor de avisos de apientidades, sin bibliotecas: comprueba X-Webhook-Signature, el HMAC-SHA256 del cuerpo.
 //
-// Póngalo en su servidor web (PHP 8.1 o posterior), que es quien tiene el certificado. RECEPTOR_SECRETO (y
-// RECEPTOR_SECRETO_ANTERIOR mientras se cambia) son variables de entorno de PHP: con php-fpm, `env[RECEPTOR_SECRETO] = …`.
+// Póngalo en su servidor web (PHP 8.1 o posterior), que es quien tiene el certificado. RECEPTOR_SECRETO (y,
+// mientras cambia el secreto, RECEPTOR_SECRETO_ANTERIOR) son variables de entorno de PHP: con php-fpm,
+// `env[RECEPTOR_SECRETO] = …`.
 // RECEPTOR_CARPETA es una carpeta en la que PHP pueda escribir y que la web no publique; sin ella no se acepta ningún aviso.
 // Quien envía poco a poco no ocupa PHP: el servidor web recibe la petición entera antes de llamarlo (nginx lo hace; en Apache,
 // mod_reqtimeout pone el plazo).
@@ -10,16 +11,16 @@
 const RECORDADOS = 10000; // avisos que se recuerdan, para no procesar dos veces una repetición
 const ANTIGUEDAD = 300; // segundos
 
-// Uno en blanco es como ninguno, y «whsec_» sin nada detrás también: con una clave que se adivina firma cualquiera.
+// Un secreto en blanco es como ninguno, y «whsec_» sin nada detrás también: con una clave que se adivina firma cualquiera.
 function secreto(string $variable): string
 {
     $valor = (string) getenv($variable);
     return in_array(trim($valor), ['', 'whsec_'], true) ? '' : $valor;
 }
 
-// Mientras se cambia el secreto, X-Webhook-Signature se firma con el anterior y X-Webhook-Signature-Nueva con el nuevo. Se
-// comparan en un tiempo que no depende de cuánto coincidan. Solo cubren el cuerpo: la hora y el webhook-id los cubre
-// `webhook-signature`.
+// Mientras se cambia el secreto, X-Webhook-Signature se firma con el anterior y X-Webhook-Signature-Nueva con el nuevo.
+// hash_equals las compara en un tiempo que no depende de cuánto coincidan. Estas dos firmas solo cubren el cuerpo:
+// `webhook-signature` cubre además la hora y el webhook-id.
 function esAutentico(string $cuerpo): bool
 {
     $secretos = array_filter([secreto('RECEPTOR_SECRETO'), secreto('RECEPTOR_SECRETO_ANTERIOR')]);
@@ -59,7 +60,7 @@ function guardar(string $identificador): bool
     return $esNuevo;
 }
 
-// Cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+// Se llama cuando ya se ha respondido. Ponga aquí lo que su programa haga con el aviso.
 function procesar(string $identificador, array $aviso): void
 {
     $datos = json_encode($aviso['data'], JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_PRESERVE_ZERO_FRACTION);
@@ -70,7 +71,7 @@ function responder(int $estado): void
 {
     http_response_code($estado);
     if (function_exists('fastcgi_finish_request')) {
-        fastcgi_finish_request(); // con php-fpm la respuesta sale ya, y lo que sigue no hace esperar
+        fastcgi_finish_request(); // con php-fpm la respuesta sale ya, y no espera a lo que sigue
     }
 }
 
@@ -98,7 +99,7 @@ if ($esNuevo) {
         $aviso = json_decode($cuerpo, true, 64, JSON_BIGINT_AS_STRING);
         isset($aviso['evento'], $aviso['data']) or throw new UnexpectedValueException('no es JSON, o le falta evento o data');
         procesar($identificador, $aviso);
-    } catch (Throwable $fallo) { // se escribe de qué aviso es
+    } catch (Throwable $fallo) { // el registro de errores dice con qué aviso
         error_log("no se ha podido procesar $identificador: $fallo");
     }
 }

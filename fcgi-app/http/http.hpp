@@ -1,4 +1,5 @@
-// A request and a response of the API as plain values: only fastcgi.cpp sees libfcgi's types.
+// A request and a response of the API as plain values: only fastcgi.cpp, beside this file, sees libfcgi's
+// types.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +17,15 @@ inline constexpr std::size_t max_body_bytes = 65536;  // nginx already refuses l
 
 enum class BodyState {
   complete,
-  malformed,  // no valid length, or fewer bytes than announced
-  too_large,  // more than max_body_bytes announced; not read
+  malformed,  // Content-Length is no number, or fewer bytes came than it announced
+  too_large,  // Content-Length is over max_body_bytes; the body is not read
 };
 
 /// nginx sets the purpose by location; a client cannot.
 enum class Purpose { api, health, metrics };
 
-/// The conditions of a change (RFC 9110 section 13.1): the joined lines of each header; nullopt without the
-/// header.
+/// The conditions of a change (RFC 9110 section 13.1). Each holds the joined lines of its header, and nullopt
+/// without the header.
 struct Preconditions {
   std::optional<std::string> if_match{};
   std::optional<std::string> if_none_match{};
@@ -50,7 +51,7 @@ struct Request {
   /// The caller; unset until the token has been looked up.
   std::optional<webhook::EntityId> entity{};
   std::optional<webhook::TokenId> token{};
-  bool has_place = false;  // the request has a place of `entity` (EntityConcurrency)
+  bool has_place = false;  // holds a place of `entity` (entity_concurrency.hpp)
 };
 
 struct Header {

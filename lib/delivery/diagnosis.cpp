@@ -71,8 +71,8 @@ std::vector<TestRequest> Diagnosis::next() const {
 
 void Diagnosis::note(const Attempt& attempt) {
   Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.test_request};
-  // `expected`: a connection should still be open. False if the last request left none open, or our own limit
-  // may have ended it: a close then says nothing about the receiver.
+  // `expected`: the last request left a connection open, and it is younger than connection_life, after which
+  // this service itself closes connections. Otherwise a close says nothing about the receiver.
   const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
   if (answer.test_request.kept == TestRequest::Kept::closed && !expected)
     answer.test_request.kept = TestRequest::Kept::unknown;
@@ -85,7 +85,7 @@ void Diagnosis::note(const Attempt& attempt) {
   }
 }
 
-/// Whether an answer asks to wait, by the rule of asks_to_wait() (classify.cpp).
+/// Whether any answer asks to wait. The rule is that of asks_to_wait() (lib/delivery/classify.cpp).
 bool Diagnosis::asked_to_wait() const {
   return std::ranges::any_of(answers_, [](const auto& answer) {
     return answer && answer->transport == answered && (answer->status == 429 || answer->status == 503);

@@ -39,8 +39,8 @@ void notify_service_manager(const std::string& state) { sd_notify(0, state.c_str
 
 void report_status(std::string_view text) {
   constexpr std::size_t longest = 400;
-  // Escapes line ends, because each would begin another field of the protocol. Does so before the cut, which
-  // limits the escaped text, and again after it, because it may split a character.
+  // one_line() escapes line ends, because each would begin another field of the protocol. The cut is made in
+  // the escaped text, which is the longer one. It may split a character, which the second one_line() escapes.
   notify_service_manager("STATUS=" + text::one_line(text::one_line(text).substr(0, longest)));
 }
 

@@ -14,8 +14,8 @@ struct Character {
 /// Decodes the first character of a text that is not empty.
 Character decode(std::string_view text);
 
-/// Counts code points, as the limits of web/docs/limites.md do; returns nullopt when the text is not valid
-/// UTF-8.
+/// Returns the number of code points (the characters of web/docs/limites.md), or nullopt when the text is not
+/// valid UTF-8.
 std::optional<std::size_t> count_characters(std::string_view text);
 
 }  // namespace text

@@ -14,8 +14,8 @@ namespace {
 /// Keeps the due time, so that the delivery comes before those that fell due later. A scheduled attempt was
 /// due when it was claimed: if its due time is still to come, the clock has gone back, and the present time
 /// replaces the due time. Updates by primary key alone: a join might read all rows, and wait for locked ones.
-/// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
-/// index.
+/// On MariaDB this statement fails at once if another session has locked a row or a gap (the same folder's
+/// result_rows.cpp says why).
 constexpr std::string_view make_due = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE entregas FORCE INDEX (PRIMARY)
@@ -30,7 +30,7 @@ constexpr std::string_view leases_of = R"sql(
 constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
 
-/// The claim of a probe postponed the webhook's next probe by one interval (claim_early.hpp). These
+/// The claim of a probe has postponed the webhook's next probe by one interval (claim_early.hpp). These
 /// statements make that next probe due.
 constexpr std::string_view next_probes = R"sql(
   SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
@@ -40,8 +40,8 @@ constexpr std::string_view make_probe_due = R"sql(
   UPDATE webhook_ejecuciones FORCE INDEX (PRIMARY) SET adelantar_en = UTC_TIMESTAMP(3)
   WHERE webhook_id IN)sql";
 
-/// Read without a lock and then locked by key: a locking read would also lock the entries of all leases that
-/// have ended since a backup took its snapshot, at a microsecond or more each.
+/// Reads without a lock; the rows are then locked by key. A locking read would also lock the index entries of
+/// ended leases, at a microsecond or more each. InnoDB keeps those entries while a backup holds its snapshot.
 constexpr std::string_view expired_leases = R"sql(
   SELECT id, CAST(arriendo_hasta AS CHAR) AS hasta FROM entregas FORCE INDEX (entregas_arriendos_vencidos)
   WHERE arriendo_hasta >= ? AND arriendo_hasta < UTC_TIMESTAMP(3) AND (arriendo_hasta > ? OR id > ?)
@@ -50,7 +50,7 @@ constexpr std::string_view expired_leases = R"sql(
 constexpr std::string_view if_expired_and_free =
     "AND arriendo_hasta < UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
 
-/// The deliveries that still have their lease, according to `rows` of id and token.
+/// Returns the deliveries that still have their lease, according to the ids and tokens in `rows`.
 std::vector<LeasedDelivery> under_lease(const std::vector<LeasedDelivery>& deliveries, const Rows& rows) {
   std::map<DeliveryId, std::uint64_t> leases;
   for (const auto& row : rows) leases.emplace(row.integer("id"), row.unsigned_integer("arriendo"));
@@ -91,7 +91,7 @@ std::vector<LeasedDelivery> release_part(Session& session, const std::vector<Lea
     const auto ours = under_lease(deliveries, query_ids(session, leases_of, ids, if_leased_and_free));
     update_ids(session, make_due, ids_of(ours), "");
     release_probes(session, ours);
-    // Released deliveries have no lease, so this returns the locked ones.
+    // Released deliveries have no lease, so only the locked ones are left.
     return under_lease(deliveries, query_ids(session, leases_of, ids, if_leased));
   });
 }
@@ -125,7 +125,7 @@ RecoveredLeases recover_expired_leases(Session& session, unsigned limit) {
   UtcTime until{};
   DeliveryId last = 0;
   for (;;) {
-    // Nearly always the first page is empty: then this is one statement.
+    // Nearly always the first query finds nothing, so that a call is one statement.
     const auto wanted = limit - result.count;
     const auto rows = session.query(expired_leases, until, until, last, wanted);
     if (rows.empty()) return result;

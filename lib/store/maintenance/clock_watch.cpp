@@ -16,9 +16,11 @@ namespace {
 using platform::Milliseconds;
 using Stage = ClockMending::Stage;
 
-constexpr Milliseconds note_interval{10000};  // between two notes of the time, by any dispatcher
-constexpr Milliseconds longest_gain{std::chrono::hours(1)};    // what the database's clock may gain on ours
-constexpr Milliseconds longest_absence{std::chrono::days(3)};  // without any dispatcher
+constexpr Milliseconds note_interval{10000};  // at least, between two notes of the time, by any dispatcher
+/// If the database's clock gains more than this on ours, it has jumped.
+constexpr Milliseconds longest_gain{std::chrono::hours(1)};
+/// A longer time without any dispatcher looks like a jump.
+constexpr Milliseconds longest_absence{std::chrono::days(3)};
 
 constexpr std::string_view read_clock = R"sql(
   SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000 AS atraso_ms,
@@ -32,7 +34,7 @@ constexpr std::string_view lock_clock = R"sql(
 constexpr std::string_view note_clock_if_later = R"sql(
   UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) WHERE id = 1 AND hora < UTC_TIMESTAMP(3))sql";
 /// Notes the time after a jump back, which may also end a jump forward. Assignments are evaluated from left
-/// to right, so the second one of `salto_ms` uses the result of the first.
+/// to right, so the second assignment to `salto_ms` uses the result of the first.
 constexpr std::string_view note_clock = R"sql(
   UPDATE reloj_visto
   SET salto_ms = GREATEST(0, salto_ms - GREATEST(0, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora)) DIV 1000),
@@ -46,8 +48,8 @@ constexpr std::string_view jump_accepted = R"sql(
 constexpr std::string_view lock_long_leases = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";
-/// On MariaDB this and the next changes fail at once (result_rows.cpp) if another session has locked a place
-/// in an index.
+/// On MariaDB this and the next UPDATEs fail at once if another session has locked a row or a gap
+/// (lib/store/deliveries/result_rows.cpp says why).
 constexpr std::string_view shorten_leases_to = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -70,8 +72,9 @@ constexpr std::string_view shorten_rests_to = R"sql(
     x.fallos_ultimo = LEAST(x.fallos_ultimo, UTC_TIMESTAMP(3)))sql";
 
 /// An outage that ended while the clock was ahead has its end in the future: all time until then would be
-/// outage time, which counts for no webhook. An outage that began then and still lasts has its start in the
-/// future: its time so far would not be outage time. Every 10 s its dispatcher sets `visto_en`, not `desde`.
+/// outage time, which counts for no webhook. An outage that began while the clock was ahead and still lasts
+/// has its start in the future: its time so far would not be outage time. (Its dispatcher sets `visto_en`
+/// every 10 s, but never `desde`.)
 constexpr std::string_view end_outages_by_now = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE cortes_envio FORCE INDEX (cortes_por_visto)
@@ -84,8 +87,8 @@ constexpr std::string_view next_webhook_with_pending = R"sql(
   SELECT webhook_id, CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora
   FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
-/// The next pending deliveries in the order in which they fall due; a delivery with a shortened wait gets an
-/// earlier place.
+/// The next pending deliveries in the order in which they fall due. A shortened wait moves its delivery to
+/// before the position of the walk.
 constexpr std::string_view lock_some_waiting = R"sql(
   SELECT id, CAST(proximo_intento AS CHAR) AS vence, paso,
     TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento) AS falta_us
@@ -119,7 +122,8 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
   const bool doubtful =
       unseen > (first ? longest_gain : longest_absence) && !session.query(any_notification).empty();
   const auto jumped = doubtful ? unseen : Milliseconds{};
-  // Sets the first reading back by a known jump, because the clock may be set right and jump again.
+  // Sets the first reading back by a known jump: otherwise, if the clock were set right and jumped again, the
+  // second jump would look like no gain.
   first = ClockSight{time - std::max(jumped, Milliseconds(clock.integer("salto_ms"))), now, accepted};
   return jumped;
 }
@@ -164,7 +168,7 @@ bool shorten_batch(Session& session, std::string_view lock, std::string_view sho
   return changed > 0 && ids.size() == batch_rows;
 }
 
-/// Moves to the next webhook with pending deliveries; done when there is none.
+/// Moves to the next webhook with pending deliveries. Without one the stage is `done`.
 void next_webhook(Session& session, ClockMending& mending) {
   const auto rows = session.query(next_webhook_with_pending, mending.webhook);
   if (rows.empty()) {

@@ -23,7 +23,8 @@ constexpr std::string_view filtered_notifications = R"sql(
       AND (? IS NULL OR n.id IN (SELECT notificacion_id FROM entregas WHERE webhook_id = ?))
     ORDER BY n.id DESC LIMIT ?) newest
   ORDER BY id)sql";
-/// Omits data longer than the CHECK of the table allows: with the CHECK disabled, data may have any length.
+/// Omits data, other than those of test events, that are longer than the CHECK of the table allows: with the
+/// CHECK disabled, data may have any length.
 constexpr std::string_view notification_with_data = R"sql(
   SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
     COALESCE(a.error, n.error) AS error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en,
@@ -37,8 +38,9 @@ constexpr std::string_view lock_notification = R"sql(
   FROM notificaciones_pendientes n
   LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
   WHERE n.id = ? FOR UPDATE)sql";
-// The row may violate a CHECK, which any session can disable on MariaDB, and MariaDB checks the whole row at
-// every change. (MySQL cannot disable its CHECKs for a session, and treats the SET STATEMENT as a comment.)
+// The row may violate a CHECK, because any session can disable the CHECKs on MariaDB. MariaDB checks the
+// whole row at every change, so the changes below disable the CHECKs, too. (MySQL cannot disable its CHECKs
+// for a session, and treats the SET STATEMENT as a comment.)
 constexpr std::string_view retry_rejected = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0 FOR */
   UPDATE notificaciones_pendientes SET estado = 'pendiente', error = NULL, terminada_en = NULL
@@ -126,7 +128,8 @@ std::uint64_t cancel_deliveries(Session& session, NotificationId id) {
   return session.update("UPDATE entregas SET " + ends_cancelled().append(waiting_of_notification), id);
 }
 
-/// Changes pendiente or procesada to cancelada, and cancels the deliveries.
+/// Changes a notification from pendiente or procesada to cancelada, and cancels its deliveries that wait.
+/// Returns wrong_state if it is procesada and no delivery waits or is in flight.
 CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending) {
   CancelResult result{NotificationChange::done};
   result.cancelled_deliveries = cancel_deliveries(session, id);
@@ -184,8 +187,9 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
     return cancel_unfinished(session, id, found->state == "pendiente");
   });
   if (result.change != NotificationChange::done) return result;
-  // A claim reads the notification without a lock: a delivery in flight may have become pending before the
-  // commit, or even been claimed again. After the commit every claim finds the notification cancelled.
+  // A delivery in flight may have become pending before the commit, or even been claimed again, because a
+  // claim reads the notification without a lock. After the commit every claim finds the notification
+  // cancelled, so cancelling once more leaves none behind.
   result.cancelled_deliveries += cancel_deliveries(session, id);
   result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
   return result;

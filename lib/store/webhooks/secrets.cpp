@@ -15,8 +15,8 @@ using crypto::from_hex;
 
 // Each of the next three statements returns at most 100 rows, of at most 100 KiB each.
 
-/// The next secrets in `a` (secret_change.hpp), by id, that another key than the current one seals, or that
-/// have no fingerprint (webhooks of an earlier version).
+/// The next webhooks by id with a secret in column `a` (secret_change.hpp) that another key than the current
+/// one seals, or that is the current secret and has no fingerprint (earlier releases stored none).
 constexpr std::string_view outdated_secrets = R"sql(
   SELECT id, secreto_clave AS clave, HEX(secreto_sellado) AS sellado FROM webhooks
   WHERE id > ? AND secreto_clave IS NOT NULL
@@ -30,11 +30,11 @@ constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
-// Updates only what has not changed since it was read. The fingerprint of the current secret is made anew,
-// because the key that made the stored fingerprint will be removed. The ETag must stay the same. It depends
-// on `version_secreto` if `version_huella` is the present fingerprint, otherwise on that fingerprint. So
-// `version_secreto` keeps what the ETag depends on, and `version_huella` becomes the new fingerprint
-// (assignments are evaluated from left to right).
+// Updates only a secret that has not changed since it was read. The fingerprint of the current secret is made
+// anew, because the operator will remove the key that made the stored fingerprint. The ETag must stay the
+// same. It depends on `version_secreto` if `version_huella` is the present fingerprint, otherwise on that
+// fingerprint. So `version_secreto` keeps what the ETag depends on, and `version_huella` becomes the new
+// fingerprint (assignments are evaluated from left to right).
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,
@@ -90,7 +90,7 @@ bool reseal_test_event(Session& session, const Row& row, const webhook::KeyRing&
 
 using Reseal = bool (*)(Session&, const Row&, const webhook::KeyRing&, ReencryptResult&);
 
-/// `kind`: what the rows are, for the operator.
+/// `kind`: what the rows are, for the message about a refused row.
 void walk(Session& session, const webhook::KeyRing& keys, std::string_view kind, std::string_view outdated,
           Reseal reseal, ReencryptResult& result) {
   std::int64_t after = 0;

@@ -1,4 +1,4 @@
-// A field of a form: its label, hint and error, connected for screen readers, too.
+// A field of a form. Its label, hint and error are tied to its control, so that screen readers read them with it.
 import { el, freshId, replace } from "./dom.js";
 
 /**
@@ -35,10 +35,10 @@ export function field({ label, hint = "", control, attributes = {} }) {
   };
 }
 
-/** An error if a date and time was typed only in part: the value that the browser gives is then empty. */
+/** Returns an error if a date and time was typed only in part, for which the browser gives an empty value; otherwise "". */
 export const incomplete = ({ control }) => (control.validity.badInput ? "Complete el día y la hora, o déjelo vacío." : "");
 
-/** Shows each error and focuses the first field that has one. True if none has. @param {[ReturnType<typeof field>, string][]} judged */
+/** Shows each error, and focuses the first field with an error. Returns true if there is none. @param {[ReturnType<typeof field>, string][]} judged */
 export function judge(judged) {
   for (const [one, text] of judged) one.setError(text);
   const wrong = judged.find(([, text]) => text);
