@@ -18,7 +18,7 @@ PART = ROOT / "scripts" / "dev" / "part.py"
 
 
 class Hello:
-    """Runs bench_hello in as many processes and threads as the stack's pool has, on a unix socket of the same kind."""
+    """Runs bench_hello in as many processes and threads as the stack's API has, on a unix socket of the same kind."""
 
     def __init__(self, stack: Stack, threads: int):
         self.stack, self.threads, self.port = stack, threads, free_port()
@@ -34,7 +34,7 @@ class Hello:
             old_workers = self.stack.pids("nginx")[1:]
             self._add_to_nginx()
             wait_until(self._answers, 15, "the control to answer")
-            # The processor time of nginx's workers is counted, and cannot be read after their end.
+            # The benchmark counts the processor time of nginx's workers, which cannot be read once a worker has ended.
             wait_until(lambda: not set(old_workers) & set(self.stack.pids("nginx")), 15, "nginx's old workers to end")
         except BaseException:
             self.__exit__()
@@ -52,7 +52,7 @@ class Hello:
                               text=True, check=True).stdout
 
     def _add_to_nginx(self) -> None:
-        """Adds a copy of the service's server block, with another port and another pool."""
+        """Adds a copy of the service's server block, with another port and hello's socket."""
         folder = Path(self.stack.folder, "nginx")
         site = folder.joinpath("apientidades.conf").read_text()
         server = site[site.index("\nserver {"):].replace("/fcgi.sock;", "/hello.sock;")

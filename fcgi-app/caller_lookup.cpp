@@ -37,7 +37,8 @@ struct CallerLookup::Request {
   }
 
  private:
-  /// Each request has its own mutex: a woken thread could find CallerLookup's mutex locked, and sleep again.
+  /// Each request has its own mutex. If they all waited with CallerLookup's mutex, a woken thread could find
+  /// it locked, and sleep again.
   struct Signal {
     std::mutex mutex;
     std::condition_variable changed;
@@ -49,7 +50,7 @@ struct CallerLookup::Request {
 namespace {
 
 constexpr std::chrono::milliseconds rush(1);  // a shorter time since the last statement means a rush
-constexpr std::size_t enough = 8;             // with so many requests, a wait costs more than it saves
+constexpr std::size_t enough = 8;             // with this many requests, a wait costs more than it saves
 
 /// Waits briefly, so that other threads can add their requests to the next statement.
 void let_others_come(std::unique_lock<std::mutex>& lock) {

@@ -40,8 +40,8 @@ class Service : public Responder {
   /// All threads share `shared`, `callers` and `places`, which must outlive this object.
   Service(const Shared& shared, CallerLookup& callers, RequestPlaces& places, store::Session session);
 
-  /// Closes the session if it was not used for 30 s. That frees a few kilobytes per prepared statement here
-  /// and at the database.
+  /// Closes the session if it was not used for 30 s. That frees a few kilobytes per prepared statement in
+  /// this process and at the database.
   void rest() override;
 
   /// Does not throw for errors of a client or of the database: every failure becomes a response.

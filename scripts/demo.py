@@ -205,7 +205,7 @@ class Demo:
         milliseconds = []
         for _ in range(LATENCY_ROWS):
             # While the dispatcher still records the last result, it sees a new row at once, which would flatter the
-            # figure. After this pause the row comes at any moment of the poll interval.
+            # figure. After this random pause the row comes at any moment of the idle dispatcher's poll interval.
             time.sleep(random.uniform(0.1, 0.2))
             started = time.monotonic_ns()
             self.stack.notify(ENTITY, EVENTS[0], json.dumps(DATA[EVENTS[0]]))

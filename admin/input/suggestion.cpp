@@ -25,9 +25,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates) {
   std::optional<std::string> result;
-  // More than half the letters wrong is not a typing error.
+  // If more than half of the letters are wrong, it is not a typing error.
   std::size_t best = typed.size() / 2 + 1;
-  // No command is so long; the bound limits the time.
+  // No command is longer than 64 letters; the bound limits the time.
   if (typed.size() > 64) return result;
   for (const auto& candidate : candidates) {
     const auto distance = edit_distance(typed, candidate);

@@ -8,8 +8,8 @@
 
 namespace admin {
 
-/// `text` is UTF-8. A byte that is not UTF-8 counts one column; a character without a known width, one per
-/// byte.
+/// `text` is UTF-8. A byte that is not UTF-8 counts one column; a character without a known width
+/// counts one column per byte.
 std::size_t display_width(std::string_view text);
 
 /// Returns the text; if it is wider than `columns`, cuts it to at most that width and ends it in an ellipsis.

@@ -64,7 +64,8 @@ void FanOut::run_sendable(LeasedBatch& into) {
   fan_out(select_line_and_turns(rows, now), Ahead::no, into);
 }
 
-/// Runs one batch of entities of a kind, with at most `rows` of each. False: there are none.
+/// Runs one batch of entities of a kind, with at most `rows` notifications of each. False: there is no such
+/// entity.
 bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer,
                       LeasedBatch& into) {
   const auto start = monotonic_now();
@@ -77,7 +78,8 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
 }
 
 /// Shares `rows` between the notifications in line and the entities that take turns (ready_entities.hpp). If
-/// the slots are not enough for all, the group that comes first has an advantage, so the two alternate.
+/// the slots are not enough for all, the group that comes first has an advantage, so each comes first in
+/// every second batch.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
   const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
@@ -114,7 +116,8 @@ Outcomes FanOut::write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into)
 }
 
 void FanOut::run_ahead(LeasedBatch& into) {
-  // One batch at a time: a second one would set `into.leased_at` after the leases of the first began.
+  // One batch at a time: a second batch would set `into.leased_at` to a moment after the first batch's leases
+  // began, and these would seem to end later than they do.
   // Suspects go first: they rarely use up their share of the time, and busy entities may never run out.
   const auto run = [&](Kind kind, unsigned entities, unsigned rows, Pacer& pacer) {
     return pacer.due(monotonic_now()) && run_kind(kind, entities, rows, Ahead::yes, pacer, into);
@@ -135,8 +138,8 @@ void FanOut::run_locked(LeasedBatch& into) {
   note_locks(rows, outcomes, Source::locked, locked_);
 }
 
-/// Tries locked notifications once more. Reports only those refused or put off: no other outcome of these few
-/// concerns the other notifications of their entities.
+/// Tries locked notifications once more. Reports only refused notifications and those put off with them: no
+/// other outcome of these few concerns the other notifications of their entities.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (rows.empty()) return;
@@ -157,7 +160,7 @@ void FanOut::mark_fanned_out() {
       [&](const std::vector<delivery::NotificationId>& part) {
         for (const auto id : store::finish_fan_out_past_locks(session_, part)) locked_.fanned_out(id, now);
       },
-      [](auto, const auto&) {});  // refused: it stays in notificaciones_apartadas
+      [](auto, const auto&) {});  // a refused notification stays in notificaciones_apartadas
 }
 
 }  // namespace dispatcher

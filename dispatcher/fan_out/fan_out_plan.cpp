@@ -39,8 +39,8 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
 }
 
 /// `webhooks`: those that got a pending delivery, so that their later deliveries must be pending, too.
-/// `for_others`: true if a webhook of the present notification has nothing in hand or unrecorded (holds_any)
-/// and got no slot, because other webhooks hold the slots.
+/// `for_others`: true if a webhook of the present notification got no slot although it has no attempt in hand
+/// or unrecorded (FairSlots::holds_any): other webhooks hold the slots.
 struct Waiting {
   std::set<delivery::WebhookId> webhooks;
   bool for_others = false;
@@ -85,7 +85,8 @@ class Planner {
   Planner(const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots, Ahead ahead)
       : recipients_(recipients), slots_(slots), ahead_(ahead) {}
 
-  /// If not `held`, another session has locked or finished the notification, which is left.
+  /// `held`: this session has locked the notification. Otherwise another session has locked or finished it,
+  /// and it is left.
   void add(const JudgedNotification& notification, bool held) {
     plan_.outcomes.emplace(notification.id, held ? plan(notification) : Outcome::row_locked);
   }
@@ -107,7 +108,8 @@ class Planner {
 
   /// A notification with deliveries that could only wait is left until an attempt ends: any attempt if no
   /// slot is free at all, otherwise an attempt of its own webhooks. If a slot is free but one of its webhooks
-  /// waits for other webhooks, the notification is fanned out: no attempt of that webhook can end.
+  /// waits for other webhooks, the notification is fanned out, because that webhook has no attempt that could
+  /// end.
   Outcome add_deliveries(const JudgedNotification& notification, const store::Recipient& recipient) {
     const bool full = slots_.full();
     waiting_.for_others = false;

@@ -17,10 +17,11 @@ namespace dispatcher {
 /// The number rejected or quarantined per second is limited, so that an operator can notice a mistake.
 class Refusals {
  public:
-  static constexpr std::size_t most_known = 4096;
-  static constexpr unsigned at_once = 100;
-  static constexpr platform::Milliseconds each{100};              // one more may be rejected per this time
-  static constexpr platform::Milliseconds remembered{3'600'000};  // without another refusal
+  static constexpr std::size_t most_known = 4096;     // refused notifications that are remembered
+  static constexpr unsigned at_once = 100;            // rejected or quarantined without a wait
+  static constexpr platform::Milliseconds each{100};  // after at_once: one more per this time
+  /// When most_known are remembered, a new one replaces the oldest after this time without another refusal.
+  static constexpr platform::Milliseconds remembered{3'600'000};
 
   /// The database refused the notification for its content, alone in its transaction. True: reject or
   /// quarantine it; it is forgotten here.
@@ -42,7 +43,7 @@ class Refusals {
   bool spend(platform::MonotonicTime now);
 
   std::map<delivery::NotificationId, Refusal> refused_;
-  std::list<delivery::NotificationId> by_age_;  // by the last refusal
+  std::list<delivery::NotificationId> by_age_;  // in the order of the last refusals
   std::uint64_t passed_ = 0;
   unsigned allowance_ = at_once;
   platform::MonotonicTime filled_{};

@@ -44,14 +44,14 @@ struct Check {
     heard,
     silent,
     not_asked,  // this host could not make the check (descriptors, memory)
-    nothing,    // no sign either way: we may connect to no address of the host (may_connect), or
-                // Resolution::Servers::nothing
+    nothing,    // no sign either way: we may connect to no address of the host (may_connect), or the look-up
+                // says nothing about the servers (Resolution::Servers::nothing)
   };
   Request::Purpose purpose = Request::Purpose::handshake;
   std::string host;
   Outcome outcome = Outcome::nothing;
   platform::MonotonicTime began{};
-  platform::MonotonicTime ended{};  // if heard: when the sign of life came
+  platform::MonotonicTime ended{};  // when a handshake's sign of life came; without one, when the check ended
 };
 
 }  // namespace dispatcher

@@ -29,7 +29,7 @@ struct Progress {
   Connections* connections = nullptr;
   delivery::TestRequest* test_request = nullptr;  // of the request; nullptr: no diagnosis
   std::string host;                               // of the request, without its port
-  std::chrono::seconds life{};                    // of a kept connection
+  std::chrono::seconds life{};                    // how long a connection may be kept
   std::optional<platform::IpAddress> address;     // last dialled, or of the kept connection
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;

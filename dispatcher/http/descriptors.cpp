@@ -12,7 +12,7 @@ namespace dispatcher {
 
 namespace {
 
-constexpr unsigned others = 64;  // the database, the log, libcurl's own
+constexpr unsigned others = 64;  // of the database, the log and libcurl itself
 
 }  // namespace
 

@@ -1,7 +1,5 @@
-// The thread that records results, on its own database session: while a transaction is made durable, the loop
-// fetches what is to be sent next.
-//
-// The loop never waits for this thread.
+// The thread that records results, on its own database session: while the database makes a transaction
+// durable, the loop fetches what is to be sent next. The loop never waits for this thread.
 #pragma once
 
 #include <atomic>
@@ -39,7 +37,7 @@ class ResultWriter {
   std::size_t backlog() const;
   /// True: nothing can be recorded at the moment, so nothing more should be started.
   bool stuck() const { return away_ || failed_now_; }
-  /// True: all recent results were refused; a few new ones may show whether any is recorded again.
+  /// True: the database refused all recent results; a few new attempts may show whether it accepts any again.
   bool refusing() const { return refused_; }
   bool away() const { return away_; }
   const platform::Heartbeat& heartbeat() const { return heartbeat_; }
@@ -68,7 +66,7 @@ class ResultWriter {
   std::atomic<std::size_t> postponed_results_ = 0;
   std::atomic<bool> refused_ = false;     // the database refuses all results
   std::atomic<bool> failed_now_ = false;  // failed_, for other threads
-  std::atomic<bool> away_ = false;        // from a failed connection until the results are recorded
+  std::atomic<bool> away_ = false;        // from a failed connection until the results that wait are recorded
   bool failed_ = false;                   // the last record() failed with an unexpected error
   platform::MonotonicTime used_{};        // when the session was last used
   std::jthread thread_;                   // last: it uses the members above

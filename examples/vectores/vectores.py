@@ -5,7 +5,7 @@
     python3 vectores.py --ahora "$(date +%s)"    los mismos, como si llegaran en este momento
 
 Un receptor rechaza lo que se firmó hace más de 5 minutos: a un receptor en marcha, envíele avisos hechos con --ahora. Los de
-vectores.json son para una función de verificación que admita como hora el campo `ahora`.
+vectores.json son para una función de verificación a la que se pueda dar como hora actual el campo `ahora`.
 """
 import argparse
 import base64
@@ -28,7 +28,7 @@ CUERPO = ('{"evento":"documento.disponible","timestamp":"2026-11-20T10:00:00.000
 
 
 def clave(secreto):
-    """Los bytes que codifica el base64 de un secreto whsec_…; de cualquier otro, sus bytes."""
+    """Los bytes que codifica el base64 de un secreto whsec_…; si el secreto no es whsec_…, sus propios bytes."""
     return base64.b64decode(secreto[len("whsec_"):]) if secreto.startswith("whsec_") else secreto.encode()
 
 
@@ -64,7 +64,7 @@ class Aviso:
             self.cabeceras["X-Webhook-Signature-Nueva"] = firma(secreto, CUERPO)
 
     def con(self, **cabeceras):
-        """Con otros valores en estas cabeceras (guion bajo por guion); None la quita."""
+        """Pone estos valores en las cabeceras (guion bajo por guion); el valor None quita la cabecera."""
         for nombre, valor in cabeceras.items():
             nombre = nombre.replace("_", "-")
             if valor is None:

@@ -48,7 +48,7 @@ Purpose purpose_of(std::string_view text) {
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 
-/// The joined lines of the header. The nginx files of an earlier version pass the parameter `made` instead,
+/// The joined lines of the header. The nginx files of an earlier release pass the parameter `made` instead,
 /// which holds nginx's variable for the header. In nginx 1.22 the variable has only the first line, or
 /// nothing if that line is empty.
 std::optional<std::string> whole_header(Parameters parameters, std::string_view name, std::string_view made) {

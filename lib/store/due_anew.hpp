@@ -14,7 +14,8 @@ inline constexpr std::string_view due_anew =
 inline constexpr std::string_view and_replayed = ", e.reenviada = TRUE, e.terminada_en = NULL";
 inline constexpr std::string_view due_as_replay = joined<due_anew, and_replayed>;
 /// Keeps the first 2xx of a replayed delivery on record. Belongs before the assignments of `estado` and
-/// `terminada_en`, because both servers assign from left to right, also in the UPDATE of a join (tested).
+/// `terminada_en`, because it reads their old values, and MariaDB and MySQL assign from left to right, also
+/// in the UPDATE of a join (tested).
 inline constexpr std::string_view keep_first_success =
     "e.entregada_en = COALESCE(e.entregada_en, IF(e.estado = 'entregada', e.terminada_en, NULL)), ";
 

@@ -44,7 +44,7 @@ Key parse_line(std::string_view line) {
 
 std::string owner_webhook(WebhookId id) { return "webhook:" + to_string(id); }
 
-/// A key's id has no colon, so different pairs give different texts.
+/// A key's id has no colon, so different pairs of owner and key give different texts.
 std::string associated_data(std::string_view owner, std::string_view key_id) {
   return std::string(owner) + ":" + std::string(key_id);
 }

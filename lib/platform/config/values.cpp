@@ -153,7 +153,8 @@ std::vector<IpNetwork> read_networks(const std::string& text) {
   return result;
 }
 
-/// An address with a prefix is not bound, even if the prefix covers one address only.
+/// Sockets are bound only to an address without a prefix. An address with one (even /32) is a network that is
+/// only shown to entities.
 std::vector<SourceAddress> read_source_addresses(const std::string& text) {
   std::vector<SourceAddress> result;
   for (const auto& item : read_list(text)) {

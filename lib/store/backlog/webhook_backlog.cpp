@@ -6,7 +6,8 @@ namespace store {
 
 namespace {
 
-constexpr unsigned latest = 100;  // at most so many deliveries and attempts enter the median duration
+/// The median duration is that of at most this many attempts, of this many newest deliveries.
+constexpr unsigned latest = 100;
 
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT t.activa, COALESCE(x.sondeo, FALSE) AS sondeo,
@@ -18,7 +19,7 @@ constexpr std::string_view state_of_webhook = R"sql(
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
 
-/// Counts ranges of the index, each up to a limit.
+/// Counts three ranges of the index; each count stops at a limit.
 constexpr std::string_view counts_of_webhook = R"sql(
   SELECT
     (SELECT COUNT(*) FROM (SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)

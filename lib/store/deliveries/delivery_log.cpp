@@ -28,7 +28,8 @@ constexpr std::string_view newest_first = R"sql(, e.evento, e.prueba
 /// The newest deliveries without a filter, read from one table.
 constexpr auto newest_of_log = joined<select, columns, newest_first>;
 
-/// Reads the notification only for deliveries of an earlier version, which do not store event and origin.
+/// Reads the notification only for deliveries of an earlier release, which did not store event and origin in
+/// them.
 constexpr std::string_view that_fit_within = R"sql(
     , COALESCE(e.evento, n.evento) AS evento, COALESCE(e.prueba, n.origen = 'prueba') AS prueba
   FROM entregas e FORCE INDEX (entregas_de_webhook)
@@ -83,7 +84,7 @@ Rows query_between(Session& session, WebhookId webhook, const LogFilter& filter,
                        filter.event, filter.since, filter.since, filter.until, filter.until, limit + 1);
 }
 
-/// Falls back to query_between for deliveries of an earlier version, which store their event only in the
+/// Falls back to query_between if a delivery is of an earlier release, which stored the event only in the
 /// notification.
 Rows query_newest(Session& session, WebhookId webhook, unsigned limit, DeliveryId before) {
   auto rows = session.query(newest_of_log, webhook, before, limit + 1);

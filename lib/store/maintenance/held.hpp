@@ -20,8 +20,8 @@ struct HeldWalk {
 };
 
 /// Takes one step of the walk: ends a batch of one webhook's held deliveries that fell due longer than
-/// `longest` (retention.held) ago. They become fallida (entregada after a 2xx), and can be replayed. Skips
-/// locked deliveries, and those that the database refuses to end.
+/// `longest` (retention.held) ago. They become fallida (entregada if an earlier attempt got a 2xx), and can
+/// be replayed. Skips locked deliveries, and those that the database refuses to end.
 void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& walk);
 
 }  // namespace store

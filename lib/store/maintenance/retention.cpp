@@ -37,8 +37,8 @@ constexpr std::string_view notifications_after = R"sql(
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
 /// Reads only deleted webhooks past their retention, in the order of their deletion: an entity that registers
-/// and deletes all day leaves many, and every sweep would read them all for a month. The hint forces this
-/// index, which the optimiser would not use for a small table.
+/// and deletes all day leaves many, and otherwise every sweep would read those that are kept, too. The hint
+/// forces this index, which the optimiser would not use for a small table.
 constexpr std::string_view deleted_webhooks_after = R"sql(
   SELECT id, 0 AS clase, CAST(fecha_baja AS CHAR) AS baja,
     TIMESTAMPDIFF(MICROSECOND, fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
@@ -54,11 +54,12 @@ constexpr std::string_view quarantined_after = R"sql(
   FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > ? AND estado <> 'procesada'
   ORDER BY notificacion_id LIMIT ?)sql";
 
-// Expired rows are checked again after locking, because they may have been replayed in between.
+// Expired rows are checked again once they are locked, because an entity may have replayed them since they
+// were read.
 
-// On MariaDB every DELETE fails at once (result_rows.cpp) if another session has locked a place in an index.
-// An INSERT of the evaluation system that finds its `clave` taken keeps such a lock until its transaction
-// ends.
+// On MariaDB every DELETE fails at once if it meets a lock that SKIP LOCKED does not show, such as that of a
+// gap in an index (lib/store/deliveries/result_rows.cpp has the reason for the time-out of 0). An INSERT of
+// the evaluation system that finds its `clave` taken keeps such a lock until its transaction ends.
 
 /// A notification has at most five deliveries. The hint forces this index even for many notifications.
 constexpr std::string_view deliveries_of = R"sql(
@@ -261,7 +262,7 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
 }
 
 /// Removes a webhook from `ids` if another session has locked its row in the table of `rows_by_id`, and locks
-/// the other rows. A webhook has at most one row there, and a deleted one gets no new row.
+/// the other rows. A webhook has at most one row there, and a deleted webhook gets no new row.
 void leave_held(Session& session, std::string_view rows_by_id, Ids& ids) {
   if (ids.empty()) return;
   const auto theirs = ids_of(query_ids(session, rows_by_id, ids, {}));

@@ -9,7 +9,7 @@
 
 namespace store {
 
-/// The numbers of ids; made from a range of ids or of their numbers.
+/// The numbers of ids; made from one id, or from several ids or numbers.
 class Keys {
  public:
   Keys(std::vector<std::int64_t> numbers) : numbers_(std::move(numbers)) {}

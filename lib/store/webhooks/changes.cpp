@@ -62,10 +62,10 @@ json::Object difference(const Webhook& before, const Webhook& after,
 void write_change(Session& session, const Author& author, const Webhook& before, const Webhook& after,
                   const json::Object& difference, bool ends_streak) {
   const bool another_url = after.url != before.url;
-  // Unchanged events are not written: the row may have an event of a newer version, which this one does not
-  // know.
+  // Unchanged events are not written: the row may have an event that only a newer release of this program
+  // knows.
   const auto events = after.events == before.events ? std::nullopt : std::optional(after.events.joined());
-  // The end of a streak alone does not change the configuration, so it must not change the version.
+  // The end of a streak alone does not change the configuration, so it must not change version_of().
   if (difference.size() > (ends_streak ? 1U : 0U))
     session.update(update_webhook, after.url, events, after.active, after.inactive_reason, after.id);
   if (another_url || ends_streak || (after.active && !before.active))

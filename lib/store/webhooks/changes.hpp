@@ -60,7 +60,8 @@ struct ChangePolicy {
 
 /// Makes the whole change or none of it; concurrent changes of a webhook wait for each other. The dispatcher
 /// applies the change to the deliveries (apply_changes). Activating an active webhook ends its failure
-/// streak. A change counts as a registration, so that no entity can fill the audit: throws OverQuota.
+/// streak. A change counts as a registration, so that no entity can fill the audit: throws OverQuota
+/// beyond `max_per_hour`.
 ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
                               const WebhookChange& change, const Expected& expected,
                               const ChangePolicy& policy = {});
@@ -73,7 +74,7 @@ WebhookChanged delete_expected_webhook(Session& session, const Author& author, W
 struct ChangeWalk {
   WebhookId after = 0;
   std::uint64_t hastened = 0;    // deliveries made due
-  std::uint64_t applied = 0;     // webhooks
+  std::uint64_t applied = 0;     // webhooks with nothing left to do
   std::uint64_t unfinished = 0;  // webhooks with further deliveries to make due
   std::uint64_t held = 0;        // webhooks with a locked row
   std::vector<WebhookId> begun;  // webhooks that rest no longer: their deliveries may be due
@@ -82,9 +83,9 @@ struct ChangeWalk {
 };
 /// Takes one step of the walk. Ends the rest and the failure streak of the next changed webhook; after a
 /// change of URL, makes due a batch of its deliveries that wait for a retry, and starts their schedule again.
-/// A delivery that the database refuses to change keeps its schedule. The next walk tries again a change that
-/// the database refuses. Does not wait for locks, except on MySQL for one that SKIP LOCKED does not show.
-/// After a kill at any point, the next call continues.
+/// A delivery that the database refuses to change keeps its schedule. If the database refuses another row,
+/// the step changes nothing, and the next walk tries this webhook again. Does not wait for locks, except on
+/// MySQL for a lock that SKIP LOCKED does not show. After a kill at any point, the next call continues.
 void apply_changes(Session& session, ChangeWalk& walk);
 
 }  // namespace store

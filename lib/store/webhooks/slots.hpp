@@ -1,6 +1,6 @@
-// A webhook's place among those of its entity: column `plaza` of `webhooks`, 1 to max_webhooks_per_entity,
-// NULL once the webhook is deleted. The index on entity and `plaza` finds the webhooks of an entity without
-// its deleted ones.
+// A webhook's number among the webhooks of its entity: column `plaza` of `webhooks`, 1 to
+// max_webhooks_per_entity, NULL once the webhook is deleted. The index on entity and `plaza` finds the
+// webhooks of an entity without its deleted ones.
 #pragma once
 
 #include <string_view>
