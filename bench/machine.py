@@ -88,6 +88,6 @@ class Usage:
         self._busy = busy_seconds()
 
     def read(self, **also: float) -> dict[str, float]:
-        """Seconds by part; `also` are parts that were measured in another way; `others` is the rest of the machine."""
+        """Returns seconds by part, with the parts in `also`, measured in another way, and `others`: the rest of the machine."""
         used = {name: cpu_seconds(*pids) - self._before[name] for name, pids in self._parts.items()} | also
         return used | {"others": max(0.0, busy_seconds() - self._busy - sum(used.values()))}

@@ -44,8 +44,9 @@ def run(options):
 
 @contextlib.contextmanager
 def lock(stage: Stage, entities: list[int]):
-    """Locks one row of each webhook: by turns one that fan-out reads and one in which results are recorded. Each has its own
-    statement, because one statement for all would scan the table and lock the others' rows, too."""
+    """Locks one row of each webhook: by turns its row of `webhooks`, which fan-out reads, or of `webhook_ejecuciones`, in
+    which results are recorded. Each webhook has its own statement, because one statement for all would scan the table and
+    also lock the rows of other entities."""
     env = stage.service.stack.env
     operator = SqlSession(env["DB_SOCKET"], env["DB_NAME"], "root", "")
     try:

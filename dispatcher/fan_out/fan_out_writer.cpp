@@ -17,7 +17,8 @@ namespace {
 using platform::monotonic_now;
 using namespace std::chrono_literals;
 
-constexpr auto longest_isolation = 50ms;  // of a batch; after that its entities are taken one at a time
+/// How long a batch is split to find what the database refuses; the rest is then left for later.
+constexpr auto longest_isolation = 50ms;
 
 std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification>& notifications) {
   std::set<delivery::EntityId> entities;
@@ -35,8 +36,8 @@ class Parts {
       waiting_.emplace(notification.entity, outcome);
   }
 
-  /// Returns `part` without the notifications that would overtake an earlier one of their entity that waits.
-  /// They get the outcome of that earlier one.
+  /// Returns `part` without the notifications that would overtake an earlier notification of their entity
+  /// that waits. The removed notifications get the outcome of the earlier one.
   std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part) {
     std::vector<JudgedNotification> rest;
     for (const auto& notification : part) {
@@ -56,7 +57,8 @@ class Parts {
   std::map<delivery::EntityId, Outcome> waiting_;
 };
 
-/// Lock time-outs are isolated, too, because a lock on an index entry or a gap is met only by the write.
+/// Whether one notification may be the reason. Lock time-outs count, too: only the write meets a lock on an
+/// index entry or a gap.
 bool concerns_one(const store::DatabaseError& error) {
   return store::is_refused(error) || store::is_lock_timeout(error);
 }

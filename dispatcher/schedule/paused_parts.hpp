@@ -1,5 +1,5 @@
 // Entities, webhooks and hosts that the operator has paused, and webhooks that have something to send but are
-// delayed by a pause. While nothing is paused, a call costs nothing. Pure bookkeeping.
+// delayed by a pause. Pure bookkeeping.
 #pragma once
 
 #include <set>
@@ -16,16 +16,17 @@ namespace dispatcher {
 
 class PausedParts {
  public:
-  /// Takes the pauses read at `now`. If they have changed, returns the webhooks put off: they may be due.
+  /// Takes the pauses read at `now`. If they have changed, returns the webhooks that put_off() noted, which
+  /// may be due now.
   std::vector<delivery::WebhookId> update(std::vector<store::Pause> pauses, platform::MonotonicTime now);
 
   /// The time until something may be sent to this webhook at `url`; 0: at once.
   platform::Milliseconds left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
                               platform::MonotonicTime now) const;
-  /// True: pauses were added or changed since the last call, so a request that waits in the sender may be
-  /// paused.
+  /// True: the pauses have changed since the last call and some remain, so a request that waits in the sender
+  /// may be paused.
   bool take_added() { return std::exchange(added_, false); }
-  /// A pause delays something of the webhook.
+  /// Notes that a pause delays something of the webhook.
   void put_off(delivery::WebhookId webhook) { put_off_.insert(webhook); }
 
  private:

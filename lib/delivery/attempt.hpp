@@ -23,7 +23,7 @@ enum class AttemptKind {
   early,      // recovery: ahead of the schedule, because the failing webhook has answered 2xx
 };
 
-/// The database's spelling (`tipo`), in the order of the columns' definitions.
+/// The values of the columns `tipo`, in the order of AttemptKind.
 inline constexpr std::array<std::string_view, 3> attempt_kind_names{"programado", "sondeo", "adelantado"};
 constexpr std::string_view name(AttemptKind kind) {
   return attempt_kind_names[static_cast<std::size_t>(kind)];
@@ -87,7 +87,7 @@ enum class TransportResult {
   bad_response,
 };
 
-/// The part that stayed silent during a failed attempt (docs/delivery.md#our-own-outages).
+/// What stayed silent during a failed attempt (docs/delivery.md#our-own-outages).
 enum class Silence {
   none,
   network,  // no route, no connection in time, or no byte of an answer in time

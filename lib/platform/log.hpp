@@ -1,7 +1,7 @@
 // The log. If standard error is the journal (JOURNAL_STREAM names it), a message is a journal entry with its
 // values as fields: APIENTIDADES_WEBHOOK=4. Otherwise a message is one line on standard error, `time level
-// message key=value …` (logfmt). Under systemd with standard error redirected, the line is `<6>message
-// key=value …`.
+// message key=value …` (logfmt); if JOURNAL_STREAM is set, the line is `<6>message key=value …`, with the
+// priority of syslog(3).
 #pragma once
 
 #include <concepts>

@@ -27,10 +27,10 @@ struct SealedSecret {
   bool operator==(const SealedSecret&) const = default;
 };
 
-/// The keys of secrets.key_file: lines `id:base64` of 32 bytes. The first key is the current one; blank
-/// lines and `#` comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]. The ids that our tools give are
-/// `k` and the start of the key's SHA-256, so that the keys of two installations fit in one file; any other
-/// id is valid too.
+/// The keys of secrets.key_file. Each line is `id:key`, where the key is 32 bytes in base64. The first key is
+/// the current one; blank lines and `#` comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]. The ids
+/// that our tools give are `k` and the start of the key's SHA-256, so that the keys of two installations fit
+/// in one file; any other id is valid too.
 class KeyRing {
  public:
   /// Throws KeyFileError, also when there is no key or an id repeats; the message names `path` unless it is
@@ -48,8 +48,8 @@ class KeyRing {
   SealedSecret seal(WebhookId webhook, std::string_view secret) const;
   /// Returns nullopt when the key is unknown or the text was not sealed for this webhook.
   std::optional<std::string> open(WebhookId webhook, const SealedSecret& sealed) const;
-  /// As seal() and open(), for an owner that is not a webhook. `owner` begins with its kind, which is not
-  /// `webhook:`.
+  /// As seal() and open(), for an owner that is not a webhook. `owner` begins with the owner's kind, but
+  /// never with `webhook:`, which seal() uses.
   SealedSecret seal_for(std::string_view owner, std::string_view text) const;
   std::optional<std::string> open_for(std::string_view owner, const SealedSecret& sealed) const;
 

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# The stack's own database server, MariaDB or MySQL, on a socket in a private folder; also on the port DEV_DB_PORT, with
-# TLS, if that is set. DEV_DB_OPTIONS: options of the server, for tests.
+# The stack's own database server, MariaDB or MySQL, on a socket in a private folder. If DEV_DB_PORT is set, the server
+# also listens on that port, with TLS. DEV_DB_OPTIONS: further options of the server, for tests.
 
 DB_USERS=(api dispatcher admin evaluacion)
 DB_CLIENT_HOSTS=(localhost) # where the programs connect from
 
 db_socket() { printf '%s/db.sock\n' "$(sockets_dir)"; }
-# Settings on which the statements of this tool and of `./dev sql` rely, whatever the server's are.
+# Settings on which the statements of this tool and of `./dev sql` rely, whatever the server's settings are.
 DB_SESSION="SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', character_set_client = utf8mb4,
   character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, autocommit = 1, completion_type = 0,
   sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615, sql_big_selects = 1
@@ -39,13 +39,13 @@ install_database() {
   [[ $kind == mariadb ]] || install_mysql
 }
 
-read -ra DB_OPTIONS <<<"${DEV_DB_OPTIONS:-}" # further options, for either server
+read -ra DB_OPTIONS <<<"${DEV_DB_OPTIONS:-}"
 
 start_db() {
   choose_server
   make_data_folder
   choose_network
-  rm -f "$(db_socket).lock" # MySQL's: a killed server that is still a zombie would count as one that uses the socket
+  rm -f "$(db_socket).lock" # MySQL's: it names a killed server, which counts as running while it is a zombie
   launch db -- "${SERVER[@]}" --datadir="$DEV_DIR/db" --tmpdir="$(db_tmpdir)" \
     --socket="$(db_socket)" --pid-file="$DEV_DIR/run/db.pid" "${NETWORK[@]}" --skip-name-resolve \
     --max-connections=500 --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1 "${DB_OPTIONS[@]}"
@@ -53,7 +53,7 @@ start_db() {
   db_answers || part_failed db "it does not answer on $(db_socket)"
 }
 
-# A private folder: a server that starts removes the temporary tables that it finds, even those of another running server.
+# Private, because a starting server removes all temporary tables in its folder, even those of another running server.
 db_tmpdir() {
   mkdir -p "$DEV_DIR/db.tmp"
   printf '%s\n' "$DEV_DIR/db.tmp"
@@ -82,8 +82,8 @@ choose_network() {
     --ssl-cert="$DEV_DIR/certs/database.pem" --ssl-key="$DEV_DIR/certs/database.key")
 }
 
-# Made elsewhere and renamed, so that an interrupted first start leaves no incomplete folder. --force: the
-# machine's own name need not resolve, because the socket is enough.
+# Makes the folder as db.new and then renames it, so that an interrupted first start leaves no incomplete db. --force:
+# the machine's own name need not resolve, because programs connect by the socket or an address.
 make_data_folder() {
   [[ ! -d $DEV_DIR/db ]] || return 0
   say "making the database"
@@ -98,7 +98,7 @@ make_data_folder() {
   mv "$DEV_DIR/db.new" "$DEV_DIR/db"
 }
 
-# Makes users, schema and rights with the files of a real installation; with a port, also users who connect to it.
+# Makes users, schema and rights with the files of a real installation; with a port, also users for connections to it.
 prepare_database() {
   local name
   db_client <<<"CREATE DATABASE IF NOT EXISTS $DB_NAME" || die "could not create the database"
@@ -113,7 +113,7 @@ prepare_database() {
   db_client "$DB_NAME" <"$ROOT/sql/grants/triggers.sql" || die "could not apply sql/grants/triggers.sql: see the line above"
 }
 
-# The users of our programs have a prefix, and the evaluation system's has none.
+# The users of our programs have the prefix apientidades_; the evaluation system's user has none.
 database_user() { if [[ $1 == evaluacion ]]; then echo evaluacion; else echo "apientidades_$1"; fi; }
 
 make_database_user() {
@@ -133,7 +133,7 @@ db_client_hosts() {
   [[ -z $(db_port) ]] || if [[ -n ${DEV_DB_ADDRESS:-} ]]; then echo %; else echo 127.0.0.1; fi
 }
 
-# Grants to the user at each host: replaces 'localhost' as sql/grants/README.md says.
+# apply_grants USER: grants to the user at each host. The file says 'localhost', which each host replaces.
 apply_grants() {
   local host
   for host in $(db_client_hosts); do

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Shows the main job on a stack of its own, which it always takes down; scripts/demo.py does the work.
+# ./dev demo: runs scripts/demo.py, which shows the service's main job, on a stack of its own, and always removes that stack.
 
 command_demo() {
   [[ ${1:-} != --mysql ]] || { export DEV_DATABASE=mysql && shift; }

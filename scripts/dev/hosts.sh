@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# The tests on several application hosts. Each host is a network namespace, inside one namespace of networks, processes
-# and mounts. Everything in that namespace ends with the tests, however they end, and its networks reach nothing outside.
+# The tests on several application hosts. HOSTS_NAMESPACES starts the tests in new namespaces of mounts, networks and
+# processes; in these, each host is a network namespace. All processes in them end with the tests, however the tests end,
+# and the networks reach nothing outside.
 
 HOSTS_SECONDS=900
 HOSTS_PACKAGES=(iproute2 util-linux libnginx-mod-stream)

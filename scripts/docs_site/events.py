@@ -17,7 +17,7 @@ def events(document: dict) -> str:
 
 
 def example(document: dict, event: str, which: str) -> str:
-    """`which` of the event's examples: aviso or prueba."""
+    """Returns one of the event's two examples; `which` is `aviso` or `prueba`."""
     value = document["webhooks"][event]["post"]["requestBody"]["content"]["application/json"]["examples"][which]["value"]
     return code_block(json.dumps(value, ensure_ascii=False, indent=2), "json")
 

@@ -1,4 +1,4 @@
-"""Reads the pages of web/docs: each has a heading of YAML, then Markdown. site.yaml has their order."""
+"""Reads the pages of web/docs: each has a heading of YAML, then Markdown. web/docs/site.yaml has their order."""
 from __future__ import annotations
 
 import re
@@ -14,8 +14,8 @@ FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n+(.*)", re.S)
 
 @dataclass(frozen=True)
 class Page:
-    name: str         # its file's, without .md
-    title: str        # its only h1
+    name: str         # the file's name, without .md
+    title: str        # the page's only h1
     menu: str         # its title in the list of pages
     description: str  # one sentence, for search engines and for the list of pages
     text: str         # Markdown, without the title

@@ -1,5 +1,5 @@
-// Claims deliveries ahead of their schedule (docs/delivery.md#recovery-and-probes): for recovery, the
-// deliveries that wait for a retry; as a probe, one such delivery of a failing webhook.
+// Claims deliveries that wait for a retry ahead of their schedule (docs/delivery.md#recovery-and-probes): one
+// delivery of a failing webhook, as a probe; several deliveries of a recovered webhook.
 #pragma once
 
 #include <optional>
@@ -28,8 +28,8 @@ struct EarlyChange {
   EarlyWebhook webhook;
   std::optional<platform::Milliseconds> again;  // the time until they start again; unset: they end
 };
-/// Makes the changes, and returns the webhooks changed. Skips a webhook with a locked row, or with another
-/// `since` in its row.
+/// Makes the changes, and returns the webhooks changed. Skips a webhook if another session has locked its
+/// row, or the time in the row is not `since` any more.
 std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyChange>& changes);
 
 /// Asks for the deliveries of a recovered webhook that wait for a retry, oldest first.
@@ -48,7 +48,7 @@ struct EarlyClaim {
     bool skipped = false;
     /// The shortest running Retry-After of the deliveries read; unset: none has one.
     std::optional<platform::Milliseconds> asked;
-    bool unreadable = false;  // true: some deliveries wait for a newer version
+    bool unreadable = false;  // true: only a newer release can read some deliveries
   };
   std::vector<Reach> reached;  // in the order of the requests
 };
@@ -58,7 +58,7 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
 
 struct ProbeClaim {
   Leased leased;
-  std::vector<WebhookId> left;  // not changed: only a newer version knows the events of their deliveries
+  std::vector<WebhookId> left;  // not changed, because only a newer release knows their deliveries' events
 };
 /// Leases one delivery of each webhook as a probe: the one with the earliest last attempt among the oldest
 /// that wait for a retry and have no running Retry-After. A webhook with deliveries that wait for a retry

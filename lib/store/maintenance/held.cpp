@@ -22,8 +22,8 @@ constexpr std::string_view held_for_long = R"sql(
 constexpr std::string_view if_held_for =
     "AND estado = 'retenida' AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ";
 constexpr std::string_view and_free = " MICROSECOND FOR UPDATE SKIP LOCKED";
-/// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
-/// index.
+/// On MariaDB this statement does not wait for an index entry that another session has locked: it fails at
+/// once (explained in lib/store/deliveries/result_rows.cpp).
 constexpr std::string_view fail = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -41,7 +41,7 @@ void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& wa
   }
   const auto webhook = rows.front().integer("webhook_id");
   const auto before = walk.after;
-  walk.after = webhook;  // set first: a failure must not stop the walk
+  walk.after = webhook;  // set first: after an exception the next call goes on with the next webhook
   const auto longest_us = std::int64_t{longest.count()} * 1000;
   const auto oldest = [&](UtcTime due, DeliveryId after) {
     return session.query(held_for_long, webhook, due, longest_us, due, after, batch_rows);

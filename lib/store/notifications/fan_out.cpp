@@ -23,10 +23,11 @@ namespace {
 /// The number of entities in one statement.
 constexpr std::size_t entities_per_statement = 32;
 
-/// Read without a lock and then locked by key: at the end of an entity's rows, a locking read goes on to the
-/// next live index entry and locks every dead entry between, which takes seconds when a backup's snapshot
-/// keeps many. Reads only columns of the index: reading the rows too, one seek at a time, would cost twice
-/// as much. Also finds quarantined notifications: skipping them would read the whole quarantine each time.
+/// Reads without a lock; lock_pending() locks by key afterwards. A locking read would not stop at the end of
+/// an entity's rows: it goes on to the next live index entry and locks every dead entry before that, which
+/// takes seconds when a backup's snapshot keeps many. Reads only columns of the index: reading the rows too,
+/// one seek at a time, would cost twice as much. Also finds quarantined notifications: skipping them would
+/// read the whole quarantine each time.
 constexpr std::string_view oldest_pending =
     "SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
     " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?";
@@ -54,7 +55,7 @@ constexpr std::string_view lock_through_index =
     " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE OF n SKIP LOCKED";
 
-/// Nearly always the quarantine is empty, and the next statement is not sent.
+/// Nearly always the quarantine is empty; then `quarantined_among` is not sent.
 constexpr std::string_view any_quarantined =
     "SELECT MIN(notificacion_id) AS id FROM notificaciones_apartadas";
 constexpr std::string_view quarantined_among =
@@ -83,10 +84,10 @@ constexpr std::string_view lock_webhooks = joined<select, target_columns, and_ev
 constexpr std::string_view for_share =
     "AND w.plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Read without a lock, because results write these rows. Reads only the first delivery in the index's order:
-/// for an EXISTS of a due delivery, MariaDB would also read all that are not yet due. ORDER BY also names the
-/// webhook: in a subquery MySQL does not treat the webhook as a constant, and would otherwise sort the whole
-/// backlog.
+/// Takes no lock, because the recording of results writes these rows. Reads only the first delivery in the
+/// index's order: for an EXISTS of a due delivery, MariaDB would also read all deliveries not yet due. ORDER
+/// BY also names the webhook: in a subquery MySQL does not treat the webhook as a constant, and would
+/// otherwise sort the whole backlog.
 constexpr std::string_view state_of_webhooks = R"sql(
   SELECT j.id, COALESCE(x.sondeo, FALSE) AS sondeo,
     COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
@@ -191,7 +192,7 @@ std::vector<Parameter> parameters_of(const std::vector<NewDelivery>& deliveries,
   return values;
 }
 
-/// Inserts in the given order, which is that of the notifications, so that ids and claims follow that order.
+/// Inserts in the given order, which is that of the notifications: ids and claims follow it.
 /// Returns the deliveries that are leased.
 std::vector<CreatedDelivery> insert_deliveries(Session& session, std::string_view statement,
                                                const std::vector<NewDelivery>& deliveries,

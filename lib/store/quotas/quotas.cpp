@@ -13,9 +13,10 @@ namespace store {
 
 namespace {
 
-// The statements always change the row: if two nodes of a cluster lock it at once, the cluster then refuses
-// one of the two transactions, which is repeated. A time further ahead than the window is cut to the window:
-// it was written before the clock went back, or for a test event larger than limits.test_bytes.
+// lock_row and lock_test_row always change the row that they lock. A cluster then refuses one of two
+// transactions that lock the row on different nodes, and that transaction is repeated. A time further ahead
+// than the window is cut to the window: the time was written before the clock went back, or for a test event
+// larger than limits.test_bytes.
 constexpr std::string_view lock_row = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
   ON DUPLICATE KEY UPDATE turnos = turnos + 1,
@@ -139,8 +140,8 @@ QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit) {
   if (limit == 0) return {Quota::replayed, 0, no_limit, day_s, day_s};
   const auto rows = session.query(replayed_in_a_day, entity, entity);
   const auto used = rows.at(0).unsigned_integer("usadas");
-  // If no replay ended in the last 24 h, all that is used belongs to running replays, and their end is
-  // unknown: returns an hour.
+  // If no replay ended in the last 24 h, all that is used belongs to running replays. Their end is unknown,
+  // so the entity is told to wait an hour.
   const auto first = rows.at(0).optional_integer("falta_s").value_or(hour_s);
   return {Quota::replayed, limit, limit - std::min<std::uint64_t>(used, limit),
           static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s)), day_s};

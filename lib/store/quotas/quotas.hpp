@@ -12,7 +12,7 @@ namespace store {
 
 enum class Quota {
   registrations,    // limits.registrations, an hour: registrations; a deletion gives nothing back
-  changes,          // the same bucket: changes of a webhook or of its secret
+  changes,          // the bucket of `registrations`: changes of a webhook or of its secret
   replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
   diagnostics,      // limits.diagnostics, an hour
   test_bytes,       // limits.test_bytes, a day
@@ -31,7 +31,7 @@ struct OverQuota : CommittedRefusal {
 };
 
 // Call the functions below within a transaction that locks the entity's quotas before anything else, so that
-// the entity's other such transactions wait until it ends.
+// other transactions that lock the same quotas wait until this one ends.
 
 /// Locks all quotas but `test_bytes` and `pending_tests`.
 void lock_quotas(Session& session, EntityId entity);
@@ -48,8 +48,8 @@ struct QuotaLeft {
   Quota quota;
   std::uint64_t limit;  // 0: no limit
   std::uint64_t left;
-  unsigned retry_after_s;   // when more than `left` is asked for
-  unsigned retry_beyond_s;  // when more than `limit` is asked for
+  unsigned retry_after_s;   // of OverQuota, when more than `left` is asked for
+  unsigned retry_beyond_s;  // of OverQuota, when more than `limit` is asked for
 
   /// Throws OverQuota if there is a limit and `left` is 0 or less than `amount`.
   void require(std::uint64_t amount) const;

@@ -13,8 +13,9 @@ namespace {
 
 constexpr unsigned looked_at = 2000;  // the most rows that a count reads
 
-/// Reads a bounded number of rows for any range: either failed deliveries, from the latest due time back, or
-/// all deliveries from the start of the range on.
+/// Begins a count; `of_failed` or `of_range` completes the statement. Either reads at most LIMIT rows,
+/// whatever the range: `of_failed` failed deliveries, from the latest due time back; `of_range` all
+/// deliveries, from the start of the range on.
 constexpr std::string_view count_within = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MAX(e.creada_en) >= ? + INTERVAL 1 DAY, FALSE) AS pasada,
     COALESCE(SUM()sql";
@@ -46,7 +47,8 @@ constexpr std::string_view webhook_to_replay = R"sql(
 constexpr std::string_view insert_single = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, fallidas, entregadas, candidatas, tope)
   VALUES (?, ?, ?, TRUE, TRUE, 1, 1))sql";
-/// Ends the range now at the latest, because only existing deliveries can be replayed.
+/// `hasta` is exclusive, and at most a millisecond from now, because only existing deliveries can be
+/// replayed.
 constexpr std::string_view insert_range = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
     candidatas, tope)
@@ -91,7 +93,7 @@ Replay replay_single(Session& session, const Author& author, WebhookId webhook, 
   return {id, "pendiente"};
 }
 
-/// Adds a replay of `most` deliveries at most. The audit has the ends of the range as they were asked for.
+/// Adds a replay of `most` deliveries at most. The audit shows the range as asked for, before bounded().
 Replay replay_range(Session& session, const Author& author, WebhookId webhook, const ReplayRange& asked,
                     const ReplayCount& found, std::uint64_t most) {
   const auto range = bounded(asked);
@@ -143,8 +145,9 @@ ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRa
         session.query(with_fits_replay(count_within, among), range.until, range.failed, range.delivered,
                       range.since, range.until, range.events, range.events, webhook, where..., most);
     const auto& row = rows.at(0);
-    const bool all_seen = row.integer("miradas") < most ||
-                          (sizeof...(where) > 0 && row.boolean("pasada"));  // of_range reads oldest first
+    // Only of_range has a `where`. It reads the lowest ids first, so no match follows a delivery created a
+    // day past the range's end (lib/store/replays/range_walk.hpp).
+    const bool all_seen = row.integer("miradas") < most || (sizeof...(where) > 0 && row.boolean("pasada"));
     return {row.unsigned_integer("candidatas"), all_seen};
   };
   if (range.delivered) return count(of_range, looked_at, find_start(session, webhook, range.since));
@@ -188,7 +191,7 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour) {
   if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);
-  // All refusals but that of too many matches come before deliveries are read.
+  // Deliveries are read last: only the refusal of too many matches needs them.
   return transaction_past_duplicates(session, [&]() -> AskedReplay {
     if (max_per_day > 0 || requests_per_hour > 0) lock_quotas(session, author.entity);
     if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);

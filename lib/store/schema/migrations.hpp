@@ -1,4 +1,4 @@
-// The schema's version: numbered files of SQL, applied in order and recorded in `migraciones`.
+// The migrations of the schema: numbered files of SQL, applied in order and recorded in `migraciones`.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ struct Migration {
   std::string sql;
 };
 
-/// A file is missing, misnamed or repeated, or differs from what was applied; a table stayed locked; or
-/// another migration took over. what() is one line.
+/// A file is missing, misnamed or repeated, or has changed since it was applied; a table stayed locked; or
+/// another program took over the migration. what() is one line.
 struct MigrationError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -41,10 +41,10 @@ struct MigrationTimes {
 };
 
 /// Applies the missing migrations in order, and tells `progress` the name of each; returns their names.
-/// Several programs may call it at the same time: one works (MigrationGuard, kept with `guard_session`), the
-/// others wait and then find nothing to do. Every statement can run again, so an interrupted migration is
-/// repeated. Afterwards the session's statements wait only briefly for a table's lock. Throws MigrationError,
-/// also when other sessions keep a table locked, and DatabaseError.
+/// Several programs may call migrate() at the same time: one works (MigrationGuard, renewed by
+/// `guard_session`), the others wait and then find nothing to do. Every statement can run again, so an
+/// interrupted migration is repeated. Afterwards `session` still waits only Patience::wait_s for a table's
+/// lock. Throws MigrationError and DatabaseError.
 std::vector<std::string> migrate(Session& session, const std::vector<Migration>& migrations,
                                  Session& guard_session,
                                  const std::function<void(const std::string&)>& progress,

@@ -15,7 +15,7 @@ constexpr const char* settings =
     ", character_set_client = utf8mb4"
     ", character_set_results = utf8mb4"
     ", collation_connection = utf8mb4_general_ci"
-    ", lc_messages = 'en_US'"  // errors.cpp matches texts
+    ", lc_messages = 'en_US'"  // lib/store/session/errors.cpp matches texts
     ", sql_auto_is_null = 0"
     ", div_precision_increment = 4"
     ", max_sort_length = 1024"
@@ -40,8 +40,8 @@ constexpr const char* settings =
     ", net_read_timeout = 30"
     ", net_write_timeout = 60"
     // A host that disappears during a transaction leaves its rows locked until the server notices, by TCP's
-    // keepalive after two hours. The 4 s are less than the default lock_wait_s, so that a session waiting for
-    // the rows gets them. MySQL has no such variable.
+    // keepalive after two hours. The 4 s are less than the default lock_wait_s (5 s), so that a session that
+    // waits for the rows gets them. MySQL has no such variable.
     "/*M! , idle_transaction_timeout = 4, idle_write_transaction_timeout = 0,"
     " idle_readonly_transaction_timeout = 0 */";
 

@@ -21,7 +21,8 @@ Target read_target(const Row& row) {
   Target target{row.integer("webhook_id"), row.text("url"),
                 read_secret(row, "secreto_clave", "secreto_sellado"),
                 read_secret(row, "secreto_b_clave", "secreto_b_sellado")};
-  // Once `b` is erased the current secret is in `a`, whatever `secreto_vigente` says (secret_change.hpp).
+  // Once the columns secreto_b_… are erased, the current secret is in the columns without `_b`, whatever
+  // `secreto_vigente` says (lib/store/webhooks/secret_change.hpp).
   if (row.text("secreto_vigente") == "b" && target.previous_secret)
     std::swap(target.secret, target.previous_secret);
   if (!row.boolean("en_gracia")) target.previous_secret.reset();

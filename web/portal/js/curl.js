@@ -1,6 +1,6 @@
 // A delivery as a curl command, to repeat the request by hand, without its signature.
 
-/** In single quotes, in which a shell interprets nothing. */
+/** Puts the text in single quotes, in which a shell interprets nothing. */
 export const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**

@@ -41,7 +41,7 @@ function missing(answer, retry) {
   return notice("warning", el("p", { class: "notice-title" }, "Este webhook ya no existe"), el("p", {}, "Puede que alguien de su entidad lo haya eliminado. ", el("a", { href: link("/") }, "Ver los que hay")));
 }
 
-/** A notice that the token only reads; null if it may change data. @param {import("./main.js").Portal} portal @param {string} what "registrar un webhook" */
+/** A notice that the token only reads; null if it may change data. @param {import("./main.js").Portal} portal @param {string} what the action that needs more, such as "registrar un webhook" */
 export function onlyReads(portal, what) {
   if (!portal.session.readOnly) return null;
   return notice("warning", el("p", { class: "notice-title" }, "Su token es de solo lectura"),

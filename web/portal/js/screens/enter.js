@@ -86,7 +86,7 @@ export function askForToken(portal, message) {
   return asking;
 }
 
-/** Begins a session with another entity's token. No earlier request is repeated: it belongs to the first entity. */
+/** Begins a session with another entity's token. Requests that wait for a token are not repeated: they belong to the earlier entity. */
 function another(portal, found) {
   portal.session.begin(...found);
   tellDone(link("/"), "Ha entrado con el token de otra entidad", el("p", {}, "Lo que estaba a medias con el anterior no se ha hecho."));

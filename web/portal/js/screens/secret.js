@@ -25,7 +25,7 @@ function state(hook) {
   return notice("good", el("p", {}, "Los avisos van firmados. El secreto no se puede volver a ver: solo cambiarlo."));
 }
 
-/** The steps of a rotation; `present` is the current one. */
+/** The steps of a change of the secret; `present` is the index of the current step. */
 function steps(hook, present, ...content) {
   const names = hook.tieneSecreto ? ["Guardar el nuevo", "Ponerlo en su sistema", "Retirar el anterior"] : ["Guardar el secreto", "Ponerlo en su sistema"];
   return el("ol", { class: "steps" }, names.map((name, i) => el("li", { "aria-current": i === present ? "step" : null, class: i < present ? "past" : null },
