@@ -1,6 +1,7 @@
 -- Makes the requests of wrk: wrk -s bench/load.lua URL -- KIND TOKENS [PATH], where TOKENS is a file with a token per
--- line. Each request has the next token. KIND `register` is a POST, then a DELETE of the new webhook; it needs one
--- connection per thread and as many tokens as threads, so that no two threads share an entity.
+-- line. Each thread uses the tokens in turn, one per request. A KIND that `kinds` lacks is a GET of PATH.
+-- KIND `register` is a POST, then a DELETE of the new webhook. `register` needs one connection per thread, and as many
+-- tokens (of different entities) as threads, so that no two threads share an entity.
 local base = "/apientidades/v1/webhooks"
 local body = '{"url": "https://integracion.ejemplo.es/notificaciones", "eventos": ["evaluacion.abierta"], '
   .. '"secreto": "whsec_YmFuY28gZGUgcHJ1ZWJhcyBkZSBub3RpZmljYWNpb25lcw=="}'
@@ -21,7 +22,7 @@ local kinds = {
   register = with_token("POST", base, body),
 }
 
--- GET of PATH, below /webhooks.
+-- `path` is below /webhooks.
 local function get(path) return with_token("GET", base .. path) end
 
 local threads = 0

@@ -1,5 +1,5 @@
-"""Measures resident memory with many deliveries in flight; the control is the bare loop with as many. Each delivery waits
-for its answer: the receiver passes it on to a server that never answers.
+"""Measures resident memory with many deliveries in flight, of the service and of the control (bench/control.cpp). Each
+delivery waits for its answer, because the receiver passes it on to a server that never answers.
 """
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def table(rows: list[dict]) -> list[str]:
 
 
 def number(value) -> str:
-    """With thousands separated; a float has two decimals below 10, one below 100, and none from there on."""
+    """Separates thousands. A float below 10 has two decimals, below 100 one, and from 100 on none."""
     if value is None:
         return ""
     if not isinstance(value, float):
@@ -81,7 +81,7 @@ def number(value) -> str:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The nearest rank: percentile(v, 0.99) is the smallest value that 99 % do not exceed."""
+    """The nearest rank: percentile(v, 0.99) is the smallest value that at least 99 % of the values do not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, -(-len(ordered) * round(share * 10000) // 10000) - 1))]
 

@@ -57,7 +57,7 @@ def cases(options) -> list[Case]:
 @contextmanager
 def snapshot(service: Service):
     """Holds a snapshot like mariadb-dump --single-transaction: the server keeps every row version that is overwritten after
-    it."""
+    the snapshot."""
     session = SqlSession(service.stack.env["DB_SOCKET"], service.stack.env["DB_NAME"], "root", "")
     try:
         session("START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT COUNT(*) FROM control_envio")
@@ -67,7 +67,7 @@ def snapshot(service: Service):
 
 
 def compare(case: Case, small: Service, filled: Service, receiver: Receiver, options) -> dict:
-    """Alternates rounds on a stack with nothing else and on one with the other rows, so that both meet the same noise."""
+    """Alternates rounds on `small`, without other rows, and on `filled`, with them, so that both meet the same noise."""
     filled.clear()
     case.fill(filled)
     bare, with_others = [], []

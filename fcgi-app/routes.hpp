@@ -19,9 +19,10 @@ struct Route {
   std::string_view pattern;  // below base_path; `{id}` and the like match one non-empty segment
   Handler handler;
   QueryString query = QueryString::refused;
-  bool no_body = false;                                         // for a POST: its body is ignored
-  store::CallerWith caller_with = store::CallerWith::webhooks;  // for a write: what is loaded with the caller
-  bool has_etag = false;  // for a write: the handler checks If-Match and If-None-Match
+  bool no_body = false;  // for a POST: its body is ignored
+  /// What Service loads with the caller of a write. With the caller of a GET it always loads the webhooks.
+  store::CallerWith caller_with = store::CallerWith::webhooks;
+  bool has_etag = false;  // the handler of a write checks If-Match and If-None-Match
 };
 
 /// The table. If two patterns match a path, the first applies: literals come before `{id}`.

@@ -20,8 +20,8 @@ json::Object to_row(const store::Notification& notification) {
           {"clave", notification.key},     {"ocurrida_en", time_value(notification.occurred)}};
 }
 
-/// Parses the data that the evaluation system wrote. Returns the text as it is if our parser refuses it; such
-/// a notification is rejected.
+/// Parses the data that the evaluation system wrote. Returns the text itself if our parser refuses the data;
+/// the dispatcher rejects a notification with such data.
 json::Value data_value(const std::string& text) {
   try {
     return json::parse(text);

@@ -1,4 +1,4 @@
-"""Shared by the cases: a separate stack, a receiver, entities by the thousand, and alternating phases."""
+"""What the cases of bench/crowds share: a separate stack, a receiver, thousands of entities, and alternating phases."""
 from __future__ import annotations
 
 import argparse
@@ -13,7 +13,7 @@ from bench.report import number, progress
 from bench.service import Service, webhook_url
 from support.wait import wait_until
 
-RATE = 100  # rows a second of all healthy entities
+RATE = 100  # rows a second for all healthy entities together
 PATIENCE = 20  # seconds that rows may still take after the last one is written
 
 
@@ -54,7 +54,7 @@ class Stage:
         return self.service.stack.env["RECEIVER_CERT"], self.service.stack.env["RECEIVER_KEY"]
 
     def enroll(self, count: int, port: int | None = None, each: int = 1) -> list[int]:
-        """Adds entities with `each` webhooks, and a host for every webhook; returns the entities' ids."""
+        """Adds `count` entities. Each has `each` webhooks, every one at its own host. Returns the entities' ids."""
         return self.service.enroll([[webhook_url(next(self._hosts), port or self.receiver.port) for _ in range(each)]
                                     for _ in range(count)])
 
@@ -68,7 +68,8 @@ class Stage:
 
     def in_turns(self, healthy: Healthy, others: Others, baseline: Others = nullcontext, factor: float = 1,
                  more: float = AT_MOST_MORE_MS, **settings: str) -> list[Figure]:
-        """Measures the rows of the healthy entities in each round: baseline, with the others, baseline."""
+        """Measures the rows of the healthy entities, three times per round: with the baseline, with the others, and with the
+        baseline again."""
         alone, beside = [], []
         for _ in range(self.options.rounds):
             for into, what in ((alone, baseline), (beside, others), (alone, baseline)):

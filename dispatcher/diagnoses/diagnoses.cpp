@@ -26,10 +26,11 @@ using platform::monotonic_now;
 using store::DiagnosisUpdate;
 using namespace std::chrono_literals;
 
-constexpr unsigned looked_at = 16;
-constexpr auto slice = 10ms;  // in a round, to advance diagnoses, and as much again to begin others
+constexpr unsigned looked_at = 16;  // diagnoses that one search returns at most
+constexpr auto slice = 10ms;        // time per round to advance diagnoses, and the same again to begin others
 constexpr auto paused_wait = 1s;
-constexpr unsigned most_handed_back = 30;  // came back unsent, usually after a wait of 1 s for a connection
+/// Requests of one diagnosis that may come back unsent, usually each after a wait of 1 s for a connection.
+constexpr unsigned most_handed_back = 30;
 
 std::string message_id(std::uint64_t messages, TestRequestKind kind) {
   // The repeated request has the id of the genuine one.
@@ -93,7 +94,7 @@ bool Diagnoses::work(const Round& round) {
   return more_answers || more_asked;
 }
 
-/// Advances, round robin by lease, diagnoses that await no result. True: there was no time for all.
+/// Advances diagnoses that await no result, each in its turn. True: there was no time for all of them.
 bool Diagnoses::advance(const Round& round) {
   const auto until = monotonic_now() + slice;
   auto next = running_.upper_bound(served_);
@@ -153,7 +154,7 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
     return {};
   }
   if (!round.may_begin || round.outage) return paused_wait;
-  if (!target.event) return paused_wait;  // only a newer version knows the webhook's events
+  if (!target.event) return paused_wait;  // only a newer release knows the webhook's events
   const auto& parts = round.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
   Grants grants(round.slots);
@@ -203,7 +204,7 @@ std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Runni
                                                  const store::DiagnosisTarget& target) const {
   using enum DiagnosisStop;
   if (!target.diagnosable) return disabled;
-  if (!target.event) return interrupted;  // a newer version wrote an event that this one does not know
+  if (!target.event) return interrupted;  // only a newer release knows the webhook's events
   if (target.target.url != running.diagnosis.subject().url) return url_changed;
   if (running.failed) return interrupted;
   if (round.outage) return outage;

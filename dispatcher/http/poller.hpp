@@ -17,7 +17,8 @@ class Poller {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  /// Watches `fd` for reading, writing or both, in place of an earlier call. Throws std::system_error.
+  /// Watches `fd` for reading, writing or both; replaces what an earlier call asked for `fd`. Throws
+  /// std::system_error.
   void watch(int fd, bool read, bool write);
   /// Stops watching; does nothing if `fd` is not watched or is closed.
   void forget(int fd) noexcept;

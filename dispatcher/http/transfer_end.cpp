@@ -20,7 +20,8 @@ bool is_of_the_system(CURLcode code) {
          code == CURLE_RECV_ERROR;
 }
 
-/// libcurl compares the names of all fields for each value: 800 ms for 4,500 values in 64 KB.
+/// For each value that is read, libcurl compares the names of all fields: 800 ms in all for 4,500 values in
+/// 64 KB.
 constexpr std::size_t most_values = 10;
 
 /// The first values of a header field of the final answer, without interim answers and trailers (RFC 9110
@@ -58,8 +59,8 @@ TransportResult certificate_ending(CURL* handle) {
 
 }  // namespace
 
-/// True: the receiver asked for a client certificate, got none, and sent nothing (some answer all the same).
-/// TLS 1.2 then fails the handshake; with TLS 1.3 the connection ends after it.
+/// True: the receiver asked for a client certificate, got none, and sent no answer (some receivers answer all
+/// the same). With TLS 1.2 the handshake then fails; with TLS 1.3 the connection ends after the handshake.
 bool Transfer::is_refused_certificate() const {
   return progress_.certificate_wanted && progress_.header_bytes == 0;
 }
@@ -122,7 +123,7 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
     return;
   }
   attempt.silence = delivery::Silence::network;
-  curl_off_t handshake = 0;  // of this try, in µs; 0 on a kept connection
+  curl_off_t handshake = 0;  // µs from the start of this try to the end of TLS; 0 on a kept connection
   curl_easy_getinfo(handle(), CURLINFO_APPCONNECT_TIME_T, &handshake);
   long connections = 0;
   curl_easy_getinfo(handle(), CURLINFO_NUM_CONNECTS, &connections);

@@ -18,11 +18,11 @@ namespace dispatcher {
 class OutageJudge {
  public:
   struct Rule {
-    unsigned places = 20;                 // that must be silent for a suspicion
-    unsigned entities = 5;                // to which these places belong, at least
+    unsigned places = 20;                 // silent places that make a suspicion
+    unsigned entities = 5;                // entities to which these places must belong, at least
     unsigned checks = 5;                  // failed checks, of different entities, that declare an outage
-    platform::Milliseconds wait{10'000};  // of silence, before checks can declare an outage
-    platform::Milliseconds longest{};     // of an outage; then silent attempts are failures; 0: no outages
+    platform::Milliseconds wait{10'000};  // length of the silence before checks can declare an outage
+    platform::Milliseconds longest{};  // in an outage longer than this, silent attempts fail; 0: no outages
   };
   static constexpr std::size_t most_places = 1024;  // remembered at once
 
@@ -49,9 +49,9 @@ class OutageJudge {
   /// Notes how many entities have known places, which answered before. With fewer entities than Rule::checks,
   /// no outage can be declared.
   void know(std::size_t entities) { known_ = entities; }
-  /// Returns how many known places to check now; 0 until a second after the last checks began. During a
-  /// suspicion or an outage: Rule::checks. While only a verdict is open: a few, because one sign of life
-  /// decides it.
+  /// Returns how many known places to check now. During a suspicion or an outage: Rule::checks. While only a
+  /// verdict is open: a few, because one sign of life decides it. 0 until a second after the last checks
+  /// began, and, without an outage, while checks that can declare one are in progress (30 s at most).
   unsigned wanted_checks(platform::MonotonicTime now) const;
   /// Notes that `count` checks begin.
   void checking(unsigned count, platform::MonotonicTime now);
@@ -81,7 +81,7 @@ class OutageJudge {
   platform::MonotonicTime latest_{};              // end of the last attempt to be judged
   std::size_t known_ = 0;
   unsigned checking_ = 0;    // checks in progress that can declare an outage
-  unsigned failed_ = 0;      // such checks that failed
+  unsigned failed_ = 0;      // checks that could declare an outage, and failed
   bool unknowable_ = false;  // too few known places could be checked
   platform::MonotonicTime checked_{};
   std::optional<platform::MonotonicTime> outage_;

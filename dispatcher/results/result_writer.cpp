@@ -12,7 +12,7 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr Milliseconds away_wait{500};  // between tries while the database is away
+constexpr Milliseconds away_wait{500};  // between tries while the database is away, or after an error
 constexpr Milliseconds retry_wait{50};  // between tries while results are left
 constexpr Milliseconds idle_wait{1000};
 constexpr Milliseconds between_batches{12};
@@ -61,7 +61,7 @@ std::size_t ResultWriter::backlog() const {
 }
 
 void ResultWriter::run(const std::stop_token& stop) {
-  // A transaction may have many statements, and the database may take long to answer each.
+  // A beat before each statement, because a transaction may have many slow statements.
   session_.before_statements([this] { heartbeat_.beat(); });
   try {
     while (!stop.stop_requested()) {
@@ -132,12 +132,12 @@ bool ResultWriter::record() {
   return false;
 }
 
-/// Checks the connection before a result needs it: a connection that has ended is made anew.
+/// Checks the connection before a result needs it, and replaces a connection that has ended.
 void ResultWriter::look_alive() {
   const auto now = platform::monotonic_now();
   if (!away_ && now - used_ < (buffer_.waiting() > 0 ? trusted_for : between_looks_)) return;
-  // The statement reads a table: a Galera node that is cut off answers a statement without a table as if a
-  // row were locked (1205).
+  // Reads a table, because a Galera node that is cut off answers a statement without a table with error 1205,
+  // which is not Unavailable.
   constexpr auto* alive = "SELECT id FROM control_envio WHERE id = 1";
   try {
     session_.query(alive);

@@ -8,24 +8,24 @@
 
 namespace dispatcher {
 
-/// After new notifications another one is likely soon: the wait is an eighth of the poll interval. The wait
-/// doubles after each look that finds none, up to the poll interval. After a while without work it is twice
-/// the poll interval.
+/// After a look that finds new notifications, the wait is an eighth of the poll interval, because further
+/// notifications are likely soon. The wait doubles after each look that finds none, up to the poll interval.
+/// After a while without work, QueueScanner waits longest(), twice the poll interval.
 class LookInterval {
  public:
   /// `poll_interval`: 1 ms or more.
   explicit LookInterval(platform::Milliseconds poll_interval) : poll_(poll_interval), next_(poll_interval) {}
 
-  /// `unread`: new notifications are left for the next look. There is work until then, so the wait is a
-  /// quarter of the poll interval.
+  /// `unread`: this look left new notifications to the next look. The dispatcher has work until then, so the
+  /// wait is a quarter of the poll interval.
   platform::Milliseconds after_new(bool unread) {
     return next_ = std::max(platform::Milliseconds{1}, poll_ / (unread ? 4 : 8));
   }
   platform::Milliseconds after_none() { return next_ = std::min(2 * next_, poll_); }
   platform::Milliseconds longest() const { return 2 * poll_; }
 
-  /// The duration that decides the wait until the next look: of this look (`took`) or of the one before,
-  /// whichever is shorter. One slow look may only have waited for a processor.
+  /// Returns the shorter of `took`, the duration of this look, and the duration of the look before. A single
+  /// slow look may only have waited for a processor, and must not lengthen the wait until the next look.
   platform::MonotonicTime::duration counted(platform::MonotonicTime::duration took) {
     return std::min(took, std::exchange(former_, took));
   }

@@ -10,7 +10,7 @@ const { Webhook } = require("standardwebhooks");
 const MAXIMO = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
 const RECORDADOS = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
 
-// Una variable en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera.
+// Una variable en blanco, o con solo «whsec_», cuenta como si faltara: con una clave vacía podría firmar cualquiera.
 function variable(nombre) {
   const valor = process.env[nombre] ?? "";
   return ["", "whsec_"].includes(valor.trim()) ? "" : valor;
@@ -23,7 +23,7 @@ function obligatoria(nombre) {
   process.exit(1);
 }
 
-// La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+// La biblioteca descodifica el base64 de un secreto whsec_…; en otro caso, la clave son los bytes del secreto.
 const verificador = (secreto) =>
   secreto.startsWith("whsec_") ? new Webhook(secreto) : new Webhook(Buffer.from(secreto), { format: "raw" });
 
@@ -32,7 +32,8 @@ const secretos = [obligatoria("RECEPTOR_SECRETO"), variable("RECEPTOR_SECRETO_AN
 const verificadores = secretos.filter(Boolean).map(verificador);
 const vistos = new Set();
 
-// Comprueba la firma de los bytes tal como llegaron, y que la hora no difiera en más de 5 minutos de la de aquí.
+// Comprueba la firma de los bytes tal como llegaron, y que `webhook-timestamp` no difiera en más de 5 minutos de la
+// hora de este equipo.
 function esAutentico(cuerpo, cabeceras) {
   return verificadores.some((webhook) => {
     try {
@@ -53,13 +54,13 @@ function guardar(identificador, cuerpo) {
   setImmediate(intentar, identificador, cuerpo);
 }
 
-// Aparte, cuando ya se ha respondido: aquí va lo que su programa haga con el aviso.
+// Se ejecuta cuando ya se ha respondido. Aquí va lo que su programa haga con el aviso.
 function procesar(identificador, aviso) {
   console.log("procesado", identificador, aviso.evento, JSON.stringify(aviso.data));
 }
 
-// Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los demás.
-// `await` recoge también los fallos de un `procesar` que sea `async`.
+// Si falla la lectura del JSON de un aviso o su proceso, escribe el fallo y sigue con los demás avisos.
+// Gracias a `await`, también si `procesar` es `async`.
 async function intentar(identificador, cuerpo) {
   try {
     const aviso = JSON.parse(cuerpo);

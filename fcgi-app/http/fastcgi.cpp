@@ -20,7 +20,7 @@
 
 namespace api {
 
-/// Must not move: libfcgi's streams point to `fcgi`, and the views of `request` point into it.
+/// Must not move: libfcgi's streams point to `fcgi`, and the views of `request` point into `fcgi`.
 struct Exchange {
   FCGX_Request fcgi;
   Request request;
@@ -96,8 +96,8 @@ std::string to_records(int request_id, const Response& response) {
 }
 
 /// Writes the answer in one piece if the socket has room. libfcgi's own stream sends 8 KiB at a time and the
-/// end separately, and nginx does not buffer: it wakes, encrypts and sends for each piece. What a closed
-/// or slow peer does not take is dropped with its connection.
+/// end separately, and nginx does not buffer: it wakes, encrypts and sends for each piece. What the peer does
+/// not take, because it has closed or is too slow (`patience`), is dropped with its connection.
 void write_answer(const FCGX_Request& fcgi, const Response& response) {
   const std::string records = to_records(fcgi.requestId, response);
   std::string_view left = records;
@@ -129,7 +129,7 @@ void finish(FCGX_Request& fcgi, BodyState body) {
   FCGX_Free(&fcgi, close_connection);
 }
 
-/// nginx has the whole request before it connects, so a peer that is silent for so long will not send.
+/// nginx has the whole request before it connects, so a peer that is silent for 5 s will not send.
 constexpr timeval patience{5, 0};
 
 /// The longest answer (a delivery with 64 KiB of data and 100 attempts) fits in the socket's send buffer, so
@@ -165,7 +165,7 @@ bool is_abandoned(const FCGX_Request& fcgi) {
   return ::poll(&peer, 1, 0) > 0 && (peer.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-/// Answers requests, or lets them wait for a place among their entity's requests (entity_concurrency.hpp).
+/// Answers requests, or lets them wait for a place among their entity's requests (EntityConcurrency).
 struct ExchangeEnd {
   Responder& responder;
   RequestPlaces& places;
@@ -248,7 +248,7 @@ void serve_fastcgi(int listener_fd, int stop_fd, Responder& responder, RequestPl
     exchange->request = read_request(exchange->fcgi);
     exchange = end.answer(std::move(exchange));
     if (exchange)
-      exchange->request = {};  // the views into the request end
+      exchange->request = {};  // its views into `fcgi` end here
     else
       exchange = make_exchange();
   }

@@ -1,4 +1,4 @@
-// fcgi-app's only adapter of libfcgi.
+// Accepts requests and writes their answers: the API's only code that uses libfcgi.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ void prepare_fastcgi(int listener_fd);
 class Responder {
  public:
   virtual ~Responder() = default;
-  /// Answers the request. nullopt: `request.entity` is set, and the request must wait until another one
+  /// Answers the request. nullopt: `request.entity` is set, and the request must wait until another request
   /// of that entity ends (EntityConcurrency).
   virtual std::optional<Response> respond(Request& request) = 0;
   /// Answers a request that cannot wait, or has waited for too long.

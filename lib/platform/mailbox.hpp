@@ -35,11 +35,10 @@ class Mailbox {
   /// Makes fd() readable, even without a value.
   void wake() {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written =
-        ::write(fd_, &one, sizeof one);  // fails only when it is already readable
+    [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);  // fails only when fd() is readable
   }
 
-  /// Returns all values so far, in order; never blocks.
+  /// Returns all values so far, in order; does not wait for a value.
   std::vector<T> take() {
     const std::scoped_lock lock(mutex_);
     std::uint64_t count = 0;

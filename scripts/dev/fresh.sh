@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A newcomer's machine: a minimal system of a release with only ca-certificates and git added, and a clone of the
-# committed state. Its commands run in their own mount and process namespaces, so that nothing stays mounted or running,
+# A newcomer's machine: a minimal system of a Debian release with only ca-certificates and git added, and a clone of the
+# committed state. Commands in it run in their own mount and process namespaces, so that nothing stays mounted or running,
 # however they end.
 
 FRESH=$ROOT/.dev/fresh
@@ -43,7 +43,8 @@ fill_fresh() {
     git_of_anyone clone -q --no-hardlinks "$ROOT" "$FRESH/$1$FRESH_TREE"
 }
 
-# A checkout may belong to another user than root. The other end of a clone reads safe.directory only from a file.
+# git refuses a checkout of another user unless safe.directory allows it. The process that serves a clone reads
+# safe.directory only from a file.
 git_of_anyone() {
   printf '[safe]\n\tdirectory = *\n' >"$FRESH/gitconfig"
   GIT_CONFIG_GLOBAL=$FRESH/gitconfig git "$@"
@@ -65,7 +66,7 @@ in_fresh() {
 }
 
 # run_fresh RELEASE ARGUMENT…: the demo and `./dev test ARGUMENT…`, as a newcomer would run them. Each command counts as
-# a case, and so do all cases of its suites.
+# a test case, beside the cases of its suites.
 run_fresh() {
   local release=$1
   shift

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# nginx with the files of a real installation (nginx/): only paths, port and names are substituted.
+# nginx with the files of a real installation (nginx/); only paths, addresses, ports and the server's name are replaced.
 
 start_nginx() {
   local port
@@ -63,10 +63,10 @@ substitute_paths() {
     -e "s|/var/log/nginx/apientidades.access.log|$DEV_DIR/log/nginx-access.log|"
 }
 
-# Prints the nginx.conf that the stack has instead of Debian's. It adds nothing that apientidades.conf needs.
+# Prints the stack's nginx.conf, which replaces Debian's. apientidades.conf must need nothing of it.
 main_nginx_conf() {
   local user='' temp=$DEV_DIR/nginx/temp
-  ((EUID != 0)) || user='user root;' # the workers read files that only we may read
+  ((EUID != 0)) || user='user root;' # the workers read files that only root may read
   cat <<CONF
 $user
 daemon off;

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Tools that check web/openapi.json: schemathesis (PyPI) and Redocly's linter (npm); and tools that check our pages in
-# chromium: Playwright (PyPI) and axe (npm). The schema of CycloneDX, for the bill of materials, is installed with
+# Installs tools for the tests. schemathesis (PyPI) and Redocly's linter (npm) check web/openapi.json. Playwright (PyPI)
+# and axe (npm) check our pages in chromium. The schema of CycloneDX, for the bill of materials, is installed with
 # schemathesis. Each tool has its own folder under build/openapi-tools and is pinned by the hashes of its files
 # (tests/openapi, tests/browser). Fetching a tool runs none of its code. If root runs `dev`, the user `nobody` fetches it.
 
@@ -16,8 +16,8 @@ prepare_openapi_tools() {
   make_tool "$OPENAPI_TOOLS/axe" "$(cat "$ROOT/tests/browser/axe/package-lock.json")" install_axe "$OPENAPI_REQUIRED"
 }
 
-# make_tool FOLDER PINS INSTALL REQUIRED: runs INSTALL for FOLDER when PINS have changed. REQUIRED only affects the message
-# if INSTALL fails.
+# make_tool FOLDER PINS INSTALL REQUIRED: runs INSTALL for FOLDER, unless FOLDER has been made from the same PINS. REQUIRED
+# only affects the message if INSTALL fails.
 make_tool() {
   local folder=$1 name=${1##*/}
   [[ $(cat "$folder/pins" 2>/dev/null) != "$2" ]] || return 0
@@ -54,7 +54,7 @@ install_playwright() { install_wheels "$ROOT/tests/browser" "$1"; }
 install_redocly() { install_npm "$ROOT/tests/openapi/redocly" "$1"; }
 install_axe() { install_npm "$ROOT/tests/browser/axe" "$1"; }
 
-# install_wheels PINS FOLDER; the next functions take the same arguments.
+# install_wheels SOURCE FOLDER: SOURCE is the folder that has the pins. The functions below take the same arguments.
 install_wheels() {
   "$PYTHON" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
   in_scratch fetch_and_install_wheels "$@"

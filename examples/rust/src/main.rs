@@ -22,7 +22,8 @@ use standardwebhooks::Webhook;
 const MAXIMO: usize = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
 const RECORDADOS: usize = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
 
-// Uno para recibir las cabeceras y otro para el cuerpo: quien envía poco a poco no ocupa una conexión para siempre.
+// El plazo para recibir las cabeceras, y de nuevo para el cuerpo: quien envía poco a poco no ocupa una conexión para
+// siempre.
 const PLAZO: Duration = Duration::from_secs(20);
 
 struct Receptor {
@@ -31,7 +32,7 @@ struct Receptor {
     pendientes: mpsc::Sender<(String, Bytes)>,
 }
 
-/// Una variable en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera.
+/// Una variable en blanco, o con solo «whsec_», cuenta como si faltara: con una clave vacía podría firmar cualquiera.
 fn variable(nombre: &str) -> Option<String> {
     env::var(nombre)
         .ok()
@@ -44,7 +45,7 @@ fn obligatoria(nombre: &str) -> Result<String, String> {
     ))
 }
 
-/// La biblioteca descodifica el base64 de un secreto whsec_…; de cualquier otro, la clave son sus bytes.
+/// La biblioteca descodifica el base64 de un secreto whsec_…; en otro caso, la clave son los bytes del secreto.
 fn verificador(secreto: String) -> Result<Webhook, Box<dyn Error>> {
     if secreto.starts_with("whsec_") {
         Ok(Webhook::new(&secreto)?)
@@ -54,7 +55,8 @@ fn verificador(secreto: String) -> Result<Webhook, Box<dyn Error>> {
 }
 
 impl Receptor {
-    /// Comprueba la firma de los bytes tal como llegaron, y que la hora no difiera en más de 5 minutos de la de aquí.
+    /// Comprueba la firma de los bytes tal como llegaron, y que `webhook-timestamp` no difiera en más de 5 minutos de la
+    /// hora de este equipo.
     fn es_autentico(&self, cuerpo: &[u8], cabeceras: &HeaderMap) -> bool {
         self.verificadores
             .iter()
@@ -68,7 +70,7 @@ impl Receptor {
         if vistos.contains(identificador) {
             return Ok(());
         }
-        // Solo falla si ya nadie procesa: entonces no se acepta el aviso.
+        // Solo falla si el hilo de `trabajar` ha terminado: entonces no se acepta el aviso.
         self.pendientes.send((identificador.to_string(), cuerpo))?;
         vistos.insert(identificador.to_string());
         orden.push_back(identificador.to_string());
@@ -79,7 +81,7 @@ impl Receptor {
     }
 }
 
-/// Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
+/// Se ejecuta en otro hilo, y la respuesta no lo espera. Aquí va lo que su programa haga con el aviso.
 fn procesar(identificador: &str, aviso: &Value) {
     println!(
         "procesado {identificador} {} {}",
@@ -88,7 +90,7 @@ fn procesar(identificador: &str, aviso: &Value) {
     );
 }
 
-/// Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los siguientes.
+/// Si falla la lectura del JSON de un aviso o su proceso, escribe el fallo y sigue con los avisos siguientes.
 fn trabajar(pendientes: mpsc::Receiver<(String, Bytes)>) {
     for (identificador, cuerpo) in pendientes {
         let leer = || serde_json::from_slice(&cuerpo).expect("no es JSON");

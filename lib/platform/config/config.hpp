@@ -52,7 +52,7 @@ struct AllowedNetwork {
   std::string pattern;  // hosts that may have an address in `network`; empty: those of host_overrides
 };
 
-/// A source of our POSTs: an address of this host that sockets are bound to, or a network that is only
+/// Where our POSTs come from: an address of this host that sockets are bound to, or a network that is only
 /// published to entities.
 struct SourceAddress {
   IpNetwork network;
@@ -74,13 +74,13 @@ struct DeliverySettings {
   Milliseconds outage_max{86400000};    // 0: no outage of our own is recognised
   std::vector<AllowedNetwork> allowed_networks;
   std::vector<IpNetwork> denied_networks;
-  std::vector<SourceAddress> source_addresses;  // the system chooses if none is bound
+  std::vector<SourceAddress> source_addresses;  // if none is bound, the system chooses
   std::vector<IpNetwork>
       own_addresses;  // not a key: addresses of this host and of the database, found by the dispatcher
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
   Milliseconds disable_after{432000000};                  // 0: never
-  std::uint64_t max_response = std::uint64_t{64} * 1024;  // limit of the headers, and of the body
+  std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes; limits the headers, and the body
 };
 
 struct RetentionSettings {
@@ -109,7 +109,7 @@ struct LimitSettings {
 
 struct MetricsSettings {
   std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
-  std::string api_file;  // the file in which the API's processes count; empty: see keys.cpp
+  std::string api_file;  // file in which all API processes count; empty: see config_keys()
   Milliseconds queue_interval{15000};
 };
 

@@ -19,7 +19,7 @@ struct ReceivingWebhook {
   EntityId entity;
   bool probing;                 // the last attempt failed in transport or with 429 or 503: one slot only
   platform::Milliseconds rest;  // for how long the webhook still rests; 0: it does not rest
-  /// Since when the webhook may get attempts ahead of its schedule (claim_early.hpp); unset: not now.
+  /// Since when the webhook may get attempts ahead of its schedule (claim_early()); unset: not now.
   std::optional<UtcTime> early_since;
   bool failing;  // the last attempt failed
 };
@@ -49,11 +49,11 @@ struct Claim {
     DuePosition last{};  // the next claim may begin after this
     /// True: nothing was leased, because the webhook may not receive, or its row or its entity's is locked.
     bool skipped = false;
-    unsigned unreadable = 0;  // deliveries left pending, because this version cannot read their notification
+    unsigned unreadable = 0;  // deliveries left pending, because this release cannot read their notification
   };
   std::vector<Reach> reached;
 };
-/// The limit of the data of all deliveries of a claim, in bytes; a single delivery may exceed it.
+/// The most bytes of data that the deliveries of one claim may have in all; a single delivery may have more.
 inline constexpr std::uint64_t bytes_per_claim = std::uint64_t{2} * 1024 * 1024;
 /// Leases the oldest due deliveries of each webhook, up to the request's limit and to bytes_per_claim, in one
 /// transaction. Waits for no lock. Leases nothing of a webhook that may not receive. Cancels deliveries of

@@ -29,10 +29,10 @@ struct Leased {
 
 struct LeasedCandidates {
   Leased leased;
-  std::set<WebhookId>
-      skipped;  // webhooks that may not receive, that are locked, or that have a locked entity
+  /// Webhooks that may not receive, that are locked, or that have a locked entity.
+  std::set<WebhookId> skipped;
   std::set<DeliveryId> put_off;  // left pending, because bytes_per_claim was reached
-  /// How many deliveries of each webhook stay pending, because this version cannot read their notification.
+  /// How many deliveries of each webhook stay pending, because this release cannot read their notification.
   std::map<WebhookId, unsigned> unreadable;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT activo, motivo FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
-/// A lease that began more than a minute in the future does not count: the clock has been set back.
+/// A lease does not count if `iniciado_en` is more than a minute ahead: the clock has been set back.
 constexpr std::string_view state_of_diagnosis = R"sql(
   SELECT estado, CAST(iniciado_en AS CHAR) AS iniciado_en, COALESCE(pruebas, '') AS pruebas,
     COALESCE(arriendo_hasta >= UTC_TIMESTAMP(3) AND iniciado_en <= UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE, FALSE)
@@ -78,7 +78,7 @@ constexpr std::string_view forget_locked = R"sql(
 
 std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.count()} * 1000; }
 
-/// Whether the diagnosis was running and its lease has expired.
+/// Whether the diagnosis is `en_curso` without a valid lease.
 bool is_lost(const Row& row) { return row.text("estado") == "en_curso" && !row.boolean("arrendado"); }
 
 template <class... Parameters>

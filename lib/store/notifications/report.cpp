@@ -14,8 +14,8 @@ constexpr unsigned page_size = 1000;
 
 // A page takes two statements: first the remaining rows with the time of the last row read, then rows with
 // later times. A single range on the time would read all rows of that time again, which are many if one event
-// concerns many entities. Rows with a day that does not exist, which some sql_modes of the writer's session
-// allow, have no place in this order and are left out; their notifications are rejected.
+// concerns many entities. Rows with a day that does not exist (30 February) are left out, because UtcTime has
+// no such day; the dispatcher rejects them. Some sql_modes of the writer's session allow such a day.
 
 constexpr std::string_view of_the_same_instant = R"sql(
   SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
@@ -66,7 +66,7 @@ Rows read_page(Session& session, const ReportPage& page) {
 
 std::vector<ReportedNotification> read_report(Session& session, ReportPage& page) {
   std::vector<ReportedNotification> result;
-  // All rows of a page may have been purged since their ids were read: then reads the next page.
+  // If all rows of a page were purged after their ids had been read, reads the next page.
   while (result.empty()) {
     const auto rows = read_page(session, page);
     if (rows.empty()) break;

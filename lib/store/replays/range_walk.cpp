@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::size_t looked_at = 2000;  // rows per page at most
 constexpr std::size_t first_look = 32;
-constexpr std::size_t growth = 4;         // factor by which the reads of a page grow
-constexpr DeliveryId near_enough = 1000;  // a page reads a range of so few ids quickly
+constexpr std::size_t growth = 4;  // each read of a page is larger by this factor
+/// find_start() ends when so few ids are left, because read_page() reads them quickly.
+constexpr DeliveryId near_enough = 1000;
 
 constexpr std::string_view ends_of_webhook = R"sql(
   SELECT COALESCE(MIN(id), 1) AS primera, COALESCE(MAX(id), 0) AS ultima

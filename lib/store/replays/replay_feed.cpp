@@ -19,13 +19,13 @@ namespace store {
 namespace {
 
 constexpr std::size_t most_retrying = 100;  // replayed deliveries waiting for a retry, per webhook
-constexpr unsigned failing_after = 10;      // failures of the streak (see state_of_webhook)
+constexpr unsigned failing_after = 10;      // length of a failure streak (see state_of_webhook)
 
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
   WHERE en_marcha_de > ? ORDER BY en_marcha_de LIMIT 1)sql";
-/// `falla` is true after a failure without an answer, or with a 429 or a 5xx, and from the tenth failure of
-/// the streak on.
+/// `falla`: the last attempt failed, and either it had no answer, a 429 or a 5xx, or the failure streak has
+/// reached `failing_after`.
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT w.plaza IS NOT NULL AS existe, w.entidad_id, w.activo AND t.activa AND COALESCE(x.descansa_hasta <= UTC_TIMESTAMP(3), TRUE) AS recibe,
     COALESCE(x.ultimo_error <> ''
@@ -35,7 +35,7 @@ constexpr std::string_view state_of_webhook = R"sql(
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ?)sql";
 
-/// Skips a delivery that cannot be replayed yet: in flight, held, or waiting for its first attempt.
+/// Skips the replay of a delivery that is in flight, held, or waiting for its first attempt.
 constexpr std::string_view first_single = R"sql(
   SELECT r.id
   FROM (SELECT id, entrega_id FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
@@ -75,8 +75,8 @@ constexpr std::string_view deliveries_by_id =
     "SELECT id, intentos FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_ended =
     "AND (estado IN ('entregada', 'fallida') OR (estado = 'pendiente' AND paso > 0)) FOR UPDATE SKIP LOCKED";
-/// On MariaDB this statement fails at once (result_rows.cpp) if another session has locked a place in an
-/// index.
+/// On MariaDB this statement fails at once if another session has locked an index record or gap that it must
+/// change (the reason: lib/store/deliveries/result_rows.cpp).
 constexpr std::string_view update_by_id = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -106,8 +106,8 @@ struct Fed {
   std::uint64_t finished = 0;
 };
 
-/// Makes the page's deliveries due, up to the first that is locked or in flight, with which the next call
-/// continues. `beyond`: matches after the page that are not replayed. If `refusal` is given, leaves out a
+/// Makes the page's deliveries due, up to the first that is locked or in flight; the next call continues with
+/// that delivery. `beyond`: 1 if a further match exceeds the quota. If `refusal` is given, leaves out a
 /// delivery that the database refuses to change, and names it in `refusal`.
 Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage page, std::size_t beyond = 0,
               std::string* refusal = nullptr) {
@@ -177,7 +177,7 @@ Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::si
   if (left == 0) return hand_over(session, webhook, id, {{}, replay.integer("avance"), true});
   DeliveryId after = replay.integer("avance");
   if (after == 0) after = find_start(session, webhook, range.since);
-  // `tope` > `candidatas`: not all were counted, so more may match than the quota allows.
+  // `tope` > `candidatas`: not all matches were counted, so more may match than `tope` allows.
   const std::size_t beyond = replay.unsigned_integer("tope") > replay.unsigned_integer("candidatas") ? 1 : 0;
   auto page = read_page(session, webhook, range, after, left <= room ? left + beyond : room);
   const bool cut = page.chosen.size() > left;
@@ -205,7 +205,7 @@ Fed cancel_all(Session& session, WebhookId webhook, std::string& refusal) {
           })};
 }
 
-/// Cancels a replay because of `why`. If the database refuses that too, the next walk tries again.
+/// Cancels a replay because of `why`. If the database refuses the cancellation, the next walk tries again.
 void give_up(Session& session, ReplayId replay, std::string_view why, ReplayWalk& walk) {
   const std::vector<ReplayId> one{replay};
   std::string refusal;
@@ -226,11 +226,11 @@ Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::option
   if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook, refusal);
   const auto& state = states.front();
   if (!state.boolean("recibe")) return {};
-  const auto replay = lock_first(session, webhook);  // none: locked, or to be replayed later
+  const auto replay = lock_first(session, webhook);  // none: locked, or none can go on yet
   if (!replay) return {};
   const ReplayId id = replay->integer("id");
   at = id;
-  // The replay's entity is checked, because the API's database user can write any entity there
+  // The replay's entity is checked, because the API's database user can write any entity into `reenvios`
   // (docs/security.md).
   if (replay->integer("entidad_id") != state.integer("entidad_id"))
     return {.finished = session.update(cancel_replays, json_ids(id))};

@@ -19,11 +19,12 @@ struct SessionOptions {
   std::string program_user;  // the user if database.user is empty: "apientidades_api", …
   int read_timeout_s = 10;   // 0: no time-out (migrations)
   int lock_wait_s = 5;       // for a row that another session has locked
-  /// With several servers, the longest read_timeout_s (but 0 stays 0): a server that is silent for longer
-  /// counts as unreachable. Exceeds the 5 to 6 s for which a cluster stops when a node dies.
+  /// With several servers, lowers read_timeout_s to this value (0 stays 0). A server that is silent for
+  /// longer counts as unreachable. The value exceeds the 5 to 6 s for which a cluster stops when a node dies.
   int failover_s = 7;
   bool read_only = false;  // the server refuses changes of rows (error 1792)
-  /// Called for every error except DuplicateKey before it is thrown, on the session's thread. Must not throw.
+  /// Called for every DatabaseError except DuplicateKey before it is thrown, on the session's thread. Must
+  /// not throw.
   std::function<void(const DatabaseError&)> on_error{};
   /// With several servers, called for each unusable server before the next is tried. Must not throw.
   std::function<void(const std::string& error)> on_skipped{};
@@ -36,9 +37,10 @@ class OpenTransaction;
 /// One connection, used by one thread at a time. Connects at first use, and reconnects at the first use after
 /// a loss. Every connection uses UTC, READ COMMITTED, a strict sql_mode and utf8mb4; with tls_ca, also
 /// verified TLS. MariaDB closes a connection that has an open transaction and sends no statement for 4 s.
-/// With several servers (hosts.hpp) the session accepts only a writable server in the majority of its
-/// cluster, and stays with that server while it works. A query reads what any node has committed before it.
-/// Outside of transactions, a query looks once a second whether the server is still writable.
+/// With several servers (lib/store/session/hosts.hpp) the session accepts only a writable server in the
+/// majority of its cluster, and stays with that server while it works. A query then reads everything that any
+/// node committed before the query. Outside of transactions, a query first checks, at most once a second,
+/// whether the server is still writable.
 class Session {
  public:
   /// Throws platform::FileError when the configured password file or credential cannot be read.
@@ -98,8 +100,9 @@ class Session {
 /// Connection::commit() hides errors.
 template <class F>
 auto transaction(Session& session, F&& body);
-/// As transaction, and repeats it after a DuplicateKey, 8 times at most: another session has inserted the row
-/// first. `body` must look for that row before it inserts.
+/// As transaction(), and repeats the transaction after a DuplicateKey, 8 times at most: another session has
+/// inserted the row first. `body` must look for that row before it inserts. Repeats nothing within an open
+/// transaction.
 template <class F>
 auto transaction_past_duplicates(Session& session, F&& body);
 
