@@ -8,7 +8,7 @@ from support.browser import assert_no_barriers, assert_no_sideways_scrolling, pi
 from support.portal import PORTAL, answer, enter, open_portal
 from support.sql import numbers
 
-MANY = 120  # three pages
+MANY = 120  # deliveries: two pages of 50, and one of 20
 
 
 def rows(page):
@@ -16,7 +16,7 @@ def rows(page):
 
 
 def old_deliveries(stack, entity, webhook, count: int, state: str = "entregada") -> None:
-    """Makes one delivery for each of the last `count` hours, the newest last."""
+    """Makes one delivery for each of the last `count` hours. The newest has the highest id."""
     before = stack.value("SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes")
     delivered, error = ("at", "''") if state == "entregada" else ("NULL", "'El receptor respondió 500: se espera un 2xx'")
     stack.sql(f"""INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, ocurrida_en, terminada_en)

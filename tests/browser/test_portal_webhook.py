@@ -1,4 +1,4 @@
-"""Un webhook: how it is, pausing, reactivating, editing while another person edits it, deleting."""
+"""Un webhook: its state, pausing, reactivating, editing while another person edits it, deleting."""
 import re
 
 import pytest

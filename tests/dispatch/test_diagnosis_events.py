@@ -19,7 +19,7 @@ HOUR = 3600
 
 @pytest.fixture
 def held(entity, receiver):
-    """A diagnosis that waits for the answer to its first request, the genuine one; each later answer takes 0.5 s."""
+    """The webhook of a diagnosis that waits for the answer to its first (genuine) request. Each later answer takes 0.5 s."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True), Behaviour(delay=0.5))
     assert ask(entity, hook).status == 202

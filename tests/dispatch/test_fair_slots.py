@@ -25,7 +25,7 @@ def register_at(entity, host: str, receiver) -> tuple[int, str]:
 
 
 def test_a_crowd_that_holds_every_slot_does_not_hold_up_a_healthy_one(new_entity, receiver, stack):
-    """240 deliveries of four entities, for 64 slots, go to receivers that do not answer until they are released."""
+    """Four entities have 240 deliveries in all, for 64 slots. Their receivers do not answer until they are released."""
     crowd = [new_entity() for _ in range(4)]
     slow = [entity.register() for entity in crowd for _ in range(5)]
     healthy = new_entity()

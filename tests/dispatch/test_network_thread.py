@@ -1,5 +1,5 @@
-"""Exceptions in the network's thread, which only a bug or a lack of memory can cause: they must not leave a process that
-runs and sends nothing."""
+"""An exception in the network's thread, which only a bug or a lack of memory can cause, ends the dispatcher, which
+would otherwise run on and send nothing."""
 import subprocess
 
 from support.wait import wait_until

@@ -1,4 +1,4 @@
-"""A running replay: new deliveries go first, a receiver that is down gets one delivery at a time, and a kill loses nothing."""
+"""A running replay lets new deliveries go first, waits while its receiver fails, and survives a kill of the dispatcher."""
 import json
 
 import pytest
@@ -50,7 +50,8 @@ def test_a_replay_holds_half_of_the_slots_and_what_is_new_goes_before_it(entity,
     receiver.behave(hook.path, Behaviour())
     receiver.release(hook.path)
     wait_until(lambda: progress(entity, hook, number)["entregadas"] == 60, 60, "all to be replayed")
-    ids = list(dict.fromkeys(replayed(receiver, hook)))  # an unanswered delivery may time out, and is then sent twice
+    # behave() left the held requests unanswered: they time out, and their deliveries are sent again.
+    ids = list(dict.fromkeys(replayed(receiver, hook)))
     assert len(ids) == 60
     numbers = [int(id.rpartition("_")[2]) for id in ids]
     assert all(abs(number - rank) <= SLOTS for number, rank in zip(numbers, sorted(numbers))), "oldest first"
@@ -132,7 +133,7 @@ def test_an_extreme_or_broken_range_does_not_block_later_replays(entity, new_ent
     number = ask(entity, hook, desde="0001-01-01T00:00:00Z", hasta="9999-12-31T23:59:59Z")
     wait_until(lambda: progress(entity, hook, number)["entregadas"] == 3, 30, "all of them")
     stack.sql("INSERT INTO reenvios (entidad_id, webhook_id, candidatas, tope) VALUES"
-              f" ({entity.id}, {hook.id}, 1, 1)")  # a broken one: a range without its times
+              f" ({entity.id}, {hook.id}, 1, 1)")  # a broken replay: its range has no times
     broken = stack.value(f"SELECT MAX(id) FROM reenvios WHERE webhook_id = {hook.id}")
     wait_until(lambda: stack.value(f"SELECT estado FROM reenvios WHERE id = {broken}") == "cancelado", 20, "the broken replay to be given up")
     again = ask(entity, hook)

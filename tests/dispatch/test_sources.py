@@ -57,7 +57,7 @@ def test_both_ways_of_dialling(stack, answer, source):
 
 @pytest.mark.parametrize("value", ["11.9.9.9", "127.0.0.1, 2001:db8:9::9"])
 def test_an_address_that_this_host_has_not_yet_ends_the_start_with_one_line(stack, value):
-    """Exit status 1, not 2: after 1 systemd starts the dispatcher again, and the host may get the address later."""
+    """The exit status is 1, not 2. After status 1, systemd starts the dispatcher again: the host may get the address later."""
     arguments, environment = stack.command_of("dispatcher")
     ended = subprocess.run(arguments, env=environment | sources(value), capture_output=True, text=True, timeout=30)
     assert ended.returncode == 1

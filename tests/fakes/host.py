@@ -4,7 +4,7 @@ does to the stack of DEV_DIR what that command does to an installation:
 
 apientidades-admin   runs `./dev admin`; --watch ends after a second
 systemctl            start, stop, restart, reload and is-active, for the parts that the stack has
-journalctl           prints the logs of units (-u), by FIELD=value, -g PATTERN, -p LEVEL and -n LINES; ignores --since
+journalctl           prints the logs of units (-u), filtered by FIELD=value, -g, -p and -n; ignores --since
 mariadb, mariadb-dump  connect as root to the stack's database
 nginx                runs with the stack's configuration
 chgrp                does nothing: a stack has no groups of its own

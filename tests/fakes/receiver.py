@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 FAULTS = {
-    "hang_up_early": "reads the headers and resets the connection: the body is never read",
+    "hang_up_early": "resets the connection after the headers, without reading the body",
     "hang_up": "reads the whole request and closes without a word",
     "half_headers": "closes in the middle of the response's headers",
     "half_body": "closes in the middle of the response's body",
@@ -56,7 +56,7 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it arrived. `headers` has lower-case names, and the last value of a repeated one."""
+    """One request as it arrived. `headers` has lower-case names, and the last value of a repeated header."""
 
     number: int
     connection: int
@@ -68,7 +68,7 @@ class Request:
     headers: dict
     header_lines: tuple
     body: bytes | None  # None with the faults `early` and `hang_up_early`
-    wall_ns: int  # time.time_ns() once the body was in, or the headers if `body` is None
+    wall_ns: int  # time.time_ns() after the body was read; if `body` is None, after the headers
     monotonic_ns: int
 
     @property
@@ -100,16 +100,18 @@ class Receiver:
         self._thread.start()
         self.port = self._call(self._listen(addresses, port))
 
-    # The calls of tests, from any thread.
+    # Tests may call these functions from any thread.
 
     def behave(self, path: str, *behaviours: Behaviour) -> None:
-        """Sets one behaviour for each of the next requests of that path; later requests get the last one."""
+        """Sets one behaviour for each of the next requests of that path; later requests get the last behaviour. Requests
+        that are held already are never answered: release() no longer reaches them."""
         with self._lock:
             self._behaviours[path] = list(behaviours) or [Behaviour()]
         self._loop.call_soon_threadsafe(self._gates.pop, path, None)
 
     def release(self, path: str) -> None:
-        """Answers the held requests of that path. Later ones are not held, until behave() is called again."""
+        """Answers the requests of that path that are held since the last behave(). Holds no later request until behave() is
+        called again."""
         self._loop.call_soon_threadsafe(lambda: self._gate(path).set())
 
     def requests(self, path: str | None = None) -> list[Request]:
@@ -183,7 +185,7 @@ class Receiver:
             self._tasks.discard(task)
 
     async def _exchange(self, connection, reader, writer) -> bool:
-        """Serves one request; False ends the connection."""
+        """Serves one request. Returns False to end the connection."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError:
@@ -348,7 +350,7 @@ def _server_tls(cert, key) -> ssl.SSLContext:
 
 
 def self_signed(folder, name: str) -> tuple[str, str]:
-    """Makes a self-signed certificate for `name`; returns the files of certificate and key."""
+    """Makes a self-signed certificate for `name`; returns the paths of certificate and key."""
     cert, key = Path(folder) / f"{name}.crt", Path(folder) / f"{name}.key"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",

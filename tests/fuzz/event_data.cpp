@@ -1,5 +1,5 @@
-// The data of an event: the first byte chooses the event, the rest is the text that the evaluation system
-// wrote.
+// Checks the data of an event. The first byte of the input chooses the event; the rest is the data, as the
+// evaluation system wrote them.
 #include "lib/webhook/event_data.hpp"
 #include "lib/json/json.hpp"
 #include "lib/text/utf8.hpp"

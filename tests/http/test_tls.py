@@ -1,4 +1,4 @@
-"""nginx accepts the versions, suites and groups of Mozilla's intermediate TLS profile, except its DHE suites, and no others."""
+"""nginx accepts exactly the versions, suites and groups of Mozilla's intermediate TLS profile without its DHE suites."""
 import socket
 import ssl
 import subprocess
@@ -23,7 +23,7 @@ SITE = """
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    """The port of an nginx with an ECDSA and an RSA key: the profile has suites for each."""
+    """The port of an nginx with an ECDSA and an RSA key, because the profile has suites for both kinds of key."""
     folder = tmp_path_factory.mktemp("tls")
     for name, key in (("ec", ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]), ("rsa", ["rsa:2048"])):
         subprocess.run(["openssl", "req", "-x509", "-newkey", *key, "-noenc", "-days", "2", "-subj", "/CN=localhost",

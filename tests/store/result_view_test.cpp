@@ -1,5 +1,5 @@
-// What the evaluation system reads of its rows: the view notificaciones_resultado
-// (docs/table.md#what-became-of-it).
+// The view notificaciones_resultado, in which the evaluation system reads what became of its notifications
+// (docs/table.md#what-became-of-it), and the operator's report, which reads the same view.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/notifications/quarantine.hpp"
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(each_delivery_counts_once_as_what_it_is) {
   BOOST_CHECK(row.text("estado") == "procesada" && row.integer("entidad_id") == 1 && !row.null("clave"));
 }
 
-// The last attempt decides, whichever webhook it was for.
+// Among the deliveries with an error, the one with the latest attempt decides, whichever webhook it is for.
 BOOST_AUTO_TEST_CASE(the_reason_is_that_of_the_last_attempt) {
   const auto id = add("procesada");
   deliver(id, "pendiente", "", "de la primera");
@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(test_events_are_not_in_the_result_view) {
   BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_resultado WHERE entidad_id = 1").empty());
 }
 
-// One statement inserts a broadcast, so all its rows have the same `ocurrida_en`. Each page of these rows
-// costs the same.
+// One statement inserts a broadcast, so all its notifications have the same `ocurrida_en`. Still, the last
+// full page of a report on them reads at most 1,500 rows more than the first page.
 BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"

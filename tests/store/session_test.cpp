@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(commit_on_a_killed_connection_throws_and_stores_nothing) {
   BOOST_CHECK_THROW(transaction(other,
                                 [&] {
                                   add_webhook(database.session,
-                                              1);  // on another session: not part of the transaction
+                                              1);  // on another session than the transaction
                                   other.update("INSERT INTO entidades (id, nombre) VALUES (2, 'dos')");
                                   const auto id = connection_id(other);
                                   database.session.execute("KILL " + std::to_string(id));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_read_on_a_lost_connection_is_done_again_once) {
 BOOST_AUTO_TEST_CASE(the_server_releases_the_locks_of_a_vanished_host) {
   Database database;
   const auto limit = database.session.query("SHOW VARIABLES LIKE 'idle_transaction_timeout'");
-  if (limit.empty()) return;  // MySQL has none
+  if (limit.empty()) return;  // MySQL has no such variable
   BOOST_CHECK_EQUAL(limit.at(0).text("Value"), "4");
   add_entity(database.session, 1, "una");
   Session other = database.connect();
@@ -132,11 +132,11 @@ BOOST_AUTO_TEST_CASE(reads_are_read_committed_so_that_no_gap_lock_blocks_a_write
       reader.query("SELECT id FROM notificaciones_pendientes WHERE estado = 'pendiente' FOR UPDATE").size(),
       1U);
   BOOST_CHECK_NO_THROW(insert_notification(writer, 7));
-  BOOST_CHECK_EQUAL(reader.query("SELECT id FROM notificaciones_pendientes").size(), 2U);  // not a snapshot
+  BOOST_CHECK_EQUAL(reader.query("SELECT id FROM notificaciones_pendientes").size(), 2U);  // sees the new row
   reader.execute("ROLLBACK");
 }
 
-// At REPEATABLE READ MariaDB 11.8 answers error 1020 (innodb_snapshot_isolation).
+// At REPEATABLE READ, MariaDB 11.8 refuses such a lock with error 1020 (innodb_snapshot_isolation).
 BOOST_AUTO_TEST_CASE(a_row_that_changed_since_it_was_read_can_be_locked) {
   Database database;
   add_entity(database.session, 1, "una");
@@ -311,7 +311,8 @@ BOOST_AUTO_TEST_CASE(a_session_that_only_reads_leaves_a_server_that_became_read_
   bool left = false;
   for (const auto start = std::chrono::steady_clock::now();
        !left && std::chrono::steady_clock::now() < start + std::chrono::seconds(10);) {
-    BOOST_CHECK_NO_THROW(transaction(session, [&] { read(); }));  // not checked in a transaction
+    // A read in a transaction does not check read_only.
+    BOOST_CHECK_NO_THROW(transaction(session, [&] { read(); }));
     try {
       read();
     } catch (const Unavailable&) {

@@ -23,15 +23,15 @@ class WallClock:
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
 
     def jump_to(self, seconds: int) -> None:
-        """Sets the clock this far ahead of the true time."""
+        """Sets the clock `seconds` ahead of the true time; behind it if negative."""
         new = self._file.with_suffix(".new")
         new.write_text(f"{seconds:+d}\n")
         os.replace(new, self._file)
 
 
 def old_certificates(folder) -> tuple[str, str, str]:
-    """Returns an authority, and a receiver's certificate and key. They are a month old, so a process that is a day behind
-    accepts them, too."""
+    """Returns an authority, and a receiver's certificate and key. They are a month old, so a process with a clock that is a
+    day behind accepts them, too."""
     def openssl(*arguments):
         subprocess.run(["faketime", "-f", "-30d", "openssl", *arguments], cwd=folder, check=True, capture_output=True)
 

@@ -1,5 +1,6 @@
-"""The kinds of fault. Each function does one to an Arena with traffic. It returns the deliveries with an outcome that may be
-lost: delivery -> lease. A fault that loses no outcome by itself returns {}, unless leases may have expired in its time.
+"""The kinds of fault. Each function that returns a dict causes one fault in an Arena with traffic. It returns the deliveries
+with an outcome that may be lost: delivery -> lease. A fault that loses no outcome by itself returns {}, unless leases may have
+expired while it lasted.
 """
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def kill_dispatcher(arena: Arena) -> dict:
 
 
 def kill_before_recording(arena: Arena) -> dict:
-    """Kills the dispatcher after the receiver's 200, before the result is recorded: a lock on the row delays the recording."""
+    """Kills the dispatcher after the receiver's 200 and before the result is recorded, which a lock on the row delays."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -47,7 +48,7 @@ def kill_one_of_two(arena: Arena) -> dict:
         if arena.random.random() < 0.5:
             return arena.kill(other.pid)
         lost = arena.kill(arena.dispatcher)
-        arena.flow(5)  # the other one goes on
+        arena.flow(5)  # the other dispatcher goes on
     arena.stack.start("dispatcher")
     return lost
 
@@ -73,7 +74,7 @@ def kill_sessions(arena: Arena) -> dict:
 
 
 def locked_row(arena: Arena) -> dict:
-    """Locks the delivery of one result of a batch: the other results are recorded at once, this one after the lock."""
+    """Locks the row of one delivery. The results of other deliveries are recorded at once, its own result after the lock."""
     with arena.held() as (id, _, answer):
         other = arena.connect()
         other("START TRANSACTION")
@@ -94,7 +95,7 @@ def read_only(arena: Arena) -> dict:
     taken, seen = Stopwatch(), arena.in_flight()
     arena.root("SET GLOBAL read_only = 1")
     try:
-        enough = arena.refusals() + arena.random.randint(2, 15)  # refused writes of the traffic: several in 100 ms
+        enough = arena.refusals() + arena.random.randint(2, 15)  # several of the traffic's writes are refused in 100 ms
         wait_until(lambda: arena.refusals() >= enough or taken.seconds > PATIENCE / 2, what="writes to be refused")
         seen |= arena.in_flight()
     finally:
@@ -114,7 +115,7 @@ def freeze(arena: Arena) -> dict:
         held = f"SELECT COUNT(*) FROM entregas WHERE {owned} AND arriendo_hasta > UTC_TIMESTAMP(3)"
         with arena.second():
             wait_until(lambda: arena.value(held) == 0, 2 * LEASE, "the leases to expire", every=0.2)
-            # The stopped dispatcher's locks can make leases of the second one expire.
+            # The stopped dispatcher's locks can make leases of the second dispatcher expire.
             seen |= arena.in_flight(expiring=True)
             os.kill(pid, signal.SIGCONT)
             arena.progress()

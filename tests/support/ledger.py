@@ -1,5 +1,6 @@
-"""The ledger of what was written, what arrived and what was in flight at each fault. The verdict: everything arrived, and no
-more often than faults explain. A row counts as written only if its COMMIT was acknowledged, or if it was found later."""
+"""The ledger of what was written, what arrived and what was in flight at each fault. The verdict requires that everything
+arrived, and no more often than faults explain. A notification counts as written if its COMMIT was acknowledged, or if its row
+was found later."""
 from __future__ import annotations
 
 import threading
@@ -34,7 +35,7 @@ class Delivery:
     evidence: int  # rows of intentos_entrega
     last_number: int
     failures: int
-    early_failures: int  # those of attempts ahead of the schedule
+    early_failures: int  # failures of attempts ahead of the schedule
     successes: int
 
     @classmethod
@@ -44,7 +45,7 @@ class Delivery:
 
 @dataclass
 class Fault:
-    """`in_flight`: the deliveries with an outcome that the fault may have lost. The fault explains one repeat of each."""
+    """`in_flight`: the deliveries with an outcome that the fault may have lost. The fault explains one repeat per delivery."""
 
     kind: str
     in_flight: frozenset[int]
@@ -95,13 +96,13 @@ class Ledger:
 
     @property
     def expected(self) -> int:
-        """Number of deliveries that must come of these notifications."""
+        """Number of deliveries that the notifications written so far must have."""
         with self._lock:
             return len(self._expected)
 
     def fault(self, kind: str, in_flight: dict[int, str], began: float) -> Fault:
-        """Adds a fault that has just ended. `in_flight`: delivery -> lease. A lease of several faults counts for the
-        first, because its outcome can be lost only once."""
+        """Adds a fault that has just ended. `in_flight`: delivery -> lease. A lease in flight at several faults counts
+        only for the first of them, because its outcome can be lost only once."""
         leases = set(in_flight.items()) - self._leases
         self._leases |= leases
         self.faults.append(Fault(kind, frozenset(delivery for delivery, _ in leases), began, time.monotonic()))
@@ -164,7 +165,7 @@ class Ledger:
 
 
 def judge_row(delivery: Delivery, verdict: Verdict) -> None:
-    """Checks that the delivery ended as `entregada`, and that its evidence agrees with it."""
+    """Checks that the delivery ended as `entregada`, without a lease, and that its row agrees with its evidence."""
     name = f"delivery {delivery.id}"
     verdict.require(delivery.state == "entregada" and delivery.ended, f"{name} is {delivery.state}")
     verdict.require(delivery.free, f"{name} is still leased")
@@ -176,7 +177,7 @@ def judge_row(delivery: Delivery, verdict: Verdict) -> None:
 
 
 def judge_requests(pair, requests: list[Request], secret: str | None, verdict: Verdict) -> None:
-    """Checks that all requests of a delivery are the same message, each with valid signatures."""
+    """Checks that a delivery has requests, all with the same message, and each with valid signatures."""
     verdict.require(requests, f"{pair}: lost")
     verdict.require(len({r.id for r in requests}) <= 1, f"{pair}: several webhook-ids {[r.id for r in requests]}")
     verdict.require(len({r.body for r in requests}) <= 1, f"{pair}: several bodies")

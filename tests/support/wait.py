@@ -3,7 +3,7 @@ import time
 
 
 def wait_until(condition, timeout: float = 10, what: str = "the condition", every: float = 0.02):
-    """Returns the first true value of condition(); AssertionError with its last value when the time is over."""
+    """Returns the first true value of condition(). Raises AssertionError with the last value after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not (value := condition()):
         if time.monotonic() > deadline:
@@ -13,7 +13,7 @@ def wait_until(condition, timeout: float = 10, what: str = "the condition", ever
 
 
 def holds_for(seconds: float, condition, what: str = "the condition"):
-    """Asserts that the condition holds all this time; fails as soon as it does not."""
+    """Asserts that the condition holds for `seconds`; fails as soon as it does not."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         assert condition(), f"{what} ceased to hold"

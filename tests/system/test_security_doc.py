@@ -1,4 +1,4 @@
-"""docs/security.md names tests as proof: they exist, and every risk has one. The files that it names exist, too."""
+"""The tests and files that docs/security.md names exist, and every risk there has a protection and a test."""
 import re
 
 from support.stack import ROOT

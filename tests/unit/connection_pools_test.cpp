@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_host_has_a_limit) {
   BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(500))) == 3);
 }
 
-// Otherwise steady answers would postpone another connection for ever, however many requests wait.
+// An answer every 30 ms must not postpone further connections while many requests wait.
 BOOST_AUTO_TEST_CASE(a_pool_that_moves_slowly_gets_connections_too) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 30; ++i) pools.add(request(i), start);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(without_room_no_connection_is_opened_in_advance) {
   BOOST_TEST((pools.next_overdue() == at(40)));
   BOOST_TEST(overdue(pools, at(40), true).start.size() == 1U);
   pools.add(request(3), at(41));
-  BOOST_TEST(overdue(pools, at(141), false).start.size() == 1U);  // request 3 has waited
+  BOOST_TEST(overdue(pools, at(141), false).start.size() == 1U);  // request 3 has waited for 100 ms
 }
 
 BOOST_AUTO_TEST_CASE(without_room_kept_connections_are_replaced_one_after_the_other) {

@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// Names that need no server. tests/dispatch/test_dns.py tests those that servers answer.
+// Names that need no name server. tests/dispatch/test_dns.py tests look-ups that ask one.
 BOOST_AUTO_TEST_SUITE(lookups)
 
 namespace {

@@ -1,4 +1,4 @@
-// Ranges of ids as text: `-..4 7..+ ` is from the lowest id to 4 and from 7 to the highest.
+// Ranges of ids as text: `-..4 7..+ ` means from the lowest id to 4, and from 7 to the highest id.
 #pragma once
 
 #include <limits>

@@ -17,7 +17,7 @@ const std::vector<platform::HostOverride> overrides{{"*.receptor.test", ip("127.
 
 BOOST_AUTO_TEST_CASE(a_name_is_looked_up_in_lower_case) {
   const auto route = route_of("https://Avisos.Example.com/a?b", overrides);
-  BOOST_TEST(route.host == "Avisos.Example.com");  // libcurl compares without case
+  BOOST_TEST(route.host == "Avisos.Example.com");  // libcurl ignores the case
   BOOST_TEST(route.port == "443");
   BOOST_TEST(route.name == "avisos.example.com");
   BOOST_TEST(route.addresses.empty());

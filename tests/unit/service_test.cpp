@@ -57,7 +57,7 @@ struct Call {
   std::optional<std::string> content_encoding = {};
 };
 
-/// Answers a request while `others` of its entity are in progress; nullopt: the request has to wait.
+/// Answers `call` while `others` requests of the same entity are in progress; nullopt: the call has to wait.
 std::optional<api::Response> respond_beside(unsigned others, const Call& call,
                                             const api::CallerLookup::FindCallers& find_callers = stub) {
   const platform::Log log(platform::LogLevel::error);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(an_excess_request_waits_after_its_authentication) {
 }
 
 BOOST_AUTO_TEST_CASE(checks_come_in_the_order_of_the_design) {
-  // Each request but the last also fails later checks.
+  // The first call fails many checks. Each answer is that of the earliest check that still fails.
   Call call{
       .method = "POST", .path = "/nada", .authorization = "", .content_type = "text/plain", .body = "{"};
   call.body_state = api::BodyState::too_large;

@@ -10,7 +10,7 @@ namespace {
 
 using text::count_characters;
 
-/// Encodes any number in the way of UTF-8, also surrogates and what is beyond U+10FFFF.
+/// Encodes a number up to 0x1FFFFF in the way of UTF-8, even a surrogate or one beyond U+10FFFF.
 std::string encode(std::uint32_t code) {
   const auto tail = [code](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
   if (code < 0x80) return {static_cast<char>(code)};
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(every_code_point_but_the_surrogates) {
   for (std::uint32_t code = 0; code < 0x112000; ++code) {
     const bool scalar = code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
     const auto count = count_characters(encode(code));
-    // Not BOOST_TEST a million times: it is slow.
+    // A million calls of BOOST_TEST would be slow.
     if (count.has_value() != scalar || count.value_or(1) != 1) BOOST_ERROR("code point " << code);
   }
 }

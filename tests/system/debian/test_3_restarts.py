@@ -161,6 +161,6 @@ def test_a_wrong_configuration_is_told_and_once_mended_all_is_well(machine, inst
                 impatient("GET", BASE)
     finally:
         file.write_text(before)
-        # The services by name, too: a client's connection may just have started one with the wrong configuration.
+        # Names the services, too: a client's connection may just have started a service with the wrong configuration.
         installation.systemctl("restart", "apientidades.target", *SERVICES)
     installation.wait_working()
