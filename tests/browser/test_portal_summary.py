@@ -1,4 +1,4 @@
-"""Resumen: how each webhook is, what to correct, what waits, and what has not been set up yet."""
+"""The portal's screen "Resumen": how each webhook is, what to correct, what waits, and what has not been set up yet."""
 import datetime
 import re
 
@@ -59,7 +59,7 @@ def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
 
 
 def test_hours_of_which_only_tests_were_read_are_not_said_to_have_nothing(browser, entity, expect):
-    """All deliveries that the chart reads are of test events, and older deliveries follow."""
+    """All deliveries that the chart reads are of test events, and there are older ones that it does not read."""
     hook = entity.register()
     page = browser.page(PORTAL)
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
@@ -104,7 +104,7 @@ def test_the_chart_is_also_a_table_by_keyboard(browser, life, entity, expect):
     page.evaluate("document.querySelector('.cards').remembered = true")
     with page.expect_response("**/estadisticas?ventana=7d"):
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    expect(page.locator(".cards")).not_to_have_js_property("remembered", True)  # drawn anew
+    expect(page.locator(".cards")).not_to_have_js_property("remembered", True)  # the cards were drawn anew
     expect(table).to_be_visible()
     expect(card(page, good).get_by_text("Ver como tabla")).to_be_focused()
 

@@ -1,4 +1,4 @@
-"""Receivers that fail, and the reaction: retries, Retry-After, 410, giving up."""
+"""How the dispatcher reacts to receivers that fail: retries, Retry-After, 410, giving up."""
 import json
 import time
 from email.utils import formatdate
@@ -11,8 +11,8 @@ from support.actors import BASE, DATA
 from support.stack import free_port
 from support.wait import holds_for, wait_until
 
-ATTEMPTS = 4  # the first and the three of the stack's schedule: 300 ms, 600 ms, 900 ms
-SCHEDULE = [0.3, 0.6, 0.9]
+ATTEMPTS = 4  # the first attempt, and a retry for each step of SCHEDULE
+SCHEDULE = [0.3, 0.6, 0.9]  # seconds; the stack's delivery.retry_schedule (tests/conftest.py)
 
 
 def started(entity, hook, **row):
@@ -112,7 +112,7 @@ def test_faults_of_transport_leave_no_status(entity, receiver, stack, fault):
 
 @pytest.mark.parametrize("fault", ["half_body", "endless_body"])
 def test_a_delivery_succeeds_despite_a_faulty_body(entity, receiver, stack, fault):
-    """The status line has arrived, so the delivery soon succeeds, by this attempt or by the next, with the same id."""
+    """The status line has arrived, so the delivery succeeds by this attempt or by the next one. Both carry the same id."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(fault=fault, body="0123456789"), Behaviour())
     stack.wait_delivery(started(entity, hook), "entregada")
@@ -187,7 +187,7 @@ def test_429_rests_the_whole_webhook(entity, receiver, stack):
 
 
 def test_a_backlog_sends_at_most_ten_attempts_before_a_rest(entity, receiver, stack):
-    """All attempts that are in flight together get a 429; no attempt starts after the first 429 is recorded."""
+    """A webhook has at most ten attempts in flight, and they all get a 429. No other attempt starts after the first 429."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "60"}))
     stack.admin("queue", "pause")
@@ -286,7 +286,7 @@ def test_what_the_entity_reads_of_an_error_is_not_the_receivers_text(entity, rec
 def test_what_waited_behind_a_failure_comes_before_what_is_newer(entity, receiver, stack):
     """After a failure, claimed deliveries that have not started are handed back, and claimed again in order."""
     hook = entity.register()
-    stack.wait_delivery(started(entity, hook), "entregada")  # a quick answer, so that later deliveries share a connection
+    stack.wait_delivery(started(entity, hook), "entregada")  # answered quickly, so one connection carries several later deliveries
     stack.admin("queue", "pause", "--webhook", hook.id)
     count = 200
     row = f"({entity.id}, 'evaluacion.abierta', '{json.dumps(DATA['evaluacion.abierta'])}')"

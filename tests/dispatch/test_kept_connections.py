@@ -32,7 +32,7 @@ def certificate(stack):
 
 @pytest.fixture
 def scripted(stack, certificate):
-    """Starts a receiver; returns it, an entity and its webhook there."""
+    """Returns a function that starts a receiver, and returns the receiver, a new entity, and the entity's webhook there."""
     running = []
 
     def start(script, version=None):
@@ -100,7 +100,7 @@ def test_all_kept_connections_may_have_something_on_them(stack, scripted):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_quiet_connection_is_kept(stack, scripted, version):
-    """A TLS 1.3 server sends its session tickets after the handshake: they are not data."""
+    """A TLS 1.3 server sends its session tickets after the handshake; the dispatcher must not take them for stray data."""
     receiver, entity, hook = scripted(answer_all(), VERSIONS[version])
     for _ in range(4):
         deliver(stack, entity, hook)
@@ -108,7 +108,7 @@ def test_a_quiet_connection_is_kept(stack, scripted, version):
 
 
 def test_an_answer_that_is_longer_than_it_says(stack, scripted):
-    """What exceeds Content-Length comes with the answer, or after it, in another record."""
+    """The receiver sends more than its Content-Length: in the TLS record of the answer, or in a further record."""
     def script(connection, number, fields):
         connection.read_body(fields)
         connection.send(OK + OK if number == 1 else answer(200), answer(410))
@@ -124,7 +124,7 @@ CLOSED = ("close_politely", "close", "reset")
 
 @pytest.mark.parametrize("how", CLOSED)
 def test_connections_that_the_receiver_has_closed_cost_no_attempt(stack, scripted, how):
-    """There are seven such connections; libcurl itself repeats a request only five times."""
+    """The receiver closes seven connections; libcurl itself repeats a request only five times."""
     kept, release = 7, threading.Event()
 
     def script(connection, number, fields):
@@ -168,7 +168,7 @@ def test_a_kept_connection_that_ends_as_the_request_comes(stack, scripted, how, 
 
 
 def test_a_408_on_a_kept_connection_is_of_its_idle_time(stack, scripted):
-    """A 408 on a kept connection counts as sent before the request arrived. On a new one, a 408 is the receiver's answer."""
+    """A 408 on a kept connection counts as sent before the request arrived. On a new connection, a 408 is the receiver's answer."""
     def script(connection, number, fields):
         connection.read_body(fields)
         connection.send(OK if number == 1 else answer(408))

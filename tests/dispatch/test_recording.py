@@ -13,7 +13,7 @@ from support.wait import holds_for, wait_until
 
 @pytest.fixture
 def logged(stack):
-    """Returns what the dispatcher has logged since the test began."""
+    """Returns a function that returns what the dispatcher has logged since the test began."""
     def text() -> str:
         return stack.dev("logs", "dispatcher").stdout
 
@@ -35,7 +35,7 @@ def kill(root, ids: list[str]):
 
 @pytest.fixture
 def one_session_only(stack, root):
-    """Within the block the dispatcher can have only one session."""
+    """For `with one_session_only():`. Within the block the dispatcher can have only one session."""
     def limit(count: int):
         root(f"ALTER USER 'apientidades_dispatcher'@'localhost' WITH MAX_USER_CONNECTIONS {count}")
 
@@ -95,7 +95,8 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
         entity.notify()
 
         def fetched() -> bool:
-            kill(root, sessions(root, 2))  # the session that records, if it is first: the one that fetches never idles for 2 s
+            # Ends the session that records, if it has connected first. The session that fetches never idles for 2 s.
+            kill(root, sessions(root, 2))
             return len(receiver.requests(hook.path)) == 2
 
         wait_until(fetched, 20, "the session that fetches to be connected")
@@ -143,13 +144,13 @@ def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiv
         entity.notify()
     wait_until(lambda: delivered(stack, [*hooks, free]) == [1] * 31, 30, "the first ones")
     waited = lock_waits_s(root)
-    with stack.dispatcher_with(**setting(delivery_lease="60s")):  # longer than this takes on a slow machine
+    with stack.dispatcher_with(**setting(delivery_lease="60s")):  # longer than the test takes on a slow machine
         for entity in entities:
             entity.notify()
         wait_until(lambda: delivered(stack, hooks) == [2] * 30, 30, "the second ones")
         root("START TRANSACTION")
         count = 1
-        for locked, hook in enumerate(hooks, 1):  # one more row each time
+        for locked, hook in enumerate(hooks, 1):  # each pass locks one more row
             root(f"SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {hook.id} FOR UPDATE")
             if locked % 5:
                 continue
@@ -201,12 +202,12 @@ def test_a_few_refused_results_delay_no_other_result(new_entity, receiver, stack
 
 
 def test_a_lock_of_a_whole_table_is_an_absence_of_the_database(new_entity, receiver, stack, root, logged):
-    """A backup takes such a lock. The results wait for it together; one after the other, each would wait for seconds."""
+    """A backup takes such a lock. The results are retried together; tried one after the other, each would wait for seconds."""
     entities = [new_entity() for _ in range(4)]
     hooks = [entity.register() for entity in entities]
     for hook in hooks:
         receiver.behave(hook.path, Behaviour(hold=True))
-    with stack.dispatcher_with(**setting(delivery_lease="60s", delivery_timeout="20s")):  # longer than this takes on a slow machine
+    with stack.dispatcher_with(**setting(delivery_lease="60s", delivery_timeout="20s")):  # longer than the test takes on a slow machine
         lock_until_noticed(entities, hooks, receiver, stack, root, logged)
 
 

@@ -1,4 +1,4 @@
-"""Purges during deliveries: they delay no delivery for long, and can be interrupted anywhere."""
+"""Purges while deliveries go on: a purge delays no delivery for long, and may be killed at any point."""
 import time
 
 import pytest
@@ -44,7 +44,7 @@ def entity(stack, receiver, root):
 
 
 def add_old(root, hook, count=OLD, days=40, state="entregada"):
-    """Adds `count` finished deliveries with one attempt each; they ended `days` ago, a second apart."""
+    """Adds `count` finished deliveries with one attempt each; they ended `days` days ago, a second apart."""
     root(f"SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes),"
          f" @begin = UTC_TIMESTAMP(3) - INTERVAL {days} DAY")
     root("START TRANSACTION")

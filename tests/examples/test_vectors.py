@@ -1,4 +1,5 @@
-"""examples/vectores: the file is what its script writes, and this project's own verifier agrees with it."""
+"""The vectors in examples/vectores/vectores.json: its script vectores.py writes this very file, and the tests' own verifier
+(tests/fakes/verify.py) gives the verdicts that the file expects."""
 import json
 import subprocess
 
@@ -37,7 +38,7 @@ def judge(file: dict) -> list:
 
 
 def taken(vector: dict, now: int) -> dict:
-    """For each of the two signatures, the verdict of a receiver that checks only that one."""
+    """For each of the two signatures, the verdict of a receiver that checks only that signature."""
     headers, body = {name.lower(): value for name, value in vector["cabeceras"].items()}, vector["cuerpo"].encode()
     new = {**headers, "x-webhook-signature": headers.get("x-webhook-signature-nueva", headers.get("x-webhook-signature", ""))}
     found = [set(verify.problems(those, body, secret, now)) for secret in vector["secretos"] for those in (headers, new)]

@@ -111,7 +111,7 @@ def only(version):
 
 
 def only_dhe(folder):
-    """TLS 1.2 with Diffie-Hellman parameters of the server's choice. Writes them to `folder`. The certificate must be RSA."""
+    """Allows only TLS 1.2 with finite-field Diffie-Hellman. Writes its parameters to `folder`. The certificate must be RSA."""
     numbers = folder / "dh.pem"
     subprocess.run(["openssl", "genpkey", "-genparam", "-algorithm", "DH", "-pkeyopt", "group:ffdhe2048", "-out", numbers],
                    check=True, capture_output=True)

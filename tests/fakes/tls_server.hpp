@@ -13,7 +13,7 @@ struct ssl_st;
 
 namespace fakes {
 
-/// An accepted connection, in the thread that serves it.
+/// An accepted connection, for use in the thread that serves it.
 class TlsConnection {
  public:
   TlsConnection(ssl_st* tls, int number) : tls_(tls), number_(number) {}
@@ -23,11 +23,11 @@ class TlsConnection {
   bool send(std::string_view bytes);
   /// Returns the TLS record that send() would send.
   std::string seal(std::string_view bytes);
-  /// Sends bytes as they are.
+  /// Sends bytes without sealing them in a TLS record. False: not all could be sent.
   bool send_raw(std::string_view bytes);
   /// Sends a session ticket, as a server may at any time.
   bool send_ticket();
-  /// Returns the TLS records with that many session tickets.
+  /// Returns the TLS records that `count` calls of send_ticket() would send.
   std::string seal_tickets(int count);
   /// Repeats the handshake on this connection, which must be TLS 1.2. False: the client refuses.
   bool renegotiate();

@@ -1,5 +1,5 @@
-// A strict reading of what a receiver sent in answer to one request (RFC 9110, RFC 9112). It shares nothing
-// with the code under test.
+// Reads strictly what a receiver sent in answer to one request (RFC 9110, RFC 9112). Shares no code with the
+// dispatcher's sender, the code under test.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ struct Answer {
   enum class Verdict {
     valid,       // the final status line and the fields are whole and well-formed
     incomplete,  // the final status line or the fields are not whole
-    doubtful,    // the sender may take the answer or refuse it
+    doubtful,    // the dispatcher's sender may accept the answer or refuse it
   };
   Verdict verdict = Verdict::incomplete;
   int status = 0;                        // only if `valid`
   std::vector<std::string> retry_after;  // only if `valid`; a folded line is joined by one space
-  bool ends = false;  // the body ends where the bytes end: the connection can serve another request
+  bool ends = false;  // the body ends where the bytes end, so the connection can serve another request
 };
 
 Answer read_answer(std::string_view bytes);

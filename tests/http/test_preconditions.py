@@ -1,4 +1,5 @@
-"""A change that carries a condition is made on that condition, or not at all (RFC 9110 section 13.1): every route, through nginx."""
+"""A change with a condition is made only if the condition is met (RFC 9110 section 13.1); a route without ETag refuses conditions.
+Tests every route that changes something, through nginx."""
 import json
 import re
 from pathlib import Path

@@ -10,7 +10,7 @@ from support.actors import BASE
 
 GOOD = {"url": "https://example.com/", "eventos": ["evaluacion.abierta"]}
 LIMIT = 64 * 1024
-LONG = 9000  # longer than a header may be, but within one TLS record, so nginx reads all of it before it answers
+LONG = 9000  # bytes: nginx refuses so long a header, but it fits in one TLS record, so nginx reads it whole before it answers
 
 
 def padded(size: int) -> bytes:
@@ -162,7 +162,7 @@ def test_expect_100_continue(entity, stack):
         assert wire.response().status == 201
 
 
-# nginx's own errors have the same shape.
+# nginx's own errors have the form of the API's errors.
 
 @pytest.mark.parametrize("data, statuses", [
     (b"GARBAGE\r\n\r\n", (400,)),

@@ -8,13 +8,13 @@ import pytest
 from support.actors import BASE
 from support.wait import wait_until
 
-READS = 100  # more than there are threads, so that some threads serve several
+READS = 100  # more than the API has threads, so that some threads serve several reads
 
 
 @pytest.fixture
 def statements(stack):
-    """The function calls `run` and returns, for each session of the API's user, the commands that arrived during the call, in
-    order: (command, text)."""
+    """Returns a function that calls `run` and returns, for each session of the API's user, the commands that arrived during the
+    call, in order: (command, text)."""
     def of(run) -> list[list[tuple[str, str]]]:
         stack.sql("SET GLOBAL log_output = 'TABLE'; TRUNCATE mysql.general_log; SET GLOBAL general_log = ON")
         try:
@@ -64,8 +64,8 @@ def test_a_page_of_deliveries_costs_two_statements(entity, stack, statements):
 
 
 def test_a_registration_pays_for_its_idempotency_key_alone(entity, statements):
-    """Without a key, five statements: the caller, the free places, the INSERT, the row as written, the audit. A key costs three
-    more: its lock, the look for a stored answer, and storing the answer."""
+    """Without a key, five statements: the caller, the entity's room for a webhook, the INSERT, the row as written, the audit.
+    A key costs three more: its lock, the look for a stored answer, and storing the answer."""
     def executed(key) -> int:
         body = {"url": "https://hooks.example.com/", "eventos": ["evaluacion.abierta"]}
         sessions = statements(lambda: entity.api("POST", BASE, json_body=body, headers={"Idempotency-Key": key} if key else {}))

@@ -1,4 +1,5 @@
-// Which deliveries the dispatcher claims ahead of their schedule while the database refuses to lease one.
+// Which deliveries the dispatcher claims ahead of their schedule while the database refuses to lease one of
+// them.
 #include "dispatcher/claims/early_claimer.hpp"
 
 #include <boost/test/unit_test.hpp>

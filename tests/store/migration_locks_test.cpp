@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(an_abandoned_migration_reports_that_earlier_changes_stay) {
   BOOST_TEST(table.migrated());
 }
 
-// The server goes on with the statement of a program that was killed.
+// The server completes a statement even if the program that sent it is killed.
 BOOST_AUTO_TEST_CASE(a_change_that_a_killed_migration_had_begun_may_end_while_its_repetition_waits) {
   ReadTable table;
   table.migrations.back().sql =

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(a_range_is_replayed_oldest_first_in_batches) {
   std::vector<DeliveryId> sent;
   for (const unsigned batch : {5U, 5U, 2U}) {
     BOOST_CHECK_EQUAL(fed(), batch);
-    BOOST_CHECK_EQUAL(fed(), 0U);  // until that batch has been tried
+    BOOST_CHECK_EQUAL(fed(), 0U);  // no more until that batch has been tried
     for (const auto& leased : claim_some(10)) {
       sent.push_back(leased.id);
       succeed(leased);
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_range_is_replayed_oldest_first_in_batches) {
   BOOST_CHECK(std::ranges::is_sorted(sent) && sent.size() == 12);
   const auto shown = progress(asked);
   BOOST_CHECK(shown.replay.state == "terminado" && shown.replayed == 12 && shown.delivered == 12);
-  BOOST_CHECK_EQUAL(ask(failed).result == done, true);  // one range at a time: the first is over
+  BOOST_CHECK_EQUAL(ask(failed).result == done, true);  // accepted, because the first range has ended
 }
 
 BOOST_AUTO_TEST_CASE(a_range_excludes_tests_other_events_and_cancelled_notifications) {
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_replay_with_an_expired_lease_is_repeated_and_counted_once
   BOOST_CHECK_EQUAL(shown(id), "entregada");
   const auto again = claim_one({202, 60s});
   BOOST_CHECK(again.id == id && again.replay);
-  succeed(lost);  // a stale owner changes nothing
+  succeed(lost);  // changes nothing, because the lease was lost
   BOOST_CHECK_EQUAL(progress(asked).delivered, 0U);
   succeed(again);
   BOOST_CHECK_EQUAL(progress(asked).delivered, 1U);
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(a_replay_that_the_database_refuses_to_cancel_costs_no_other
   ReplayWalk walk;
   BOOST_CHECK_NO_THROW(while (!walk.done) feed_replays(session, most_untried, walk));
   BOOST_CHECK(walk.webhooks == 3 && walk.finished == 2);
-  BOOST_CHECK(walk.unreadable.empty());  // the unreadable replay was not cancelled
+  BOOST_CHECK(walk.unreadable.empty());  // has only cancelled replays, and this one could not be cancelled
   BOOST_TEST(!walk.refusal.empty());
 }
 

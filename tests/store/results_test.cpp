@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(success_is_recorded_everywhere) {
   BOOST_CHECK(seen.last_execution.has_value() && seen.last_error.empty());
 }
 
-// A batch with only successes is recorded by a statement of its own, some rows at a time.
+// If a batch has only successes, another statement writes webhook_ejecuciones, 32 rows at a time.
 BOOST_DATA_TEST_CASE(each_webhook_of_a_batch_gets_its_own_last_execution,
                      boost::unit_test::data::make({0, 7}), failing) {
   constexpr std::int64_t webhooks = 70;
@@ -173,13 +173,13 @@ BOOST_AUTO_TEST_CASE(ten_failures_over_the_period_deactivate_and_a_success_forge
         "UPDATE webhook_ejecuciones SET fallos_desde = fallos_desde - INTERVAL 2 HOUR WHERE fallos > 0");
   };
   queue_one();
-  BOOST_CHECK(fail(10).empty());  // ten, but within the hour
+  BOOST_CHECK(fail(10).empty());  // ten failures, but within the hour
   record_results(session, {delivered(claim_one())}, {Milliseconds(3600000)});
   BOOST_CHECK_EQUAL(session.query("SELECT fallos FROM webhook_ejecuciones").at(0).integer("fallos"), 0);
   queue_one();
   fail(8);
   age_streak();
-  BOOST_CHECK(fail(1).empty());  // old enough, but nine
+  BOOST_CHECK(fail(1).empty());  // the streak is old enough, but has nine failures
   BOOST_CHECK_EQUAL(fail(1).size(), 1U);
   BOOST_CHECK_EQUAL(*find_webhook(session, webhook.id)->inactive_reason, "fallos");
 }
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(an_execution_row_being_deleted_delays_only_its_result) {
   session.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", delivery_results[1].webhook);
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  other.execute("DELETE FROM webhook_ejecuciones");  // READ UNCOMMITTED does not see the locked row
+  other.execute("DELETE FROM webhook_ejecuciones");  // even READ UNCOMMITTED does not see the locked row
   const auto summary = record_results(session, delivery_results, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(summary.locked.size() + summary.waited.size(), 1U);
   for (const auto i : {0U, 2U, 3U})
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   other.execute("ROLLBACK");
 }
 
-// Another dispatcher has claimed our deliveries again, all under the same token. Our results are stale, and
+// Another dispatcher has claimed our deliveries again, all under one new token. Our results are stale, and
 // delay no other result.
 BOOST_AUTO_TEST_CASE(results_of_deliveries_claimed_again_under_another_lease_are_stale) {
   for (int i = 0; i < 3; ++i) queue_one();

@@ -1,4 +1,4 @@
-"""The entities of the tests, with a token, and their webhooks at a fake receiver."""
+"""Entities for tests, each with a token, and their webhooks at a fake receiver."""
 from __future__ import annotations
 
 import itertools
@@ -10,7 +10,7 @@ from fakes.receiver import Receiver
 from support.stack import EVENTS, Stack
 
 BASE = "/apientidades/v1/webhooks"
-DATA = {  # an example of each event's data that obeys docs/events.md
+DATA = {  # for each event, example data that obey docs/events.md
     "evaluacion.abierta": {"evaluacionId": 42, "titulo": "Convocatoria 2026"},
     "evaluacion.prorroga": {"evaluacionId": 42, "fechaInicio": "2026-11-20", "fechaFin": "2026-12-04"},
     "evaluacion.cierre_proximo": {"evaluacionId": 42, "fechaCierre": "2026-12-04T23:59:59Z", "diasRestantes": 3},

@@ -9,11 +9,11 @@ from pathlib import Path
 from support.stack import Stack
 
 PROCESS_FILES = ("cmdline", "environ")
-STEM = "canario"  # every planted text begins with it: a file without STEM has none
+STEM = "canario"  # every planted text begins with STEM, so data without any form of STEM contain no planted text
 
 
 def forms(kind: str, text: str) -> dict[bytes, str]:
-    """Text to search for -> its name."""
+    """Returns each form of `text` to search for, with a name for the form."""
     raw = text.encode()
     found = {raw: f"{kind} as it is", raw.hex().encode(): f"{kind} in hex", raw.hex().upper().encode(): f"{kind} in HEX"}
     for offset in range(3):  # base64 depends on the text's offset in the encoded data, modulo 3
@@ -50,14 +50,14 @@ class Canaries:
         return found
 
     def found_in_files(self, folder: Path, besides: set[str]) -> dict[str, set[str]]:
-        """Returns path -> canaries in that file, for files below `folder`. `besides`: entries of the folder to skip."""
+        """Returns path -> canaries for each file below `folder` that contains any. `besides`: entries of the folder to skip."""
         files = (file for file in sorted(folder.rglob("*"))
                  if file.is_file() and file.relative_to(folder).parts[0] not in besides)
         found = {str(file.relative_to(folder)): self.found_in(file.read_bytes()) for file in files}
         return {file: forms for file, forms in found.items() if forms}
 
     def __enter__(self) -> "Canaries":
-        """From here on, looks again and again at every process of the machine."""
+        """Looks at every process of this host again and again, in a thread, until the block ends."""
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
         return self

@@ -78,7 +78,7 @@ class Machine:
         return Path(f"/proc/{self.pid}/root")
 
     def run(self, *command, check=True, input=None, timeout=120) -> subprocess.CompletedProcess:
-        """Runs a command (its words) as the machine's root."""
+        """Runs a command, given word by word, as the machine's root."""
         result = subprocess.run(["nsenter", "-a", "-t", str(self.pid), *map(str, command)], input=input, text=True,
                                 stdin=None if input is not None else subprocess.DEVNULL,
                                 capture_output=True, timeout=timeout, env=ENVIRONMENT)
@@ -88,7 +88,7 @@ class Machine:
         return result
 
     def shell(self, text: str, **how) -> str:
-        """Runs lines of a shell, up to the first that fails; returns the output."""
+        """Runs a bash script, which ends at the first command that fails; returns its output."""
         return self.run("bash", "-ec", text, **how).stdout.strip()
 
     def fetch(self, *arguments) -> None:
@@ -131,7 +131,7 @@ class Machine:
 
     def _end(self) -> None:
         leader = self.pid
-        self._nspawn.terminate()  # an orderly end
+        self._nspawn.terminate()  # at SIGTERM, systemd-nspawn shuts the machine down cleanly
         try:
             self._nspawn.wait(60)
         except subprocess.TimeoutExpired:

@@ -20,7 +20,7 @@ class Response:
 
     @property
     def message(self) -> str:
-        """The text of an error, after a check that it has the one shape of errors."""
+        """The message of an error. Asserts that the response has the form of all errors."""
         assert self.headers["content-type"] == "application/json; charset=utf-8", self
         body = self.json()
         assert list(body) == ["message"] and isinstance(body["message"], str) and body["message"], self
@@ -89,7 +89,7 @@ class Wire:
         return Response(status, headers, body.decode())
 
     def responses(self) -> list[Response]:
-        """Every response until the server closes."""
+        """Every response until the server closes the connection."""
         return list(iter(self.response, None))
 
     def close(self) -> None:

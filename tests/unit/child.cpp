@@ -16,7 +16,7 @@ namespace unit {
 
 namespace {
 
-/// Redirects to a file, because a pipe could fill up.
+/// Redirects `descriptor` to a file. The parent reads only when the child has ended, so a pipe could fill up.
 void redirect(int descriptor, const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND);
   if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(98);
@@ -32,7 +32,7 @@ void redirect(int descriptor, const std::string& path) {
   }
   std::cout.flush();
   std::cerr.flush();
-  ::_exit(status);  // the test runner's own clean-up belongs to the parent
+  ::_exit(status);  // exit() would also run the clean-up of the test runner, which belongs to the parent
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ int print_threads(const Config& config) {
   return 7;
 }
 
-/// Runs a daemon in a process of its own, as /usr/bin/apientidades-test.
+/// Calls run_daemon in a process of its own, under the name /usr/bin/apientidades-test.
 unit::ChildResult run(std::vector<const char*> arguments,
                       const std::function<int(const Config&)>& body = print_threads) {
   arguments.insert(arguments.begin(), "/usr/bin/apientidades-test");

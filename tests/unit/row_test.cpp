@@ -6,7 +6,7 @@ using namespace store;
 
 namespace {
 
-/// A row with the value, after another row: a read of the wrong row or column would give another value.
+/// A row with `value`, after another row, so that a read of the wrong row or column gives another value.
 Row row_of(std::optional<std::string_view> value) {
   const auto result = std::make_shared<Result>(std::vector<std::string>{"id", "value"});
   result->append("6");

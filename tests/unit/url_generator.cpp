@@ -33,7 +33,7 @@ const std::vector<IpNetwork>& special() {
   return networks;
 }
 
-/// The address after this one (`step` is 1) or before it (-1).
+/// The address that follows `address` (`step` is 1) or precedes it (-1).
 IpAddress neighbour(IpAddress address, int step) {
   const std::uint8_t wraps = step > 0 ? 0 : 0xff;
   for (int i = address.v6 ? 15 : 3; i >= 0; --i) {
@@ -147,7 +147,7 @@ bool is_public_by_the_registries(const IpAddress& address) {
   return std::ranges::none_of(special(), [&](const IpNetwork& network) { return network.contains(address); });
 }
 
-/// An address, often at an edge of a special range, where a wrong prefix shows.
+/// An address, often at an edge of a special range, where a wrong prefix length shows.
 IpAddress UrlGenerator::address() {
   IpAddress any{one_in(2), {}};
   for (std::size_t i = 0; i < (any.v6 ? 16U : 4U); ++i)
@@ -164,7 +164,7 @@ IpAddress UrlGenerator::address() {
       return neighbour(network.base, -1);
     case 3:
       return neighbour(last_of(network), 1);
-    case 4: {  // NAT64 with an IPv4 address of any kind
+    case 4: {  // NAT64, of the first IPv4 address of a range or of four random bytes
       IpAddress carrier = IpAddress::parse("64:ff9b::").value();
       const IpAddress carried = network.base.v6 ? any : network.base;
       std::copy_n(carried.bytes.begin(), 4, carrier.bytes.begin() + 12);
@@ -242,8 +242,8 @@ std::string UrlGenerator::name() {
   return one_in(8) ? text + "." : text;
 }
 
-/// A text that some reader takes for the same host: percent-encoded, or with digits and dots that Unicode
-/// treats as ASCII.
+/// Changes one character so that some reader still takes the text for the same host: percent-encodes it, or
+/// replaces a digit or dot by one that Unicode treats as ASCII. May return `host` unchanged.
 std::string UrlGenerator::disguised(std::string host) {
   const std::size_t at = below(host.size());
   const char c = host[at];

@@ -1,5 +1,5 @@
-// Generates, from a seed, URLs as an attacker would write them: every notation of addresses near the edges of
-// the special ranges, names, and text that confuses parsers.
+// Generates, from a seed, URLs as an attacker would write them: addresses in many notations, names, and text
+// that confuses parsers. Many of the addresses are at the edges of special ranges.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,18 @@
 #include "lib/platform/ip.hpp"
 
 /// True: the address is in no special range; an IPv6 address is also in 2000::/3, or is NAT64 of a public
-/// IPv4 address. The ranges are here a second time, to check the program's tables: IANA's special-purpose
-/// registries, multicast, reserved, and a metadata service in no registry.
+/// IPv4 address. To check the program's tables, url_generator.cpp lists the special ranges again: those of
+/// IANA's special-purpose registries, multicast, reserved, and a metadata service that is in no registry.
 bool is_public_by_the_registries(const platform::IpAddress& address);
 
 struct GeneratedUrl {
   std::string text;
-  /// The address that the URL's host denotes. The URL must be accepted if the address is public and its
-  /// notation `usual`, and refused otherwise. nullopt: the URL may be accepted or refused.
+  /// The address that the URL's host denotes. The URL must be accepted if the address is public and
+  /// `usual` is true, and refused otherwise. nullopt: the URL may be accepted or refused.
   std::optional<platform::IpAddress> plain;
-  bool usual;  // IPv4: as four decimal numbers, which all programs read alike; IPv6: always
+  /// Whether all programs read the notation alike: always for IPv6; for IPv4 only four decimal numbers, with
+  /// or without a final dot.
+  bool usual;
 };
 
 class UrlGenerator {
