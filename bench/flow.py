@@ -15,7 +15,7 @@ from bench.service import EVENT, Service
 from support.sql import SqlSession
 from support.wait import wait_until
 
-ROWS_PER_WRITER = 100  # a second; a higher rate has more writers, because each commit is an fsync
+ROWS_PER_WRITER = 100  # a second, for each writer; a higher rate has more writers, because each commit is an fsync
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Flow:
         return found
 
     def latencies_within(self, receiver: Receiver, patience: float) -> tuple[list[Latency], int]:
-        """Returns the latency of each row, and how many rows have not arrived after `patience`. These count with the time
-        waited so far, which is less than their latency."""
+        """Returns the latency of each row, and how many rows have not arrived after `patience` seconds. For a missing row the
+        latency is the time waited so far, which is less than the real one."""
         wanted: dict[int, int] = {}
         arrived: dict[int, float] = {}
 

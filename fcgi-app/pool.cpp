@@ -28,8 +28,8 @@ store::Session make_session(const platform::Settings& settings, const Shared& sh
   return {settings.database, shared.observation.errors.observed(std::move(options), shared.log)};
 }
 
-/// The session for shared look-ups. Its time-out is short, because all threads wait while the server is
-/// silent.
+/// The session for look-ups that all threads share. Its time-out is short, because all threads wait while the
+/// database server is silent.
 store::Session make_lookup_session(const platform::Settings& settings, const Shared& shared) {
   return make_session(settings, shared, {.program_user = "apientidades_api", .read_timeout_s = 5});
 }
@@ -50,8 +50,8 @@ void try_database(store::Session& session, const platform::Log& log) {
   store::warn_of_server(session, log);
 }
 
-/// Stops all threads of this process: they wait for SIGTERM. One failed thread stops them all, because the
-/// pool must not lose threads unnoticed.
+/// Stops all threads of this process, which end at SIGTERM. A failed thread calls this, because the pool must
+/// not lose threads unnoticed.
 void request_stop() { ::kill(::getpid(), SIGTERM); }
 
 /// Reports the status when it has changed.
@@ -70,13 +70,14 @@ class StatusLine {
   std::string told_;
 };
 
-/// Returns the memory of a burst of requests to the system when requests stop; glibc alone would keep it.
+/// Gives the memory of a burst of requests back to the system when requests stop; glibc alone would keep it.
 class Memory {
  public:
   explicit Memory(const Observation& seen) : seen_(seen) {}
 
   /// Trims when requests stop, and again when the threads have closed their sessions.
   void tidy() {
+    // Looks in 40 s: a thread closes a session that was idle for 30 s.
     constexpr unsigned sessions_closed = 40'000 / report_interval_ms;
     const std::uint64_t answered = seen_.answered;
     idle_looks_ = answered == answered_ ? idle_looks_ + 1 : 0;

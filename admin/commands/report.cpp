@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::chrono::seconds progress_interval{10};
 
-/// Throws UsageError when retention may have deleted notifications that occurred after `since`: the shortest
-/// period decides.
+/// Throws UsageError when retention may have deleted notifications that occurred after `since`. The shortest
+/// of the three retention periods decides.
 void check_since(const platform::RetentionSettings& retention, platform::UtcTime since,
                  platform::UtcTime now) {
   using Kept = std::pair<platform::Milliseconds, std::string_view>;

@@ -11,8 +11,8 @@ constexpr unsigned multi_handles = 4;
 /// Most connections that libcurl holds, including idle ones.
 constexpr unsigned connections_for(unsigned max_in_flight) { return multi_handles * max_in_flight; }
 
-/// Most sockets of an attempt without a connection: one for each address that it dials (sockets_per_dial), or
-/// two (UDP and TCP) for each name server, of which resolv.conf(5) allows three.
+/// Most sockets of an attempt without a connection. Looking up its host takes two (UDP and TCP) for each name
+/// server, of which resolv.conf(5) allows three. Dialling then takes at most sockets_per_dial, which is less.
 constexpr unsigned sockets_per_attempt = 6;
 
 /// Raises the process's soft limit to the hard limit. Throws platform::ConfigError if the hard limit is too

@@ -19,7 +19,7 @@ bool open(const webhook::KeyRing& keys, delivery::WebhookId webhook,
   return sealed.has_value() == secret.has_value();
 }
 
-/// Adds signatures of the genuine shape, made of the test request's random bytes: 32 for each.
+/// Adds headers that look like genuine signatures. Each signature is 32 of the test request's random bytes.
 void add_wrong_signatures(const Request& request, std::vector<std::string>& headers) {
   const auto bytes = [&](std::size_t i) {
     return request.test_request->signature.substr(i * wrong_signature_bytes, wrong_signature_bytes);

@@ -1,4 +1,4 @@
-// Owns a socket's descriptor.
+// The owner of a socket's descriptor, and the meaning of errno values of sockets.
 #pragma once
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ class Socket {
     if (fd_ >= 0) ::close(fd_);
   }
 
-  /// -1: none.
+  /// -1: no descriptor.
   int fd() const { return fd_; }
   /// Gives the descriptor to the caller, who closes it.
   int release() { return std::exchange(fd_, -1); }

@@ -19,20 +19,20 @@ namespace dispatcher {
 
 namespace {
 
-/// Index at which an SSL object keeps its socket's descriptor, because libcurl's BIO does not tell a
-/// descriptor.
+/// Index at which an SSL object keeps its socket's descriptor, which libcurl's BIO does not give.
 int socket_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;
 }
 
-/// Index at which an SSL object keeps when its connection was made, in milliseconds of the monotonic clock.
+/// Index at which an SSL object keeps the time when its connection was made, in milliseconds of the monotonic
+/// clock.
 int time_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;
 }
 
-/// Index at which an SSL object counts what limit_handshake() limits.
+/// Index at which an SSL object counts towards most_handshake_parts.
 int count_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;
@@ -51,7 +51,7 @@ constexpr long longest_certificates = 32'768;  // in bytes; OpenSSL limits Certi
 
 /// Most handshake messages, plus the records that carry them, until the next request. A handshake has a
 /// dozen, more only with a long chain of certificates in short records. KeyUpdates that ask for a KeyUpdate
-/// in return are costly: the 150 that are allowed take 4 ms.
+/// in return are costly: the 150 that this limit allows take 4 ms in all.
 constexpr std::intptr_t most_handshake_parts = 300;
 /// The message with the certificates counts as this many parts, which allows two renegotiations (TLS 1.2).
 constexpr std::intptr_t certificates_as_parts = 100;
@@ -81,8 +81,8 @@ bool is_empty(int fd) {
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/// While this object exists, OpenSSL reads from the socket itself. libcurl's BIO works only while libcurl
-/// itself reads or writes.
+/// While this object exists, OpenSSL uses the socket directly. Otherwise it uses libcurl's BIO, which works
+/// only while libcurl reads or writes.
 class DirectSocket {
  public:
   DirectSocket(SSL* tls, int fd) : tls_(tls), read_(SSL_get_rbio(tls)), write_(SSL_get_wbio(tls)) {
@@ -142,7 +142,7 @@ bool is_handshake_part(int kind, const void* bytes) {
          ((kind == SSL3_RT_HEADER || kind == SSL3_RT_INNER_CONTENT_TYPE) && first == SSL3_RT_HANDSHAKE);
 }
 
-/// Takes a number of `size` bytes off the front of `bytes`; 0: there are too few.
+/// Takes a number of `size` bytes off the front of `bytes`; 0: `bytes` is too short.
 std::size_t take_number(std::string_view& bytes, std::size_t size) {
   std::size_t number = 0;
   if (bytes.size() < size) bytes = {};
@@ -166,24 +166,24 @@ unsigned count_certificates(std::string_view message, bool has_extensions) {
 }
 
 /// True: a key describes its curve instead of naming it, although RFC 5480 section 2.1.1 demands a name. To
-/// decode a compressed point of such a curve can take 150 ms. Each description contains an identifier that
-/// begins with 1.2.840.10045.1: the kind of its field.
+/// decode a compressed point of such a curve can take 150 ms. Each description names the kind of the curve's
+/// field, by an identifier that begins with 1.2.840.10045.1.
 bool has_own_curve(std::string_view message) {
   constexpr std::string_view field = "\x2a\x86\x48\xce\x3d\x01";
   return message.find(field) != std::string_view::npos;
 }
 
-/// Called with the message before OpenSSL decodes it.
+/// Called with the Certificate message before OpenSSL decodes it.
 void refuse_if_costly(SSL* tls, std::string_view message) {
   if (count_certificates(message, SSL_version(tls) == TLS1_3_VERSION) <= most_certificates &&
       !has_own_curve(message))
     return;
-  // OpenSSL has no way to refuse a message here. With 0xff as the first byte of a length (the list's or the
-  // context's) the message cannot be decoded.
+  // OpenSSL has no way to refuse a message here. The byte after the header is the first of a length (TLS 1.3:
+  // the context's, TLS 1.2: the list's). With 0xff there the message cannot be decoded.
   const_cast<char&>(message[SSL3_HM_HEADER_LENGTH]) = '\xff';
 }
 
-/// OpenSSL then throws away what comes, and the connection has ended for libcurl.
+/// From then on OpenSSL throws away what comes, and libcurl takes the connection for ended.
 void end_connection(SSL* tls) { SSL_set_shutdown(tls, SSL_get_shutdown(tls) | SSL_RECEIVED_SHUTDOWN); }
 
 /// Called with the header of a record (RFC 8446 section 5.1): kind, version, length.
@@ -205,8 +205,8 @@ void look_at_message(int written, int /*version*/, int kind, const void* bytes, 
                      void* /*argument*/) {
   if (size == 0) return;
   if (written != 0) {
-    // libcurl 8.14 keeps the socket until the receiver ends the connection too: for 2 s, or for ever if no
-    // request follows.
+    // After our close_notify, libcurl 8.14 would keep the socket until the receiver ends the connection too:
+    // for up to 2 s, or for ever if no request follows.
     if (is_end(kind, {static_cast<const char*>(bytes), size})) end_connection(tls);
     return;
   }

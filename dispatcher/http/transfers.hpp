@@ -1,5 +1,5 @@
-// Carries out transfers: from a job with its addresses to its attempt. Dials where there are several
-// addresses, and repeats a request on a fresh connection where Transfer says so.
+// Carries out transfers: each turns a job with its addresses into an attempt. Transfer says when the dialler
+// must make the connection, and when a request must be repeated on a fresh one.
 #pragma once
 
 #include <memory>
@@ -55,7 +55,7 @@ class Transfers {
   bool has_room() const;
 
   void process(const Poller::Event& event);
-  /// When to call advance() next, besides after an event; nullopt: nothing waits for a time.
+  /// The time at which to call advance() even without an event; nullopt: nothing waits for a time.
   std::optional<platform::MonotonicTime> next_timeout() const;
 
  private:
@@ -71,7 +71,7 @@ class Transfers {
   const platform::DeliverySettings& settings_;
   Dialler dialler_;
   Connections connections_;
-  Transport transport_;  // its destructor closes connections, which connections_ counts
+  Transport transport_;  // after connections_, because its destructor closes connections counted there
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;  // the free ones of transfers_
   Progressed progressed_;        // since the last advance()

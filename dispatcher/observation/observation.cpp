@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t count_limit = 100000;  // at most so many rows of a state are counted: in about 20 ms
-constexpr unsigned idle_factor = 50;          // looks take at most a fiftieth of the time
+constexpr std::int64_t count_limit = 100000;  // most rows counted of each state, in about 20 ms
+constexpr unsigned idle_factor = 50;          // looks take at most a fiftieth of this thread's time
 constexpr auto report_interval = 1s;
 constexpr auto unknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -91,8 +91,8 @@ void Observation::listen() {
   }
 }
 
-/// Returns how long the look took; 0 if it failed, so that after a long absence of the database the next look
-/// is soon.
+/// Returns how long the look took; 0 if it failed, so that a long wait for the database does not delay the
+/// next look.
 Observation::Span Observation::look() {
   const auto start = platform::monotonic_now();
   try {

@@ -16,15 +16,16 @@ using namespace std::chrono_literals;
 using platform::Milliseconds;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto postpone_time = 5s;  // after a refused result, or after a wait for a lock (MySQL)
-// How long the results of a webhook with a locked row wait: each time twice as long as before. The first wait
-// suits the short lock of another dispatcher.
+constexpr auto postpone_time = 5s;  // for a refused result, or if recording waited for a lock (MySQL)
+// How long the results of a webhook with a locked row wait. Each wait is twice as long as the one before, up
+// to the longest. The first wait suits the short lock of another dispatcher.
 constexpr Milliseconds shortest_wait{10};
 constexpr Milliseconds longest_wait{100};
-constexpr std::size_t tried_at_once = 100;  // results brought back for a batch
-constexpr auto between_releases = 100ms;    // for leases with locked rows
+constexpr std::size_t tried_at_once = 100;  // once so many results are brought back, the others wait
+constexpr auto between_releases = 100ms;    // between tries to release leases with locked rows
 constexpr auto refused_for = 1s;            // between tries while all results are refused
-constexpr std::size_t enough_to_tell = 20;  // refused since the last one recorded: then all are refused
+// If so many results were refused since one was last recorded, all seem to be refused.
+constexpr std::size_t enough_to_tell = 20;
 
 }  // namespace
 
@@ -84,7 +85,7 @@ bool ResultBuffer::record(store::Session& session) {
 }
 
 /// Releases leases of deliveries that were not started; gives up those that the database refuses to release.
-/// True: some are done.
+/// True: some leases are released or given up.
 bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now) {
   if (unreleased_.empty() || now < next_release_) return false;
   next_release_ = now + refused_for;
@@ -231,8 +232,8 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   return !recorded.empty();
 }
 
-/// Records by halves a batch that failed. Its error does not tell whether one result is refused or all are:
-/// that shows when others are recorded. True: some results are recorded or given up.
+/// Halves a batch that failed until each refused result stands alone, and records the others. Stops
+/// when all results seem to be refused. True: some results are recorded or given up.
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
   bool all_refused = false;
@@ -275,8 +276,8 @@ bool ResultBuffer::refuse(const delivery::DeliveryResult& delivery_result) {
   return false;
 }
 
-/// Counts what was recorded. If the answer to a COMMIT is lost, the next try finds the batch stale and does
-/// not count it.
+/// Counts the recorded results in the metrics. If the answer to a COMMIT is lost, the next try finds the
+/// results stale and does not count them.
 void ResultBuffer::report(const Batch& recorded, const store::RecordSummary& summary) const {
   for (const auto& delivery_result : recorded) {
     const bool stale = summary.stale.contains({delivery_result.id, delivery_result.lease});

@@ -19,12 +19,12 @@ constexpr unsigned masses = 1000;               // new notifications read at onc
 constexpr unsigned worth_reading = masses / 4;  // if fewer are news to the ready set, the search takes over
 constexpr auto pause_interval = 1s;             // between reads of the pauses while nothing is pending
 constexpr auto rest_after = 5s;                 // without anything to do; then looks become rarer
-constexpr auto slice = 10ms;              // after this a search pauses, so that deliveries need not wait
+constexpr auto slice = 10ms;              // after this a search pauses, so that deliveries do not wait for it
 constexpr auto look_again_interval = 5s;  // for rows committed late
 constexpr auto early_interval = 1s;       // between searches for webhooks to be tried ahead of the schedule
-constexpr auto early_round = 1min;        // between readings of all these webhooks
+constexpr auto early_round = 1min;        // after this a search reads all these webhooks again
 constexpr unsigned early_at_once = 500;
-constexpr auto committed_late = 5s;
+constexpr auto committed_late = 5s;  // how far two searches for these webhooks overlap
 
 /// Searches `ranges` from the back, until none is left or `may_continue` returns false. `search` returns the
 /// ranges that it did not finish.
@@ -86,8 +86,8 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (peek.pending_deliveries && start >= next_early_look_) find_early(session);
 }
 
-/// Reads webhooks in the order of the time from which they may be tried. Webhooks committed late are found
-/// because the readings overlap a little, and because all are read again at intervals.
+/// Reads webhooks in the order of the time from which they may be tried. A webhook that is committed late is
+/// found because the searches overlap (committed_late), or when all webhooks are read again (early_round).
 void QueueScanner::find_early(store::Session& session) {
   const auto now = monotonic_now();
   if (now >= next_early_round_) {
@@ -104,8 +104,9 @@ void QueueScanner::find_early(store::Session& session) {
   next_early_look_ = now + early_interval;
 }
 
-/// A search that found something but did not end goes on at once if the loop is idle; the search for entities
-/// also does if the line of notifications runs short.
+/// A search that found something but did not reach the end of its ranges goes on at once if the loop is idle.
+/// The search for entities also goes on at once while few notifications are in line
+/// (ReadyEntities::runs_short).
 void QueueScanner::search(store::Session& session, const store::QueuePeek& peek, bool idle) {
   const auto start = monotonic_now();
   if (start >= next_look_again_) {

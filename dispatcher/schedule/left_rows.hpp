@@ -6,7 +6,7 @@
 
 namespace dispatcher {
 
-/// Skips the rows of a webhook or entity that are quarantined or left to a newer version, or that the
+/// Skips the rows of a webhook or entity that are quarantined or left to a newer release, or that the
 /// database refuses. A walk through the rows that wait passes such rows. For the next few looks (one every
 /// 5 s), reads begin behind them: otherwise every look would find these rows first, and never further ones.
 class LeftRows {
@@ -17,8 +17,8 @@ class LeftRows {
     passing_ = true;
     looks_ = left_looks;
   }
-  /// A row was refused. It is read again at the next look; each further refusal doubles the number of looks,
-  /// up to most_looks.
+  /// A row was refused. It is read again at the next look. Each further refusal doubles the number of looks
+  /// until it is read again, up to most_looks.
   void note_refused() {
     passing_ = true;
     looks_ = refused_looks_;

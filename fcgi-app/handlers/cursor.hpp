@@ -1,4 +1,5 @@
-// The cursor of a list: opaque to the client, who can neither make a cursor nor use it for another question.
+// The cursor of a list: opaque to the client, who can neither make a cursor nor use one for another list or
+// other filters.
 // Pure.
 #pragma once
 

@@ -15,7 +15,7 @@
 
 namespace api {
 
-/// The segments of the path where the pattern has `{…}`, in order, unchecked.
+/// The segments of the request's path where its route has `{…}`, in order, unchecked.
 using PathParameters = std::array<std::string_view, 2>;
 
 /// An authenticated request to a known route, and what its handler needs.
@@ -30,7 +30,7 @@ struct Call {
   const platform::LimitSettings& limits;
   platform::Milliseconds disable_after;  // delivery.disable_after
   const Preconditions& preconditions;
-  const std::optional<std::string>& idempotency_key;        // the joined lines of the header
+  const std::optional<std::string>& idempotency_key;        // the header's lines, joined
   const std::vector<platform::IpNetwork>& hidden_networks;  // addresses in these are shown to no entity
 };
 

@@ -106,7 +106,8 @@ struct UnsupportedMediaType : HttpError {
       : HttpError(415, message, std::move(headers)) {}
 };
 
-/// The entity has used up a quota (RFC 6585 section 4). over_quota() writes the message.
+/// The entity has used up a quota (RFC 6585 section 4). over_quota() (fcgi-app/over_quota.hpp) writes the
+/// message.
 struct TooManyRequests : HttpError {
   TooManyRequests(const std::string& message, unsigned retry_after_s)
       : HttpError(429, message, {{"Retry-After", std::to_string(retry_after_s)}}) {}

@@ -23,15 +23,15 @@ struct DeliveryResult {
   /// False, in an outage of our own: the delivery is pending with its former due time. No attempt is
   /// recorded, only `error`.
   bool counted = true;
-  unsigned failures = 0;  // those that count for the schedule; a failed scheduled attempt is included
-  /// For `pending`: the time until the retry. Unset: the delivery keeps its due time, or is due
-  /// when `retry_after` ends if that is later.
+  unsigned failures = 0;  // failed attempts that count for the schedule; this one does if scheduled
+  /// For `pending`: the time until the retry. Unset: the delivery keeps its due time, unless `retry_after`
+  /// ends later; then it is due at that end.
   std::optional<platform::Milliseconds> wait;
   std::optional<platform::Milliseconds> retry_after;  // the delivery is not tried before this has passed
   bool test = false;                                  // test events do not count for deactivation
 
   // About the attempt.
-  unsigned attempts = 0;  // with a known outcome, before this one
+  unsigned attempts = 0;  // attempts with a known outcome before this one
   platform::UtcTime started{};
   platform::Milliseconds duration{};
   std::optional<std::string> address;  // the IP dialled

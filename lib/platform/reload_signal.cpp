@@ -14,7 +14,7 @@ ReloadSignal::ReloadSignal() : fd_(signal_descriptor({SIGHUP})) {}
 ReloadSignal::~ReloadSignal() { ::close(fd_); }
 
 bool ReloadSignal::take() const {
-  // The kernel keeps a pending signal once, however often it was sent.
+  // One read takes every SIGHUP sent so far: the kernel keeps only one pending.
   signalfd_siginfo received{};
   return ::read(fd_, &received, sizeof received) == static_cast<ssize_t>(sizeof received);
 }

@@ -74,8 +74,8 @@ std::string escape_json(std::string_view text) {
   while (!text.empty()) {
     const auto [point, length] = decode(text);
     const auto bytes = text.substr(0, length == 0 ? 1 : length);
-    // All hidden characters are in the Basic Multilingual Plane, so four digits suffice. In JSON the
-    // ASCII ones are escaped already, except DEL.
+    // All hidden characters are in the Basic Multilingual Plane, so four hex digits suffice. Hidden ASCII
+    // characters are escaped already in JSON, except DEL.
     if (length > 1 && is_hidden(point)) {
       constexpr std::string_view digits = "0123456789abcdef";
       result += "\\u";

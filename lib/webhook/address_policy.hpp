@@ -1,5 +1,5 @@
-// Decides which addresses may be dialled: no special-purpose range of IANA unless the operator allows it for
-// the host, and no address that the operator denies.
+// Decides which addresses may be dialled. An address in a special-purpose range of IANA must be allowed by
+// the operator for the host. An address that the operator denies is never dialled.
 #pragma once
 
 #include <string_view>

@@ -48,7 +48,7 @@ undo_up() {
   done
 }
 
-# Checked before anything is started; a running nginx keeps its port.
+# Runs before any program is started, so that a port in use is reported first; a running nginx keeps its port.
 choose_port() {
   part_alive nginx && return
   local port=${DEV_PORT:-8443}

@@ -1,8 +1,8 @@
-"""Adds up the suites of a folder of results: NAME.status (its exit status) and NAME.xml (its JUnit report).
+"""Adds up the results of test suites in a folder. NAME.status is the exit status of suite NAME, NAME.xml its JUnit report.
 
-The last line is `N passed, N failed[, N skipped]`. A suite that ended badly without a failed case of its own (a crash,
-a sanitizer's report, no report at all, nothing run) counts as one failure. Exit status 0 only if a case passed and none
-failed.
+The last line of output is `N passed, N failed[, N skipped]`. A suite that ended badly without a failed case (a crash, a
+sanitizer's report, no JUnit report, nothing run) counts as one failure. This script exits with 0 only if a case passed
+and none failed.
 """
 
 import pathlib

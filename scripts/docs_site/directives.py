@@ -30,7 +30,7 @@ def _call(found: re.Match, directives: dict[str, Callable[[str], str]], where: s
 
 
 def code_block(text: str, language: str) -> str:
-    """Fences the text with more backticks than any run in it has."""
+    """Fences the text with more backticks than stand together anywhere in it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"

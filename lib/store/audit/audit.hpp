@@ -44,7 +44,7 @@ void note_operator_action(Session& session, const OperatorAction& action);
 struct AuditEntry {
   AuditId id;
   UtcTime at;
-  std::optional<EntityId> entity;  // unset: a command that concerns no entity
+  std::optional<EntityId> entity;  // unset: an operator's command that concerns no entity
   std::optional<TokenId> token;
   std::string action;  // one of audited_actions, or the operator's command
   std::optional<WebhookId> webhook;

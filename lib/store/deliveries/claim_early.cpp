@@ -45,9 +45,10 @@ constexpr std::string_view waiting_deliveries = R"sql(
   FROM entregas FORCE INDEX (entregas_por_adelantar)
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
 
-/// Finds the delivery with the earliest last attempt, among the 100 oldest with an early attempt and the 100
-/// oldest without one. Deliveries with a running Retry-After come after the others. Deliveries with an event
-/// that only a newer version knows come last, because they cannot be sent and would be found each time.
+/// Finds a webhook's delivery with the earliest last attempt, among the 100 oldest with an early attempt and
+/// the 100 oldest without one. Deliveries with a running Retry-After come after the others. Deliveries with
+/// an event that only a newer release knows come last, because they cannot be sent and would be found each
+/// time.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa,
     NOT COALESCE(FIND_IN_SET(e.evento, ?), TRUE) AS desconocida
@@ -102,7 +103,7 @@ EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& 
 
 struct Probe {
   std::optional<LeaseCandidate> candidate;  // unset: none of the deliveries read can be sent now
-  bool unreadable = false;                  // every delivery read has an event of a newer version
+  bool unreadable = false;                  // every delivery read has an event of a newer release
 };
 
 std::string known_events() {

@@ -56,7 +56,7 @@ LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& fi
 struct LoggedEvidence {
   LoggedDelivery delivery;
   UtcTime occurred;
-  std::string data;  // the notification's data; sealed for a test event (webhook/sealed_data.hpp)
+  std::string data;  // the notification's data; sealed for a test event (lib/webhook/sealed_data.hpp)
   std::vector<RecordedAttempt> attempts;  // the newest 100, oldest first
 };
 /// Returns nullopt when the webhook has no such delivery.

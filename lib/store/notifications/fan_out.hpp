@@ -28,7 +28,7 @@ struct PendingNotification {
   std::uint64_t bytes;              // size of the data
   std::optional<std::string> data;  // small data comes with the row; read_data reads the rest
   bool valid_key = true;
-  bool quarantined = false;  // quarantined by this version or by the operator, or already fanned out
+  bool quarantined = false;  // quarantined by this release or by the operator, or already fanned out
   bool fanned_out = false;   // fanned out although its row is locked and still pendiente
 };
 
@@ -48,8 +48,8 @@ void read_data(Session& session, std::vector<PendingNotification>& notifications
 
 /// Removes and returns the quarantined notifications.
 std::vector<PendingNotification> leave_quarantined(std::vector<PendingNotification>& notifications);
-/// Removes and returns notifications with unknown events if a newer version has migrated the schema: that
-/// version handles them.
+/// Removes and returns notifications with unknown events if a newer release has migrated the schema: its
+/// dispatchers handle them.
 std::vector<PendingNotification> leave_to_newer(Session& session,
                                                 std::vector<PendingNotification>& notifications);
 
@@ -96,8 +96,8 @@ struct CreatedDelivery {
   WebhookId webhook;
   UtcTime created;
 };
-/// Writes the fan-out. Returns the deliveries that were created leased, by id. Throws Conflict when a
-/// notification is not pending, Refused when the database refuses the content of a row.
+/// Writes the fan-out. Returns the deliveries that were created leased, in the order of their ids. Throws
+/// Conflict when a notification is not pending, Refused when the database refuses the content of a row.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
 
 /// Returns those of `ids` that are pending and that no open transaction is cancelling or deleting. Not to be
@@ -109,8 +109,9 @@ std::set<NotificationId> find_left_pending(Session& session, const std::vector<N
 /// already or is not pendiente.
 std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
                                                       const Lease& lease);
-/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Deletes those
-/// that are not pendiente any more from `notificaciones_apartadas`, and returns the others.
+/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Deletes from
+/// `notificaciones_apartadas` the notifications that are no longer pendiente, and returns those that still
+/// are.
 std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
                                                       const std::vector<NotificationId>& ids);
 

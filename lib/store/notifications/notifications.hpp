@@ -38,19 +38,20 @@ NotificationChange discard_notification(Session& session, NotificationId id);
 
 struct CancelResult {
   NotificationChange change;
-  std::uint64_t cancelled_deliveries = 0;  // were pendiente or retenida (see cancelled.hpp)
-  std::uint64_t in_flight = 0;             // en_curso, which may still arrive
+  /// They were pendiente or retenida. Now they are cancelada, or entregada if they had a 2xx before a replay.
+  std::uint64_t cancelled_deliveries = 0;
+  std::uint64_t in_flight = 0;  // deliveries en_curso, which may still arrive
 };
 /// Cancels a notification that is pendiente or procesada, and its deliveries that are pendiente or retenida.
 /// Discards a quarantined notification.
 CancelResult cancel_notification(Session& session, NotificationId id);
 
 /// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for
-/// each of the entity's active webhooks that are subscribed to the event. Returns these webhooks by id;
-/// writes nothing if there are none. `sealed_data`: from webhook::seal_test_data. Throws OverQuota, and
-/// queues nothing, if the entity would have more than `max_pending` unfinished test deliveries, or its bucket
-/// of `bytes_per_day` lacks the bytes of the event and its deliveries (0: no limit). Concurrent requests
-/// cannot exceed these limits together.
+/// each of the entity's active webhooks that are subscribed to the event. Returns these webhooks in the order
+/// of their ids; writes nothing if there are none. `sealed_data`: from webhook::seal_test_data. Throws
+/// OverQuota, and queues nothing, if the entity would have more than `max_pending` unfinished test
+/// deliveries, or its bucket of `bytes_per_day` lacks the bytes of the event and its deliveries. A limit of 0
+/// is no limit. Concurrent requests cannot exceed the limits together.
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending = 0,
                                       std::uint64_t bytes_per_day = 0);

@@ -10,14 +10,14 @@
 
 namespace store {
 
-/// A row of notificaciones_resultado with the entity's name. The counts are numbers of deliveries.
+/// A row of view notificaciones_resultado with the entity's name. The counts are numbers of deliveries.
 struct ReportedNotification {
   NotificationId id = 0;
   EntityId entity = 0;
   std::optional<std::string> name{};  // unset: the entity does not exist
   UtcTime occurred{};
-  std::string state{};  // pendiente, procesada, rechazada, cancelada
-  std::int64_t webhooks = 0;
+  std::string state{};        // pendiente, procesada, rechazada, cancelada
+  std::int64_t webhooks = 0;  // all deliveries, one for each webhook
   std::int64_t delivered = 0;
   std::int64_t pending = 0;
   std::int64_t failed = 0;

@@ -65,8 +65,8 @@ struct AnsweringWebhook {
   std::string address;         // of the last attempt of its newest attempted delivery
   platform::Milliseconds ago;  // time since the last attempt
 };
-/// Finds the webhooks that answered their last attempt, if it was made at most `within` ago; if there are
-/// more than `limit`, those attempted last.
+/// Finds the webhooks that answered their last attempt, if that attempt was made at most `within` ago. If
+/// there are more than `limit`, returns those attempted last.
 std::vector<AnsweringWebhook> find_answering(Session& session, platform::Milliseconds within, unsigned limit);
 
 }  // namespace store

@@ -1,5 +1,5 @@
-// Table `reenvios_entregas`: the deliveries of replays, until their results have been counted. While a
-// delivery is unfinished, `por_intentar` is its webhook.
+// Table `reenvios_entregas`: the deliveries of replays, until their results have been counted. Column
+// `por_intentar` holds the delivery's webhook while the delivery is unfinished, and then NULL.
 #pragma once
 
 #include <cstddef>

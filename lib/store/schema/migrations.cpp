@@ -27,7 +27,8 @@ constexpr std::string_view create_tables[] = {
     " hasta DATETIME(3) NULL) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin",
     "INSERT IGNORE INTO migracion_guardia (id) VALUES (1)"};
 
-/// This line is not part of the fingerprint, so a new measurement does not change the migration.
+/// The prefix of lines that are not part of a migration's fingerprint, so that a newly measured duration does
+/// not change the fingerprint.
 constexpr std::string_view duration_line = "-- Takes: ";
 
 std::string fingerprint(const Migration& migration) {
@@ -71,9 +72,10 @@ bool may_change(std::string_view statement) {
          !statement.starts_with("DEALLOCATE ");
 }
 
-/// Whether the error says that what the statement adds exists already, or that what it drops does not exist.
+/// Whether a statement failed because the column or key that it adds exists already, or because the one that
+/// it drops does not exist.
 bool is_done_already(const DatabaseError& error) {
-  constexpr int codes[] = {1060, 1061, 1091};  // a column or a key of that name; nothing to drop
+  constexpr int codes[] = {1060, 1061, 1091};  // a column exists, a key exists, nothing to drop
   return std::ranges::find(codes, error.code) != std::end(codes);
 }
 
@@ -98,9 +100,9 @@ class Runner {
                          ". Once the table is free, `apientidades-admin db migrate` goes on");
   }
 
-  /// The server still completes the statement that a killed program has sent. If this program waits to
-  /// execute the same statement, its check of what exists is then out of date, and the statement fails: the
-  /// migration runs again.
+  /// The server still completes the last statement of a program that was killed. If this program sends the
+  /// same statement, it waits for that one and then fails, because the migration checked what exists before
+  /// the wait. The migration is then executed a second time.
   void apply(const MigrationGuard& guard, const Migration& migration) {
     progress_(migration.name);
     try {

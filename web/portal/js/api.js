@@ -6,11 +6,11 @@ const TIMEOUT_MS = 20_000;
 /**
  * @typedef {object} Answer
  * @property {boolean} ok
- * @property {string} kind "ok", a kind of KINDS, or "error"; without an answer "network", "timeout" or "aborted"
+ * @property {string} kind "ok", a value of KINDS, or "error"; without an answer "network", "timeout" or "aborted"
  * @property {number} status 0 without an answer
  * @property {any} data the body, if it is JSON
  * @property {string} message a sentence in Spanish, if not ok
- * @property {number} retryAfter seconds, or 0
+ * @property {number} retryAfter seconds; 0: the answer names none
  * @property {string | null} etag
  * @property {string | null} requestId
  */
@@ -34,7 +34,7 @@ const OWN_WORDS = {
  * @param {() => number} [means.session] the session's number, which changes at each login and logout
  * @param {(webhooks: {id: number}[]) => void} [means.onWebhooks] the listed or registered webhooks
  * @param {(headers: Headers) => void} [means.onHeaders]
- * @param {() => void} [means.onForbidden] the token in use may not change anything
+ * @param {() => void} [means.onForbidden] called when the token turns out to be read-only
  * @param {typeof fetch} [means.fetch]
  */
 export function createApi({ token, askForToken, session = () => 0, onWebhooks = () => {}, onHeaders = () => {}, onForbidden = () => {}, fetch = globalThis.fetch.bind(globalThis) }) {

@@ -6,9 +6,9 @@ import { el, freshId } from "./dom.js";
  * @param {string} what.title
  * @param {import("./dom.js").Child} what.body
  * @param {string} [what.confirm] the words of the button that says yes
- * @param {string} [what.cancel]
+ * @param {string} [what.cancel] the words of the button that says no; "": no such button
  * @param {boolean} [what.danger]
- * @param {() => boolean | Promise<boolean>} [what.onConfirm] false keeps it open
+ * @param {() => boolean | Promise<boolean>} [what.onConfirm] called at yes; false keeps the dialog open
  * @param {AbortSignal} [what.signal]
  * @returns {Promise<boolean>} whether yes was said
  */

@@ -4,7 +4,7 @@ import { queryText } from "./api.js";
 /**
  * @typedef {object} Place
  * @property {string} path
- * @property {Object<string, string>} params from the pattern
+ * @property {Object<string, string>} params from match()
  * @property {Object<string, string>} query
  * @property {AbortSignal} signal aborted when the screen is left
  * @property {Element} root where the screen draws
@@ -20,7 +20,7 @@ export function parseHash(hash) {
   return { path, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-/** match("/entregas/:webhook/:entrega", "/entregas/1/806"): the parameters, strings of digits, or null. */
+/** match("/entregas/:webhook/:entrega", "/entregas/1/806") returns { webhook: "1", entrega: "806" }; null if the path does not match. */
 export function match(pattern, path) {
   const names = [];
   const regex = pattern.replace(/:(\w+)/g, (_, name) => names.push(name) && "([0-9]{1,19})");
@@ -30,7 +30,7 @@ export function match(pattern, path) {
 
 /**
  * @param {object} means
- * @param {{pattern: string, screen: (place: Place) => any}[]} means.routes the last one is for unmatched addresses
+ * @param {{pattern: string, screen: (place: Place) => any}[]} means.routes the last route is for unmatched addresses
  * @param {Element} means.root
  * @param {string} means.name of the portal, for the page's title
  */

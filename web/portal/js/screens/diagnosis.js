@@ -16,7 +16,7 @@ const TESTS = {
   firma_incorrecta: "Aviso con la firma incorrecta", sin_firma: "Aviso sin firma", fecha_antigua: "Aviso antiguo", repetida: "Aviso repetido",
 };
 
-/** Results: [heading, kind, mark, word], in the order of importance. */
+/** For each `resultado` of a test: [heading, CSS class, mark, word]. The report shows them in this order. */
 const RESULTS = {
   mal: ["Hay que corregirlo", "bad", "✕", "Mal"], aviso: ["Conviene corregirlo", "warning", "!", "Aviso"], no_hecha: ["No se ha comprobado", "muted", "–", "No hecha"],
   bien: ["Está bien", "good", "✓", "Bien"],
