@@ -70,7 +70,6 @@ def test_a_locked_unstarted_delivery_delays_no_result(new_entity, receiver, stac
         other.notify()
     wait_until(lambda: delivered(stack, [free]) == [6], 5, "the other entity's results")
     root("ROLLBACK")
-    receiver.behave(hook.path, Behaviour())
     receiver.release(hook.path)
     wait_until(lambda: delivered(stack, [hook]) == [10], 30, "the rest")
 

@@ -13,6 +13,7 @@ import { el, freshId } from "./dom.js";
  * @returns {Promise<boolean>} whether yes was said
  */
 export function ask({ title, body, confirm = "Aceptar", cancel = "Cancelar", danger = false, onConfirm = () => true, signal }) {
+  if (signal?.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
     const id = freshId("dialogo");
     const opener = document.activeElement;
@@ -20,8 +21,11 @@ export function ask({ title, body, confirm = "Aceptar", cancel = "Cancelar", dan
     const submit = async (event) => {
       event.preventDefault();
       button.setAttribute("aria-disabled", "true");
-      yes = await onConfirm();
-      button.removeAttribute("aria-disabled");
+      try {
+        yes = await onConfirm();
+      } finally {
+        button.removeAttribute("aria-disabled");
+      }
       if (yes) dialog.close();
     };
     const button = el("button", { class: danger ? "button danger" : "button primary", type: "submit" }, confirm);
