@@ -74,7 +74,7 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
   return result.status;
 }
 
-/// The help of the command or the group that the words name; without words, of the program.
+/// The help of the command or the group that the words name; without words, the program's help.
 std::string usage_for(const std::vector<std::string>& words) {
   const auto leading = leading_words(words);
   if (leading.empty()) return program_usage();

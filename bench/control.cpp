@@ -1,7 +1,8 @@
-// The control for the benchmarks: what the machine, libcurl and the receiver can do without the service. It
-// is a bare libcurl multi loop on one thread. It makes the body, headers and signatures of each message like
-// the service. It sends to the same host names over as many connections, with options like those of
-// dispatcher/http/transfer.cpp. It has no database, no policy and no evidence. Prints one JSON object.
+// The control for the benchmarks: shows what the machine, libcurl and the receiver can do without the
+// service. It is a bare libcurl multi loop on one thread. Like the service, it makes the body, headers and
+// signatures of each message, and sends to the same host names over as many connections, with options like
+// those of dispatcher/http/transfer.cpp. It has no database, checks no address and records nothing. Prints
+// one JSON object.
 #include <curl/curl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
@@ -36,10 +37,10 @@ struct Options {
   unsigned per_host = 0;
   unsigned port = 0;
   double rate = 0;       // messages/s at random moments; 0: as fast as it goes
-  unsigned timeout = 0;  // seconds of one message
+  unsigned timeout = 0;  // of one message, in seconds
   std::string ca_file;
   std::string secret;
-  std::string stamps;  // file of `webhook-id seconds` at the start of each message; empty: none
+  std::string stamps;  // file that gets a line `webhook-id seconds` when a message starts; empty: none
 };
 
 Options parse(int argc, char** argv) {
@@ -120,7 +121,7 @@ class Slot {
     const auto host = host_name(index % options_.hosts);
     const auto place = host + ":" + port;
     resolve_.reset();
-    // Only if hosts outnumber connections: otherwise another message may be connecting to the last host.
+    // Only if hosts outnumber connections: otherwise another slot may be connecting to last_place_.
     if (options_.hosts > options_.connections && !last_place_.empty()) append(resolve_, "-" + last_place_);
     append(resolve_, place + ":127.0.0.1");
     last_place_ = place;
@@ -251,7 +252,7 @@ class Loop {
     stamps_ << id << ' ' << text.data() << '\n';
   }
 
-  /// True: something ended.
+  /// True: at least one message ended.
   bool finish_done() {
     bool any = false;
     int left = 0;

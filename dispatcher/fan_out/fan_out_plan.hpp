@@ -1,5 +1,5 @@
-// Decides which deliveries a notification becomes. Pure, but for the slots that it takes: gets what was read,
-// and returns what is to be written.
+// Decides which deliveries a notification becomes. Gets what was read, and returns what is to be written.
+// Pure, except that it takes slots.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,13 @@ std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNoti
 struct JudgedNotification {
   delivery::NotificationId id;
   delivery::EntityId entity;
-  std::optional<webhook::Event> event;  // `event` and `occurred` are set unless `wrong` is
+  std::optional<webhook::Event> event;  // `event` and `occurred` are set unless `wrong` is set
   std::optional<platform::UtcTime> occurred;
   std::string data;
   std::optional<std::string> wrong;  // why to reject the notification, in Spanish; names the field
 };
-/// Checks a notification after store::read_data: if it has no data, its data are too long.
+/// Checks a notification. Call it after store::read_data: a notification without data then counts as one with
+/// data that are too long.
 JudgedNotification judge(store::PendingNotification notification);
 
 enum class Ahead {
@@ -47,8 +48,8 @@ struct FanOutPlan {
   Outcomes outcomes;  // of every notification, once `fan_out` is written
 };
 
-/// Plans one delivery per subscribed webhook for each notification in `held`; leaves the others as locked
-/// (Outcome::row_locked). State of the delivery: held if the webhook is inactive; leased if the webhook does
+/// Plans one delivery per subscribed webhook for each notification in `held`; the other notifications get
+/// Outcome::row_locked. State of the delivery: held if the webhook is inactive; leased if the webhook does
 /// not rest, nothing older waits for it, and `slots` grant a slot; pending otherwise. Rejects a notification
 /// that cannot be delivered.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,

@@ -6,8 +6,9 @@ namespace dispatcher {
 
 namespace {
 
-/// The part of connect_timeout that a lookup may take. If servers answer only one of a name's two questions
-/// (IPv4 and IPv6), the lookup waits for the other during most of that part; the rest is left for dialling.
+/// How long a lookup may take. If servers answer only one of a name's two questions (IPv4 and IPv6), the
+/// lookup waits for the other answer for most of this time. The last quarter of connect_timeout is left for
+/// dialling.
 platform::Milliseconds patience(const platform::DeliverySettings& settings) {
   return settings.connect_timeout * 3 / 4;
 }

@@ -9,17 +9,18 @@
 
 namespace dispatcher {
 
-/// Decrypts the secrets of a webhook into `request`. False: the present one cannot be decrypted. A previous
-/// one that cannot be decrypted does not sign.
+/// Decrypts the secrets of a webhook into `request`. Returns false when the present secret cannot be
+/// decrypted. A previous secret that cannot be decrypted does not sign.
 bool open_secrets(Request& request, const store::Target& target, const webhook::KeyRing& keys);
 
-/// Builds the request of a delivery. If the secret or the data cannot be decrypted, returns which: the
-/// delivery must be held, never sent unsigned (docs/delivery.md#the-life-of-a-delivery).
+/// Builds the request of a delivery. If the secret or the data of a test event cannot be decrypted, returns
+/// which of the two. Then the delivery must be held (docs/delivery.md#the-life-of-a-delivery), and never be
+/// sent unsigned.
 std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery delivery,
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until);
 
-/// Bytes of one wrong signature. A test request has up to four such signatures.
+/// Random bytes for one wrong signature. A test request with wrong signatures has up to four.
 inline constexpr std::size_t wrong_signature_bytes = 32;
 
 /// Returns the headers as `Name: value`, signed with the time of the attempt, or as the test request says.

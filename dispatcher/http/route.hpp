@@ -27,18 +27,19 @@ Addresses addresses_of(const Route& route);
 
 /// `host:port`, the key in libcurl's DNS cache.
 std::string cache_key(const Route& route);
-/// Lines of CURLOPT_RESOLVE: the first adds the addresses of a key, the second removes them.
+/// The line of CURLOPT_RESOLVE that adds the addresses of a key.
 std::string resolve_line(const std::string& key, const Addresses& addresses);
+/// The line of CURLOPT_RESOLVE that removes them.
 std::string forget_line(const std::string& key);
 
-/// Keeps the routes of the URLs in use, so that a URL is not parsed for every delivery.
+/// Keeps the routes of URLs, so that a URL is not parsed for every delivery.
 class Routes {
  public:
-  static constexpr std::size_t max_kept = 8192;
+  static constexpr std::size_t max_kept = 8192;  // routes; at this number all are forgotten
 
   /// `overrides` outlives this object.
   explicit Routes(const std::vector<platform::HostOverride>& overrides) : overrides_(overrides) {}
-  /// Valid until the next call.
+  /// The returned reference is valid until the next call.
   const Route& of(const std::string& url);
 
  private:

@@ -64,7 +64,7 @@ void Transfer::append(List& list, const std::string& line) {
 }
 
 void Transfer::begin(Job job) {
-  progress_ = {};  // first: if anything here throws, the attempt must not end with the former one's result
+  progress_ = {};  // first: if a later line throws, this attempt must not end with the former one's result
   job_ = std::move(job);
   host_name_ = webhook::host_name(webhook::host_and_port(job_.request.url));
   repeats_ = 0;
@@ -134,11 +134,12 @@ void Transfer::set_protocol_options() {
   set_option(handle(), CURLOPT_FOLLOWLOCATION, 0L);
   set_option(handle(), CURLOPT_PROXY, "");  // ignores the environment
   set_option(handle(), CURLOPT_NOSIGNAL, 1L);
-  // Over HTTP/2, libcurl 7.88 fails in six of ten requests if the receiver answers before it has read the
-  // body; 8.14 does not.
+  // Over HTTP/2, six of ten requests fail with libcurl 7.88 if the receiver answers before it has read the
+  // body. With libcurl 8.14 none fails.
   set_option(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set_option(handle(), CURLOPT_POST, 1L);
-  // libcurl applies this limit to all hosts. before_request ends the connections of hosts with shorter lives.
+  // libcurl applies this limit to all hosts. before_request (callbacks.cpp) applies the host's own, shorter
+  // connection_life.
   set_option(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(longest_life.count()));
   set_option(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   set_option(handle(), CURLOPT_BUFFERSIZE, receive_buffer);
@@ -149,15 +150,16 @@ void Transfer::set_tls_options() {
   set_option(handle(), CURLOPT_SSL_VERIFYPEER, 1L);
   set_option(handle(), CURLOPT_SSL_VERIFYHOST, 2L);
   set_option(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  // Without DHE: in DHE the receiver chooses the prime, and one of 10,000 bits takes half a second of the
+  // Without DHE, in which the receiver chooses the prime: a prime of 10,000 bits takes half a second of the
   // network's thread.
   set_option(handle(), CURLOPT_SSL_CIPHER_LIST, "DEFAULT:!kDHE");
   set_option(handle(), CURLOPT_SSL_EC_CURVES, groups);
   set_option(handle(), CURLOPT_CAINFO, settings_.ca_file.c_str());
-  // With Debian's default CAPATH, libcurl parses the bundle for every connection: 29 ms (libcurl 7.88) or 8
-  // ms (8.14) of processor time instead of 1.
+  // With Debian's default CAPATH, libcurl parses the bundle for every connection, which takes 29 ms (libcurl
+  // 7.88) or 8 ms (8.14) of processor time instead of 1 ms.
   set_option(handle(), CURLOPT_CAPATH, static_cast<char*>(nullptr));
-  // Sessions are rarely useful, because connections are kept; five per handle take memory.
+  // TLS sessions are rarely useful, because connections are kept, and take memory: libcurl keeps five per
+  // handle.
   set_option(handle(), CURLOPT_SSL_SESSIONID_CACHE, 0L);
 }
 

@@ -21,12 +21,12 @@ constexpr unsigned recovery_batch = 500;
 constexpr auto failure_rest = 10s;  // after an error that may persist
 constexpr auto conflict_rest = 1s;
 constexpr auto report_interval = 1min;
-constexpr auto replay_interval = 1s;  // between looks for running replays
+constexpr auto replay_interval = 1s;  // between looks for replays while none runs
 
-constexpr auto slice = 10ms;       // a run of a task begins no further batch after this
-constexpr auto quick_batch = 8ms;  // a purge's batches grow after one that took less,
-constexpr auto slow_batch = 20ms;  // and shrink after one that took more
-constexpr unsigned least_window = 32;
+constexpr auto slice = 10ms;           // a run of a task begins no further batch after this
+constexpr auto quick_batch = 8ms;      // after a quicker batch of a purge the next batch is larger
+constexpr auto slow_batch = 20ms;      // after a slower batch of a purge the next batch is smaller
+constexpr unsigned least_window = 32;  // rows of a purge's batch
 constexpr unsigned largest_window = 512;
 
 /// Runs `step` until it returns true or `slice` is over. True: `step` returned true.
@@ -94,8 +94,8 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
   return platform::monotonic_now() - start;
 }
 
-/// Logs, at most once a minute for each duty, what the database said of a row that it refused. `refusal` is
-/// empty if it refused none.
+/// Logs, at most once a minute for each duty, what the database said of a row that it refused. An empty
+/// `refusal` means that it refused no row.
 void Maintenance::report_refusal(std::string_view duty, const std::string& refusal) {
   const auto now = platform::monotonic_now();
   if (refusal.empty() || now < next_refusal_[duty]) return;
@@ -208,7 +208,7 @@ bool Maintenance::feed_replays(store::Session& session) {
 }
 
 bool Maintenance::forget_replays(store::Session& session) {
-  // limits.replayed counts the replays of the last 24 h, so they must be kept for longer.
+  // limits.replayed counts the replays of the last 24 h, so a replay must be kept for longer than that.
   const auto kept = std::max<platform::Milliseconds>(retention_.delivered, std::chrono::days(2));
   return take_turn([&] { return !store::forget_old_replay(session, kept); });
 }

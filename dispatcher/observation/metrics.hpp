@@ -56,11 +56,12 @@ class Metrics {
   metrics::Counter processed;
   metrics::Counter rejected;
   metrics::Counter deactivated;
-  metrics::Counter unreadable;  // failed decryptions; deliveries_ counts a delivery held for one once
+  /// Failed decryptions, each try counted. deliveries_ counts a delivery once, when it becomes held.
+  metrics::Counter unreadable;
   metrics::Counter leases_recovered;
 
-  /// The queue at the last look; NaN while unknown, except look_duration. The order of the first six is that
-  /// of the series of `queue_notifications` and `queue_deliveries`.
+  /// The queue at the last look; NaN while unknown, except look_duration. The first six are the series of
+  /// `queue_notifications` and `queue_deliveries`, in the order of the series.
   struct Queue {
     metrics::Gauge pending_notifications, rejected_notifications;
     metrics::Gauge pending, in_flight, held, failed;

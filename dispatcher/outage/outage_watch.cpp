@@ -18,13 +18,13 @@ using namespace std::chrono_literals;
 using delivery::Silence;
 using Verdict = OutageJudge::Verdict;
 
-constexpr std::size_t most_kept = 16384;      // attempts; more are handed back
-constexpr std::size_t most_counted = 100000;  // deliveries of an outage
+constexpr std::size_t most_kept = 16384;      // attempts; further ones end as not_started
+constexpr std::size_t most_counted = 100000;  // deliveries counted as affected by one outage
 constexpr std::size_t most_ended = 100;       // outages not recorded yet
 constexpr unsigned most_read = 500;           // webhooks with a receiver that answered before the start
-constexpr auto lease_margin = 5s;
-constexpr auto write_interval = 10s;  // between updates of an outage
-constexpr auto retry_interval = 1s;
+constexpr auto lease_margin = 5s;             // a kept attempt is released this long before its lease ends
+constexpr auto write_interval = 10s;          // between updates of an outage
+constexpr auto retry_interval = 1s;           // between tries to record an ended outage
 constexpr auto week = std::chrono::hours(7 * 24);
 constexpr auto day = std::chrono::hours(24);
 
@@ -126,8 +126,8 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
   side.judge.know(hosts_.entities());
   const auto wanted = side.judge.wanted_checks(now);
   if (wanted == 0) return;
-  // Silent hosts come last: an entity may keep some of its own silent on purpose. In an outage they are asked
-  // like the others: at its end, perhaps only hosts noted as silent answer.
+  // Silent hosts come last, because an entity may keep some of its own hosts silent on purpose. During an
+  // outage they are asked like the others: when it ends, perhaps only hosts noted as silent answer.
   const auto use = [&](const std::string& host) {
     using enum KnownHosts::Use;
     const bool handshake = side.purpose == Request::Purpose::handshake;
@@ -223,7 +223,7 @@ void OutageWatch::write(store::Session& session, Outage& outage, platform::Monot
   const auto ago = [now](platform::MonotonicTime time) {
     return std::chrono::duration_cast<platform::Milliseconds>(now - time);
   };
-  outage.written = now;  // set first, so that after an error the next try comes after a while
+  outage.written = now;  // set first, so that after an error the next try does not come at once
   if (!outage.row) outage.row = store::begin_outage(session, dispatcher_, outage.kind, ago(outage.since));
   const auto over = ended ? std::optional(ago(*ended)) : std::nullopt;
   store::update_outage(session, *outage.row, outage.affected.size(), over);

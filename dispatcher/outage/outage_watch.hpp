@@ -1,8 +1,8 @@
 // Watches for our own outages: silent attempts wait here until it is known whether the fault is the
 // receivers' or ours (docs/delivery.md#our-own-outages).
 //
-// An attempt is kept no longer than its lease allows, and only until the next sign of life. A failure that is
-// ours is not counted.
+// An attempt is kept at most until the next sign of life, or until shortly before its lease ends. A failure
+// in our own outage does not count against the webhook.
 #pragma once
 
 #include <array>
@@ -34,14 +34,15 @@ class OutageWatch {
   OutageWatch(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
               Sender& sender);
 
-  /// Keeps the silent attempts. Returns the attempts, new or kept before, to be recorded now; an attempt that
-  /// failed in our outage is not `counted`.
+  /// Keeps the silent attempts. Returns the attempts, new or kept before, to be recorded now. For one that
+  /// failed in our own outage Attempt::counted is false.
   std::vector<Attempt> judge(std::vector<Attempt> attempts, platform::MonotonicTime now);
-  /// Removes and returns the kept attempts, as not_started, at the end of the program.
+  /// For the end of the program: removes and returns the kept attempts, as TransportResult::not_started.
   std::vector<Attempt> give_up();
   std::size_t kept() const { return kept_.size(); }
 
-  /// True during our own outage: only a few attempts, to different hosts, should be in flight.
+  /// True during our own outage. Then the caller should keep only a few attempts in flight, to different
+  /// hosts.
   bool outage() const;
 
   /// Records the outages, and reads, once, which receivers answered before the start. Throws what the store

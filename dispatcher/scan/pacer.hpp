@@ -7,8 +7,9 @@
 
 namespace dispatcher {
 
-/// Keeps a task to a share of the time: after a run of t the next one is due (t / share - t) later, but no
-/// sooner than `least` and no later than `most`: a single run may be slow for a reason that does not last.
+/// Keeps a task to a share of the time: after a run that took t, the next run is due (t / share - t) later.
+/// The pause is at least `least`, and at most `most`, because a run may be slow for a reason that does not
+/// last.
 class Pacer {
  public:
   explicit Pacer(unsigned percent) : percent_(percent) {}

@@ -1,5 +1,5 @@
-// A delivery as the API shows it (web/docs/entregas.md#los-demás-campos): no secret, no signature, no text of
-// a receiver.
+// A delivery as the API shows it (web/docs/entregas.md#los-demás-campos): without secrets, signatures or text
+// that a receiver sent.
 #pragma once
 
 #include <vector>

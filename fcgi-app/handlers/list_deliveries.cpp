@@ -29,7 +29,7 @@ store::LogFilter filter_of(const Query& query) {
   return filter;
 }
 
-/// The question of a cursor: this webhook and this filter.
+/// The question that a cursor of this list is bound to (cursor.hpp): the webhook and the filter.
 std::string question_of(store::WebhookId webhook, const Query& query) {
   std::string question = "entregas " + to_string(webhook);
   for (const auto* name : {"estado", "evento", "desde", "hasta"})

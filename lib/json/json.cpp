@@ -18,8 +18,8 @@ namespace {
 /// Whether the number is in the range of a double. Many JSON parsers store numbers as doubles.
 bool is_finite(const Number& number) { return std::isfinite(std::strtod(number.text.c_str(), nullptr)); }
 
-/// Builds the value from the parser's events. An event's function returns false, which stops the parser, at
-/// an error that the parser does not detect.
+/// Builds the value from the parser's events: the parser calls one function for each event. At an error that
+/// the parser does not detect the function returns false, and the parser stops.
 class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
  public:
   using Size = rapidjson::SizeType;
@@ -160,10 +160,10 @@ void require_plain_utf8(std::string_view text) {
 }
 
 /// Writes a number (RFC 8259 section 6) without point and exponent: `-1.50e1` as `-15`. Works on the
-/// digits, because as a double 0.99999999999999999999 is 1. Returns nullopt for a number that is no integer
-/// or too long.
+/// digits, because as a double 0.99999999999999999999 is 1. Returns nullopt for a number that is no integer,
+/// or has an exponent beyond `longest`, unless the number is 0.
 std::optional<std::string> shifted_digits(std::string_view number) {
-  constexpr int longest = 400;  // digits that an exponent may add
+  constexpr int longest = 400;  // digits that an exponent may add or remove
   const auto e = std::min(number.find_first_of("eE"), number.size());
   auto exponent = number.substr(std::min(e + 1, number.size()));
   if (exponent.starts_with('+')) exponent.remove_prefix(1);

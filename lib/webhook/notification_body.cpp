@@ -3,8 +3,8 @@
 namespace webhook {
 
 std::string notification_body(Event event, platform::UtcTime occurred, std::string_view data_json) {
-  // Written without a JSON writer, because the data must stay byte for byte; neither the name nor the time
-  // needs escaping.
+  // Written without a JSON writer, because the data must stay the same byte for byte. Neither the event's
+  // name nor the time needs escaping.
   std::string body = R"({"evento":")";
   body.append(name(event)).append(R"(","timestamp":")").append(platform::format_iso8601(occurred));
   body.append(R"(","data":)").append(data_json).append("}");

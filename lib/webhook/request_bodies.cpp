@@ -9,7 +9,7 @@ namespace webhook {
 
 namespace {
 
-constexpr std::size_t max_echo = 500;  // bytes of offending names in a message
+constexpr std::size_t max_echo = 500;  // bytes of wrong events that a message shows
 
 json::Value parse_object(std::string_view body) {
   json::Value value;
@@ -90,7 +90,7 @@ std::optional<std::string> checked_secret(const json::Value& body) {
   static_assert(max_secret_characters == 512, "a message says it");
   const std::string* secret = find_text(body, "secreto");
   if (secret == nullptr || secret->empty()) return std::nullopt;
-  // The parser accepts only valid UTF-8, so the count exists.
+  // The JSON parser accepts only valid UTF-8, so count_characters returns a number.
   if (*text::count_characters(*secret) > max_secret_characters) {
     throw InvalidRequest("secreto: no puede pasar de 512 caracteres");
   }
@@ -117,7 +117,7 @@ json::Value checked_extra(const json::Value& body) {
   return *extra;
 }
 
-/// Refuses `null` too: in a merge patch it deletes the member, and no member here is optional.
+/// Refuses `null` too: in a merge patch `null` deletes the member, and no member here may be absent.
 bool checked_active(const json::Value& value) {
   if (value.boolean() == nullptr) throw InvalidRequest("activo: debe ser true o false");
   return *value.boolean();

@@ -22,7 +22,7 @@ std::string_view variable(const char* name) {
 }
 
 bool is_group_port(const sockaddr_storage& address) {
-  // The port is at the same place in both families.
+  // The port has the same offset in sockaddr_in and sockaddr_in6.
   if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return false;
   const auto port = ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
   const auto list = "," + std::string(variable("CUT_OFF_PORTS")) + ",";

@@ -20,7 +20,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 CLAUSES = {"Depends": "required", "Recommends": "optional", "Suggests": "optional"}
-# Its headers bring only constants into the programs. A scanner would report the kernel's bugs for it.
+# Not a component: the headers of this package bring only constants into the programs, and a scanner would report the
+# kernel's bugs for it.
 NO_CODE = "linux-libc-dev"
 # The programs, besides the compiler, that affect the bytes of the package.
 BUILD_TOOLS = ("as", "cmake", "dpkg-deb", "gzip", "ld")
@@ -37,8 +38,8 @@ def output(*command: str | Path, missing_is_fine: bool = False) -> str:
 # Debian's packages
 
 def owners(paths: set[str]) -> dict[str, str]:
-    """The package of each file, `name:architecture`. Where /bin and /lib are links to those of /usr, dpkg may know a file
-    by either name."""
+    """The package of each file, `name:architecture`. Where /bin and /lib are links into /usr, dpkg may know a file by
+    either path."""
     names = {path: both_forms(os.path.realpath(path)) | both_forms(path) for path in paths}
     lines = output("dpkg-query", "-S", *sorted(set().union(*names.values())), missing_is_fine=True).splitlines()
     owner = {path: packages.split(", ")[0] for packages, _, path in (line.partition(": ") for line in lines)
@@ -64,7 +65,7 @@ def described(packages: set[str]) -> dict[str, dict]:
 
 def installed(name: str, version: str, architecture: str, source: str, source_version: str) -> dict:
     qualifiers = {"arch": architecture, "distro": distribution()}
-    if (source, source_version) != (name, version):  # advisories name the source
+    if (source, source_version) != (name, version):  # security advisories name the source package
         qualifiers["upstream"] = source if source_version == version else f"{source}@{source_version}"
     licence = licence_of(Path("/usr/share/doc", name, "copyright"))
     return {"name": name, "version": version, "purl": purl(name, version, qualifiers),
@@ -116,7 +117,7 @@ def headers_of(build: Path, programs: list[Path]) -> set[str]:
         if not line.startswith(" "):
             wanted = line.partition(": #deps")[0] in objects
         elif wanted:
-            found.add(os.path.normpath(build / line.strip()))  # ccache may have made it relative
+            found.add(os.path.normpath(build / line.strip()))  # ccache may have made the path relative
     source = re.search("^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", (build / "CMakeCache.txt").read_text(), re.M).group(1)
     system = {file for file in found if not file.startswith(f"{source}/")}
     if not system:

@@ -3,16 +3,16 @@
 
 SUITES='unit store python examples system upgrade mysql fuzz sanitizers hosts'
 BOOST_PRESETS='asan release debug tsan'
-BOOST_PRESET=asan # of unit and store
+BOOST_PRESET=asan # of the suites unit and store
 TEST_TARGETS=(unit_tests store_tests)
 # Also the programs, so that their sources are checked for warnings, which are errors in most presets.
 CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
-# The tests wait more than they compute: each worker takes a file at a time, and has its own stack.
+# Several workers, because the tests wait more than they compute. Each takes a file at a time, and has its own stack.
 PYTEST_WORKERS=(-n 3 --dist loadfile)
 EXAMPLE_SUITES=(tests/examples/test_{receivers,evaluation}.py)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py tests/system/test_server_settings.py)
-# On a cluster, the API uses one node and the dispatcher another: these test what entities and the evaluation system see.
+# These test what entities and the evaluation system see on a cluster. There the API and the dispatcher use different nodes.
 CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
   tests/dispatch/test_{changed_url,replay_pace,result_view}.py)
 FUZZ_SECONDS=30 # each target
@@ -161,7 +161,7 @@ run_on_clusters() {
   done
 }
 
-# suite_name SUITE PRESET: the name of its results, with the preset unless it is asan, and with SUITE_SUFFIX.
+# suite_name SUITE PRESET: prints the name of the suite's results, with the preset unless it is asan, and with SUITE_SUFFIX.
 suite_name() { if [[ $2 == asan ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$2$SUITE_SUFFIX"; fi; }
 
 # write_suite NAME STATUS CASES: writes the results of a suite that is neither Boost.Test's nor pytest's, in their form.
@@ -181,7 +181,7 @@ no_suite() {
   fi
 }
 
-# case_of NAME STATUS
+# case_of NAME STATUS: prints a test case for the results; a STATUS other than 0 is a failure.
 case_of() {
   if [[ $2 == 0 ]]; then printf '<testcase name="%s"/>' "$1"; else printf '<testcase name="%s"><failure/></testcase>' "$1"; fi
 }

@@ -32,8 +32,9 @@ constexpr std::string_view filtered_entries = R"sql(
     ORDER BY id DESC LIMIT ?) newest
   ORDER BY id)sql";
 
-/// Reads few rows of each entity, because limits.registrations bounds its changes. Equal changes of an hour
-/// share a row. Rows written while the database's clock was ahead do not count.
+/// Reads few rows of each entity, because limits.registrations bounds an entity's changes. Equal changes of
+/// one clock hour share a row, so a row with a change in the last hour may be up to two hours old. Rows
+/// written while the database's clock was ahead do not count.
 constexpr std::string_view changing_entities = R"sql(
   SELECT COUNT(*) AS entidades
   FROM (SELECT DISTINCT entidad_id FROM auditoria FORCE INDEX (auditoria_por_hora)
@@ -51,7 +52,7 @@ constexpr std::string_view forget_locked = R"sql(
 
 std::string_view name(AuditedAction action) { return audited_actions.at(static_cast<std::size_t>(action)); }
 
-/// A text that is the same for all changes that share a row of one hour (note_change).
+/// A text that is equal for changes that share a row when they are of the same clock hour (note_change).
 std::string repeated(const Author& author, AuditedAction action, WebhookId webhook, std::string_view what) {
   std::string text = to_string(author.entity) + ' ';
   text += author.token ? to_string(*author.token) : "-";

@@ -13,7 +13,8 @@ namespace store {
 
 namespace {
 
-constexpr platform::Milliseconds long_wait{500};  // a longer call waited for a lock (MySQL: 1 s)
+// A call that takes longer has waited for a lock; MySQL waits for 1 s at least.
+constexpr platform::Milliseconds long_wait{500};
 
 using Batch = ResultBatch;
 
@@ -49,8 +50,8 @@ void add_keys(std::set<ResultKey>& keys, const Batch& batch) {
   for (const auto* delivery_result : batch) keys.emplace(delivery_result->id, delivery_result->lease);
 }
 
-/// Records, in one transaction, the results without locked rows. Returns those not recorded because their
-/// webhook's row in webhook_ejecuciones could not be locked; with `absent`, none.
+/// Records, in one transaction, the results without locked rows. Returns LockedResults::unwritten, which is
+/// empty if `absent` is true (result_locks.hpp).
 Batch record_unlocked(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   LockedResults locked;
@@ -74,8 +75,8 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
 }
 
 /// Calls record_unlocked with the batch or, one after the other, with its parts. Finds by bisection the
-/// results that meet a lock which SKIP LOCKED does not show (a gap, a row being inserted). On MariaDB this
-/// does not wait.
+/// results that meet a lock which SKIP LOCKED does not show (a gap, a row being inserted). MariaDB reports
+/// such a lock at once; MySQL waits for it.
 Batch record_isolated(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   Batch unwritten;

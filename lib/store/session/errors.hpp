@@ -13,7 +13,7 @@ struct DatabaseError : std::runtime_error {
   int code;  // the server's or the client library's error number
 };
 /// The server is unreachable, refuses logins or accepts no writes, or the connection was lost; the session
-/// reconnects at its next use. A COMMIT that throws this may have happened.
+/// reconnects at its next use. A COMMIT that throws this may have taken effect.
 struct Unavailable : DatabaseError {
   using DatabaseError::DatabaseError;
 };
@@ -29,7 +29,7 @@ struct LockTimeout : Conflict {
   using Conflict::Conflict;
 };
 /// KILL QUERY, a time limit of the operator, or a locked AUTO_INCREMENT ended the statement. transaction()
-/// does not repeat it: it would fail again, or run although the operator has ended it.
+/// does not repeat the transaction: it would fail again, or run although the operator has ended it.
 struct Interrupted : Conflict {
   using Conflict::Conflict;
 };
@@ -56,10 +56,10 @@ struct CommittedRefusal : std::runtime_error {
 inline constexpr int tls_code = 2026;
 
 /// The client library's error when the server asks for the password in a way that would reveal it
-/// (authentication.hpp). Its text holds uninitialised memory instead of the plugin's name.
+/// (authentication.hpp). The error's text has uninitialised memory in place of the plugin's name.
 inline constexpr int refused_authentication_code = 5010;
 
-/// Whether the connection is unusable: lost, killed, out of sync, or to a server that cannot write.
+/// Whether the connection is unusable: lost, killed, out of sync, or open to a server that cannot write.
 bool is_unavailable(int code, std::string_view message);
 
 /// Returns the message with the code and the operator's remedy.

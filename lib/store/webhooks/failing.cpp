@@ -14,9 +14,9 @@ using platform::Milliseconds;
 
 constexpr unsigned min_failures_to_disable = 10;
 
-// A streak ends after 48 h without a failure, although its row shows that only at the next attempt
-// (note_executions). A new URL or an activation also ends it, although the row shows that only when the
-// change is applied (changes.hpp).
+// A streak ends after 48 h without a failure, and with a new URL or an activation. The statements below test
+// this, because the row in webhook_ejecuciones shows it only later: after the 48 h, from the next attempt on
+// (deliveries/executions.cpp); after a change of the webhook, once the change is applied (changes.hpp).
 
 constexpr std::string_view fails_now_and = R"sql( x.fallos > 0 AND w.plaza IS NOT NULL
     AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL AND )sql";
@@ -32,7 +32,8 @@ constexpr std::string_view from_webhook = R"sql(
 constexpr std::string_view streak_of_webhook =
     joined<select_columns, streak_columns, from_webhook, fails_now_and, streak_goes_on>;
 
-// STRAIGHT_JOIN reads the rows of `webhooks` only for failing webhooks, not for all deleted ones.
+// STRAIGHT_JOIN makes the database read `webhooks` only for failing webhooks. The table also holds deleted
+// webhooks, which may be many.
 
 constexpr std::string_view select_webhook_and_columns = R"sql(
   SELECT w.id, w.entidad_id, w.url, x.ultimo_estado, x.ultimo_error, )sql";
@@ -69,7 +70,7 @@ constexpr std::string_view due_for_deactivation = joined<select_those_failed, fa
 
 std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
-/// Outages of our own do not count.
+/// The time of our own outages does not count towards `disable_after`.
 UtcTime deactivation_time(UtcTime since, Milliseconds disable_after, const OutageTimes& outages) {
   return since + disable_after + outages.since(since);
 }

@@ -1,7 +1,8 @@
-// Changes a webhook's secret. With a grace for the previous secret, the new secret goes to column `b`, so
-// that the API needs no right to read the previous secret. After the grace the dispatcher moves the new
-// secret to `a`, so that earlier versions, which read only `a`, never send unsigned. (A further change before
-// that move writes into `a`; `secreto_vigente` names the current column.)
+// Changes a webhook's secret. `webhooks` has columns for two secrets, `a` and `b`; `secreto_vigente` names
+// the current one. With a grace for the previous secret, the new secret goes to `b`, so that the API needs
+// no right to read the previous secret. After the grace the dispatcher moves the new secret to `a`, because
+// dispatchers of earlier releases read only `a` and would send unsigned. A further change before that move
+// writes into `a`.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@ namespace store {
 enum class SecretChanged {
   done,           // also for the same secret again
   not_found,      // not a webhook of the entity, or deleted
-  grace_running,  // the previous secret's grace runs, and there is no room for a third secret
+  grace_running,  // the previous secret's grace runs, and the row has no room for a third secret
 };
 struct SecretChange {
   SecretChanged result;
@@ -41,11 +42,11 @@ SecretChange change_secret(Session& session, const Author& author, WebhookId id,
 bool end_grace(Session& session, const Author& author, WebhookId id);
 
 /// Erases a batch of secrets after their grace, and moves the current ones to `a`. Returns the number of
-/// webhooks. Skips locked webhooks, and those that the database refuses to change; names the last of the
-/// refused in `refusal`.
+/// webhooks. Skips locked webhooks, and those that the database refuses to change; `refusal` names the last
+/// refused webhook.
 std::uint64_t erase_ended_secrets(Session& session, std::string& refusal);
 
-/// A secret of a webhook, as its row holds it. The fingerprint shows whether a secret is the same, and cannot
+/// A secret as the webhook's row holds it. The fingerprint shows whether another secret is equal, and cannot
 /// be computed without a key.
 struct StoredSecret {
   std::string key_id;
