@@ -16,7 +16,7 @@ SEAL = PROGRAM.with_name("bench_seal")
 
 @contextmanager
 def running(**options):
-    """running(hosts=10, ca_file=…) yields the process and ends it. The options are those of control.cpp."""
+    """Starts the control program, yields its process, and ends it. `options` are those of control.cpp: hosts=10, ca_file=…"""
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     process = subprocess.Popen([PROGRAM, *arguments, f"--secret={SECRET}"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, start_new_session=True)

@@ -1,5 +1,6 @@
-"""Measures how fast a backlog for many webhooks is delivered. The control is a bare libcurl loop (control.cpp) that sends
-the same. The service's time runs from the first request at the receiver until the last delivery is recorded in the database.
+"""Measures how fast a backlog for many webhooks is delivered. The control is a bare libcurl loop (bench/control.cpp) that
+sends equal requests. The service's time runs from the first request at the receiver until the last delivery is recorded in the
+database.
 """
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from bench.report import Report, Target, progress
 from bench.service import Service
 
 DEFAULTS = {"notifications": 200_000, "webhooks": 1_000, "rounds": 2, "dispatchers": 1}
-# Retries after 1 s. On a busy machine a connection may not be made in time; with the default schedule a second failure
-# would prolong the round by five minutes. The column `failed` counts such attempts.
+# Every retry waits 1 s. On a busy machine a connection may not be made in time; with the default schedule the second failure
+# of a delivery would prolong the round by five minutes. The column `failed` counts failed attempts.
 PATIENCE = {"delivery_retry_schedule": ",".join(["1s"] * 10)}
 
 
@@ -58,7 +59,7 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
 
 def deliver_backlog(name: str, count: int, entities: list[int], service: Service, receiver: Receiver, timeout: float,
                     dispatchers: int = 1) -> dict:
-    """Writes `count` notifications for these entities, starts the dispatchers, and measures until all are recorded."""
+    """Writes `count` notifications for these entities, starts the dispatchers, and measures until all deliveries are recorded."""
     service.clear()
     service.write(count, entities)
     usage = machine.Usage(receiver=receiver.pids(), database=[service.database()])
@@ -78,7 +79,7 @@ def deliver_backlog(name: str, count: int, entities: list[int], service: Service
 
 
 def row(name: str, count: int, seconds: float, whole: float, watch: Watch, used: dict, failed: int = 0) -> dict:
-    """`from start/s` divides the count by `whole`, the time since the first sender's start; µs are processor time."""
+    """`seconds` run from the first request, `whole` (for `from start/s`) from the first sender's start; µs are processor time."""
     parts = ("sender", "database", "receiver")
     per_delivery = {f"{part} µs": used[part] / count * 1e6 if part in used else None for part in parts}
     per_delivery["sum µs"] = sum(used.get(part, 0) for part in parts) / count * 1e6

@@ -45,8 +45,8 @@ std::string_view take_segment(std::string_view& path) {
   return segment;
 }
 
-/// The segments of the path where the pattern has `{…}`, the rest empty; nullopt when the path does not
-/// match.
+/// Returns the path's segments that stand for a `{…}` of the pattern, in order; unused parameters are empty.
+/// Returns nullopt when the path does not match.
 std::optional<PathParameters> fit(std::string_view pattern, std::string_view path) {
   if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return std::nullopt;
   PathParameters parameters;

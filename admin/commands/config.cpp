@@ -13,7 +13,7 @@ namespace {
 
 /// Formats `key=value  # source`, with most sources aligned.
 std::string show_line(const platform::KeyValue& key) {
-  constexpr std::size_t source_column = 60;  // longer values do not move the column
+  constexpr std::size_t source_column = 60;  // a longer `key=value` does not move the column
   std::string line = key.name + "=" + key.value;
   line.resize(std::max(source_column, line.size()), ' ');
   return line + "  # " + key.source + '\n';
@@ -58,9 +58,9 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
-/// Returns the problems of the database server that keep the programs from working. Sets `note` to a
-/// difference of the clocks, which does not, or to the reason why the server could not be asked (this user
-/// may not read the password, or the server does not answer).
+/// Returns the problems of the database server that keep the programs from working. Sets `note` to a problem
+/// with which the programs still work (a difference of the clocks), or to the reason why the server could not
+/// be asked (this user may not read the password, or the server does not answer).
 std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
   std::vector<Problem> problems;
   try {

@@ -18,7 +18,7 @@ webhook::KeyRing read_keys(const Context& context) {
   return webhook::read_key_file(context.config.settings.secrets.key_file);
 }
 
-/// What the operator should know about a key; empty: nothing.
+/// What the operator should know about a key; empty if there is nothing to say.
 std::string remark(const store::SealedByKey& sealed, const webhook::KeyRing& keys) {
   const auto& key = sealed.key_id;
   if (!contains(keys.ids(), key))

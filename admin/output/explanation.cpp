@@ -68,8 +68,8 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
                       "it rests, because its receiver answered 429 or its secret could not be read"});
 }
 
-/// Adds the limits that make due deliveries wait, or `turno` if none does. Call it when there is no other
-/// cause.
+/// Adds the limits that make due deliveries wait, or `turno` if no limit does. Call this only when there is
+/// no other cause.
 void add_shares(const Facts& facts, const platform::DeliverySettings& settings, std::vector<Cause>& causes) {
   const auto own = in_flight_to(facts);
   const auto at_host = in_flight_at_host(facts);

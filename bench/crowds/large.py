@@ -1,4 +1,4 @@
-"""Rows of the largest allowed size: their effect on the others, and the dispatcher's memory."""
+"""Notifications of the largest allowed size: their effect on other entities, and on the dispatcher's memory."""
 from __future__ import annotations
 
 import contextlib

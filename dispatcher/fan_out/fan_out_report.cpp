@@ -8,7 +8,7 @@ namespace dispatcher {
 
 namespace {
 
-/// Reports how far the entity was fanned out, and what was passed over on the way.
+/// Reports up to which notification the entity is done, and whether some were refused or left on the way.
 void report_progress(delivery::EntityId entity, const EntityFacts& facts, ReadyEntities& entities) {
   if (facts.has(Outcome::refused)) {
     entities.note_refused(entity);
@@ -48,7 +48,7 @@ void report_batch(const Selection& selection, const Outcomes& outcomes,
                   const std::set<delivery::EntityId>& with_large, platform::MonotonicTime now,
                   ReadyEntities& entities) {
   auto by_entity = facts_by_entity(selection.rows, outcomes);
-  for (const auto& request : selection.requests) by_entity[request.entity];  // also those with no rows
+  for (const auto& request : selection.requests) by_entity[request.entity];  // also entities with no rows
   for (const auto& [entity, facts] : by_entity) report_progress(entity, facts, entities);
   for (const auto& request : selection.requests) {
     const auto& facts = by_entity.at(request.entity);

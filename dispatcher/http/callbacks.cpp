@@ -35,7 +35,7 @@ std::uint16_t port_of(const sockaddr* address) {
   return ntohs(v6.sin6_port);
 }
 
-/// Stops the transfer. Otherwise libcurl would first try all further addresses.
+/// Stops the transfer: if only this socket were refused, libcurl would first try all further addresses.
 curl_socket_t interrupt(Progress& progress) {
   if (!std::exchange(progress.interrupted, true))
     progress.connections->interrupted.push_back(progress.handle);
@@ -67,7 +67,7 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
     return CURL_SOCKET_BAD;
   }
   progress.address = address;
-  // libcurl calls connect() though the dialler has connected this socket; Linux lets the first such call
+  // libcurl calls connect() even on a socket that the dialler has connected; Linux lets the first such call
   // succeed.
   const int fd = progress.dialled.fd() >= 0
                      ? progress.dialled.release()
@@ -110,7 +110,8 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   if (!progress.kept) {
     remember_connection(progress.handle, opened, now);
   } else if (progress.test_request == nullptr && age_of_connection(progress.handle, now) > progress.life) {
-    // Not in a diagnosis: it would report that the receiver ended the connection.
+    // A diagnosis uses kept connections of any age: it would report one refused here as ended by the
+    // receiver.
     progress.stale = true;
     return CURL_PREREQFUNC_ABORT;
   }
@@ -126,8 +127,8 @@ CURLcode prepare_tls(CURL* /*handle*/, void* context, void* data) {
   return CURLE_OK;
 }
 
-/// Called before libcurl looks up a name in a thread of its own. Refuses if the URL has no address, because
-/// Resolver has looked up the name.
+/// Called before libcurl starts a lookup. Refuses the lookup unless the URL has a literal address: a name has
+/// already been looked up by Resolver.
 int refuse_lookup(void* /*resolver*/, void* /*reserved*/, void* data) {
   auto& progress = *static_cast<Progress*>(data);
   if (progress.literal) return 0;

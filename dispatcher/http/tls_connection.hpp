@@ -1,4 +1,4 @@
-// Asks OpenSSL what libcurl does not tell about its TLS connections.
+// Asks OpenSSL what libcurl does not tell about its TLS connections, and limits what they may cost.
 #pragma once
 
 #include <curl/curl.h>
@@ -10,8 +10,8 @@
 
 namespace dispatcher {
 
-// The functions with a handle are for the pre-request callback (CURLOPT_PREREQFUNCTION), where the handle has
-// its connection; those with a context are for CURLOPT_SSL_CTX_FUNCTION.
+// Functions that take a CURL handle are for the pre-request callback (CURLOPT_PREREQFUNCTION): the handle
+// then has its connection. Functions that take a TLS context are for CURLOPT_SSL_CTX_FUNCTION.
 
 /// Notes a new connection, after its handshake, for the three functions that follow.
 void remember_connection(CURL* handle, int fd, platform::MonotonicTime now);
@@ -27,8 +27,8 @@ bool is_quiet(CURL* handle);
 /// Tells why a kept connection is not quiet. True: data has arrived. False: the connection has ended.
 bool holds_data(CURL* handle);
 
-/// Begins the count of limit_handshake() anew, and ends the connection after `bytes` bytes of TLS records.
-/// Called before each request.
+/// Lets the connection receive `bytes` further bytes of TLS records, and then ends it. Restarts the count of
+/// handshake messages (limit_handshake()). Called before each request.
 void allow_messages(CURL* handle, std::size_t bytes);
 
 /// Facts of the receiver's verified certificate; nullopt: there is no TLS connection.
@@ -38,8 +38,9 @@ std::optional<delivery::TlsFacts> tls_facts(CURL* handle);
 /// handshake.
 void note_wanted_certificate(void* tls_context, bool* wanted);
 
-/// Limits what a receiver's handshake can cost the network's thread, where time-outs do not limit it:
-/// - Certificates that take OpenSSL long to decode are refused: it decodes them before it verifies them.
+/// Limits how long a receiver's handshake can occupy the network's thread: no time-out interrupts OpenSSL.
+/// - Certificates that take OpenSSL long to decode are refused. OpenSSL decodes certificates before it
+///   verifies them.
 /// - A connection on which handshake messages do not stop is ended. OpenSSL reads session tickets (TLS 1.3)
 ///   and HelloRequests (TLS 1.2) in a loop that it leaves only when no byte waits.
 /// Also, a connection that we end does not wait for the receiver's close_notify.

@@ -1,4 +1,4 @@
-// Logs rows that are left to a newer version of the dispatcher, at most once a minute.
+// Logs that rows are left to a newer release of the dispatcher, at most once a minute.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace dispatcher {
 class NewerRows {
  public:
   explicit NewerRows(const platform::Log& log) : log_(log) {}
-  /// `count` rows were left; later searches find them again.
+  /// `count` rows were left; later searches find them again. `what`: `notifications` or `deliveries`.
   void left(std::string_view what, std::size_t count);
 
  private:

@@ -1,7 +1,7 @@
 // Finds the notifications and deliveries that wait, within a small share of the loop's time.
 //
-// It promises: everything that is pending is found, also rows committed late, replayed, released or
-// recovered. If nothing is pending, a look is one cheap statement; once a second it is two.
+// It finds everything that is pending, also rows committed late, replayed, released or recovered. If nothing
+// is pending, a look is one cheap statement; once a second, a look also reads the pauses.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,8 @@ class QueueScanner {
   /// `cursor`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
   QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor);
 
-  /// Looks if a look is due. `idle`: the caller has nothing else to do. Throws what the store throws.
+  /// Looks at the queue if a look is due. Between looks, only reads the pauses, and new notifications that
+  /// are known to follow. `idle`: the caller has nothing else to do. Throws what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);
 
   platform::MonotonicTime next_look() const { return pacer_.next(); }
@@ -53,7 +54,7 @@ class QueueScanner {
   bool search_webhooks(store::Session& session);
   void find_early(store::Session& session);
 
-  static constexpr unsigned share = 5;  // percent of the time, for each pacer
+  static constexpr unsigned share = 5;  // percent of the time that each pacer allows
 
   platform::Milliseconds poll_interval_;
   LookInterval look_interval_;
@@ -61,9 +62,10 @@ class QueueScanner {
   Pacer entity_pacer_{share};
   Pacer webhook_pacer_{share};
   std::optional<delivery::NotificationId> newest_;  // the last id read or skipped; none before the first look
-  bool more_new_ = false;                           // more are known to follow newest_
-  /// Some ids up to `newest_` were skipped, so an entity that appears may have older notifications. Stays
-  /// true until a search of all entities, begun after the skip, has ended, or until nothing is pending.
+  bool more_new_ = false;                           // further notifications are known to follow newest_
+  /// Some ids up to `newest_` were skipped, so the entity of a new notification may have older ones that are
+  /// not known here. Stays true until no notification is pending, or until a search of all entities that
+  /// began after the skip has ended.
   bool missed_some_ = true;
   bool search_covers_missed_ = false;
   bool paused_ = true;  // until the first look

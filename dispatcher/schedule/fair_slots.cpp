@@ -65,8 +65,8 @@ FairSlots::NextWebhooks FairSlots::next(std::size_t most) {
   return result;
 }
 
-/// Adds one webhook of each waiting entity, by account. True: webhooks without room at their host have left
-/// Place::ordered, and others may have entered it.
+/// Adds one webhook of each waiting entity, the lowest account first. True: webhooks without room at their
+/// host have left Place::ordered, and other webhooks may have entered it.
 bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::WebhookId> without_room;
   const auto last_for_reserve = queue_.least() + limits_.longest;
@@ -141,8 +141,8 @@ bool FairSlots::take(delivery::WebhookId id) {
   return true;
 }
 
-/// Raises the minimum: what an entity uses while slots are free must not count against it when a new entity
-/// comes, which has used nothing.
+/// Raises the minimum, at which the account of a new entity begins: what an entity has used while slots were
+/// free must not count against it when a new entity comes.
 void FairSlots::pass_present(FairQueue<delivery::EntityId>& queue, delivery::EntityId entity) const {
   auto present = queue.account(entity);
   if (!queue.order().empty()) present = std::min(present, queue.order().begin()->first);
@@ -223,7 +223,7 @@ unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
       std::max<SlotTime::rep>(1, slot_carries / std::max(*webhook.recent, least_charge)));
 }
 
-/// True: the webhook may have one more in hand, by its own limit and its last attempts.
+/// True: the webhook's own limit and its last attempts allow it one more in hand.
 bool FairSlots::has_room(const Webhook& webhook) const {
   const unsigned limit = webhook.probing ? 1 : limits_.per_webhook;
   return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
@@ -255,7 +255,7 @@ bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
 
 /// True: a slot is free for the webhook. A slot of the reserve goes only to a webhook that is not known to be
 /// slow. The webhook's entity must hold no slot, and have an account at most Limits::longest above the
-/// minimum: so an entity that becomes slow holds at most one slot of the reserve.
+/// minimum. So an entity holds at most one slot of the reserve, also when it becomes slow.
 bool FairSlots::slot_free(const Webhook& webhook) const {
   if (unreserved() > 0) return true;
   const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
@@ -275,7 +275,8 @@ void FairSlots::put(delivery::WebhookId id, Webhook& webhook, Place place) {
   auto& queue = entities_.at(webhook.entity).webhooks;
   auto& host = webhook.host->second;
   const bool makes_room = webhook.place == Place::ordered && place != Place::at_host;
-  // Done before the old place is left: otherwise the minimum at the host would pass the entity's account.
+  // Makes the entity active in the host's queue before the webhook leaves its old place: otherwise the
+  // minimum at the host could pass the entity's account in between.
   if (place == Place::at_host) host.queue.enter(webhook.entity);
   if (place == Place::ordered) host.queue.charge(webhook.entity, SlotTime{});
   if (webhook.place == Place::joining) joining_.erase(id);
@@ -365,7 +366,7 @@ void FairSlots::let_in(Host& host) {
 }
 
 /// Moves one webhook of each entity, the lowest account first. Skips entities that hold half of the host's
-/// slots. True: some were moved.
+/// slots. True: at least one webhook was moved.
 bool FairSlots::let_in_each(Host& host) {
   bool any = false;
   const auto& order = host.queue.order();
@@ -379,7 +380,7 @@ bool FairSlots::let_in_each(Host& host) {
   return any;
 }
 
-/// Forgets what the entity has at the host if it has nothing there.
+/// Forgets the entity's Share of the host if it has no slots and no webhooks that wait.
 void FairSlots::drop_share(Host& host, delivery::EntityId entity) {
   const auto found = host.by_entity.find(entity);
   if (found != host.by_entity.end() && found->second.slots == 0 && found->second.waiting.empty())
@@ -395,7 +396,8 @@ void FairSlots::leave_host(Webhook& webhook) {
   if (--webhook.host->second.known == 0) hosts_.erase(webhook.host);
 }
 
-/// Forgets the entity and its webhooks, unless it has an account or one of them waits or holds anything.
+/// Forgets the entity and its webhooks, unless queue_ knows the entity, or one of its webhooks waits or holds
+/// anything.
 void FairSlots::forget(delivery::EntityId id) {
   const auto found = entities_.find(id);
   if (found == entities_.end() || queue_.knows(id)) return;

@@ -18,13 +18,13 @@
 namespace api {
 
 struct ConcurrencyLimits {
-  unsigned running;            // concurrent requests of one entity; at least 1
-  std::size_t waiting;         // waiting requests of one entity
-  std::size_t waiting_in_all;  // waiting requests of all entities
-  platform::Milliseconds patience;
+  unsigned running;                 // most concurrent requests of one entity; not 0
+  std::size_t waiting;              // most waiting requests of one entity
+  std::size_t waiting_in_all;       // most waiting requests of all entities together
+  platform::Milliseconds patience;  // the longest time that a request waits
 };
 
-/// One entity gets a quarter of a process's `threads`, so that its slow requests delay no other entity. A
+/// One entity gets a quarter of a process's `threads`, so that its slow requests leave threads to others. A
 /// waiting request holds no thread, only a socket and a body of at most 64 KiB.
 inline constexpr ConcurrencyLimits concurrency_limits(unsigned threads) {
   return {std::max(1U, threads / 4), 100, 400, std::chrono::seconds(10)};

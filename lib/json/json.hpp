@@ -46,7 +46,7 @@ class Value {
   }
 
   bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
-  /// Each returns nullptr when the value has another type.
+  /// These five functions return nullptr when the value has another type.
   const bool* boolean() const { return std::get_if<bool>(&data_); }
   const Number* number() const { return std::get_if<Number>(&data_); }
   const std::string* string() const { return std::get_if<std::string>(&data_); }
@@ -75,8 +75,8 @@ inline constexpr unsigned max_depth = 32;
 
 /// Parses strictly by RFC 8259: one value, valid UTF-8, no byte-order mark, no lone surrogates, no repeated
 /// member names (compared after unescaping), no number beyond a double's range, at most max_depth levels of
-/// arrays and objects. Throws ParseError for anything else. Takes time linear in the text, and n log n in
-/// the names of an object.
+/// arrays and objects. Throws ParseError for anything else. Takes time linear in the text, and n log n for an
+/// object with n names.
 Value parse(std::string_view text);
 
 /// The levels of nested arrays and objects: 1 for `[]`, 0 for a value that is neither.

@@ -14,8 +14,7 @@ using Milliseconds = std::chrono::milliseconds;
 using UtcTime = std::chrono::sys_time<Milliseconds>;
 
 /// A clock (CLOCK_BOOTTIME of clock_gettime(2)) that, unlike std::chrono::steady_clock, advances while the
-/// machine is suspended: a lease that another dispatcher has taken over must not seem valid after a
-/// suspension.
+/// machine is suspended: a lease that has expired in a suspension must not seem valid afterwards.
 struct MonotonicClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;

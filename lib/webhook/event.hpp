@@ -46,7 +46,7 @@ class EventSet {
   std::vector<Event> events() const;
   /// The database's SET spelling, "evaluacion.abierta,incidencia.cerrada"; empty for the empty set.
   std::string joined() const;
-  /// Reads joined(). Skips names that are not in the catalogue, because a newer version may have written
+  /// Reads joined(). Skips names that are not in the catalogue, because a newer release may have written
   /// them.
   static EventSet from_joined(std::string_view text);
   bool operator==(const EventSet&) const = default;

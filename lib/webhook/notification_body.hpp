@@ -22,8 +22,8 @@ std::string notification_body(Event event, platform::UtcTime occurred, std::stri
 std::string test_event_data(Event event, EntityId entity, std::string_view entity_name,
                             const json::Value& extra);
 
-/// The `data` of a diagnosis's test request, in the shape of a test event's. `accepted`: whether the receiver
-/// should accept the request. `check`: the name of the check.
+/// The `data` of a diagnosis's test request, in the shape of test_event_data(). `accepted`: whether the
+/// receiver should accept the request. `check`: the name of the check.
 std::string diagnosis_data(EntityId entity, std::string_view entity_name, bool accepted,
                            std::string_view check);
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The parts of the stack as processes. part.py starts, identifies and ends them; these functions call it.
+# Starts, identifies and ends the processes of the stack's parts, by scripts/dev/part.py.
 
 STOP_SECONDS=60 # longer than the dispatcher needs to end its attempts (delivery.timeout, 15 s)
 

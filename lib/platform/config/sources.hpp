@@ -16,10 +16,11 @@ struct GivenValue {
 /// Values by key. A source that is read later overrides earlier sources.
 using GivenValues = std::map<std::string, GivenValue>;
 
-/// Throws ConfigError with `message` on one line, even if it has line ends.
+/// Throws ConfigError with `message`, made into one line.
 [[noreturn]] void throw_config_error(const std::string& message);
 
-/// Reads INI: `[section]`, `key = value`, comments from a `#` at the start of a line or after a blank.
+/// Reads INI: `[section]` and `key = value`. A comment begins with a `#` at the start of a line or after a
+/// blank.
 void read_config_file(const std::string& path, GivenValues& given);
 
 /// Reads APIENTIDADES_SECTION_KEY=value; ignores variables with another prefix.

@@ -12,8 +12,9 @@ namespace store {
 
 namespace {
 
-// The counts, of all rows or up to a limit. Each count is joined from a FROM clause and a name. Notifications
-// listed in `notificaciones_apartadas` do not count as pendiente: queue_status() subtracts them.
+// The counts, each of all rows or up to a limit. A count is joined from a FROM clause and a name.
+// Notifications listed in `notificaciones_apartadas` do not count as pendiente: queue_status() subtracts
+// them.
 
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view all_of = "(SELECT COUNT(*) ";
@@ -98,8 +99,8 @@ constexpr auto whole_queue = joined<counts<all_of, none>, ages, first_of_webhook
 constexpr auto queue_up_to_limit = joined<counts<some_of, limited>, ages, first_of_webhook, end_of_min,
                                           from_entities, every_slot, webhooks_at_work, and_the_rest>;
 
-// The webhooks for which something is due, the longest due first. Used only while an entity, a webhook or a
-// host is paused: SQL does not know the host of a URL.
+// The webhooks with due deliveries, the longest due first. Used only while an entity, a webhook or a host is
+// paused: the program then skips the paused webhooks, because SQL cannot tell the host of a URL.
 
 constexpr std::string_view select_webhooks = R"sql(
   SELECT id, entidad_id, url, TIMESTAMPDIFF(SECOND, vence, UTC_TIMESTAMP(3)) AS entrega_s
@@ -110,7 +111,7 @@ constexpr std::string_view longest_due_first = R"sql() v
 constexpr auto webhooks_due = joined<select_webhooks, first_of_webhook, as_due, from_entities, every_slot,
                                      webhooks_at_work, longest_due_first>;
 
-/// Without this, MySQL returns statistics that may be a day old.
+/// Without this setting, MySQL may take auto_increment from statistics that are up to a day old.
 constexpr std::string_view no_old_statistics = "SET SESSION information_schema_stats_expiry = 0";
 constexpr std::string_view next_number = R"sql(
   SELECT CAST(9223372036854775807 - LEAST(auto_increment, 9223372036854775807) AS CHAR) AS quedan

@@ -20,8 +20,8 @@ constexpr std::string_view notifications_after = R"sql(
   FROM notificaciones_pendientes FORCE INDEX (PRIMARY)
   WHERE id > ? ORDER BY id LIMIT ?)sql";
 
-// The next two statements do not use BETWEEN: MariaDB turns a BETWEEN of one id into an equality, and then
-// sorts that id's whole backlog.
+// The next two statements do not use BETWEEN: if both bounds are the same id, MariaDB turns BETWEEN into an
+// equality, and then sorts that id's whole backlog.
 
 constexpr std::string_view first_of_waiting_entities = R"sql(
   SELECT entidad_id, id

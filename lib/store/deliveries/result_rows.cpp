@@ -13,13 +13,13 @@ using delivery::DeliveryState;
 
 namespace {
 
-// With `SET STATEMENT innodb_lock_wait_timeout = 0` MariaDB reports a locked row at once. MySQL treats that
-// as a comment, and waits for a second at least. The time-out is not 0 for the whole session, because
+// With `SET STATEMENT innodb_lock_wait_timeout = 0` MariaDB reports a locked row at once. MySQL reads the
+// clause as a comment, and waits for a second at least. The time-out is not 0 for the whole session, because
 // MariaDB's SKIP LOCKED would then fail with error 1180 (seen on 10.11).
 
 /// Does not write `entregada_en`: `terminada_en` says the same until a replay, which copies it to
-/// `entregada_en` (keep_first_success). With both columns the row would outgrow its place in the page, which
-/// costs four times the redo log.
+/// `entregada_en` (keep_first_success). With both columns the row would outgrow its place in the page, and
+/// the update would write four times as much redo log.
 constexpr std::string_view set_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
@@ -95,7 +95,7 @@ bool is_failed_probe(const DeliveryResult& s) {
   return was_attempted(s) && !is_delivered(s) && s.kind == delivery::AttemptKind::probe;
 }
 
-/// Most results are delivered, so these have a shorter statement.
+/// Most attempts deliver, so their results have a statement of their own, which is shorter.
 std::uint64_t update_delivered(Session& session, const ResultBatch& batch) {
   const auto rows = rows_of(batch, is_delivered, [](const DeliveryResult& s) {
     return json::Array{s.id, std::to_string(s.lease), s.status};

@@ -16,10 +16,11 @@ struct DeliveryStatistics {
   std::uint64_t pending = 0;  // pending or in flight
   std::uint64_t held = 0;
   std::uint64_t failed_attempts = 0;
-  std::optional<std::int64_t> median_ms;        // duration of attempts answered 2xx; unset: there are none
+  std::optional<std::int64_t> median_ms;        // duration of attempts answered 2xx; unset: no such attempt
   std::optional<std::int64_t> percentile95_ms;  // of the same attempts
-  /// False: the window may have more deliveries than the newest 2,000, which are counted; or these have more
-  /// than 2,000 attempts: then durations are those of 2,000 of them, and failed_attempts is an estimate.
+  /// False in two cases. The window may have more than 2,000 deliveries, test events included: only the
+  /// newest 2,000 are read. Or the counted deliveries have more than 2,000 attempts: then the durations are
+  /// those of 2,000 attempts, and failed_attempts is an estimate.
   bool exact = true;
 };
 

@@ -1,10 +1,10 @@
 // Detects jumps of the database's clock (docs/delivery.md#clocks). After a jump back, everything scheduled
-// before would wait longer by the jump, so the waits are shortened. After a jump forward, what is due is
-// sent. Purges and deactivations could not be undone, so they wait until the clock is right or the operator
-// accepts the clock.
+// before the jump would wait longer by the jump, so the waits are shortened. After a jump forward, what is
+// due is sent. Purges and deactivations could not be undone, so they wait until the clock is right or the
+// operator accepts the clock.
 //
-// Several dispatchers may shorten the waits at the same time. After a kill the work is done again, because
-// the noted time, which shows the jump, is overwritten last.
+// Several dispatchers may shorten the waits at the same time. If a dispatcher is killed before it has
+// finished, the waits are shortened later: the noted time, which shows the jump, is overwritten last.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace store {
 
-/// A difference up to this is no jump, because the clocks of a cluster's nodes differ.
+/// A shift of the clock by no more than this is no jump, because the clocks of a cluster's nodes differ.
 inline constexpr platform::Milliseconds clock_tolerance{10000};
 
 /// A reading of the database's clock, and of ours at that moment.
@@ -30,10 +30,10 @@ struct ClockLook {
   platform::Milliseconds behind;  // how far the clock went back, if more than clock_tolerance; else zero
   platform::Milliseconds jumped;  // how far the clock jumped forward, until the jump is accepted; else zero
 };
-/// Reads the database's clock, and notes its time unless it went back. `first` is the dispatcher's first
-/// reading; watch_clock sets it. The clock has jumped when it has gained more than an hour on ours since that
-/// reading; or, at the first reading, when it is more than three days past the last note of any dispatcher
-/// and there are notifications.
+/// Reads the database's clock, and notes its time (every 10 s) unless the clock went back. `first` is the
+/// dispatcher's first reading; watch_clock sets it. The clock has jumped forward when it has gained more than
+/// an hour on ours since that reading; or, at the first reading, when it is more than three days past the
+/// last note of any dispatcher and there are notifications.
 ClockLook watch_clock(Session& session, std::optional<ClockSight>& first, platform::MonotonicTime now);
 
 /// Accepts the clock as it is now. Returns how far the clock had jumped; 0 when it had not.
@@ -49,12 +49,12 @@ struct ClockMending {
   Stage stage = Stage::leases;
   WebhookId webhook = 0;                                 // in stage `deliveries`: the present webhook
   UtcTime due{};                                         // the position in that webhook's pending deliveries
-  DeliveryId delivery = 0;                               // and the id there
+  DeliveryId delivery = 0;                               // the id of the delivery at `due`
   std::uint64_t leases = 0, rests = 0, rescheduled = 0;  // rows changed so far
 };
-/// Takes one step of the present stage: shortens a batch of times that are too far ahead. The new length of a
-/// lease is that of a new lease; of a rest, the first wait of the schedule; of the wait for a probe,
-/// `probe_interval`. Times of a streak or an outage that lie in the future become the present time. A
+/// Takes one step of the present stage: shortens a batch of times that are too far ahead. A lease is
+/// shortened to delivery.lease, a rest to the first wait of the retry schedule, the wait for a probe to
+/// delivery.probe_interval. Times of a streak or an outage that lie in the future become the present time. A
 /// delivery's wait beyond longest_wait becomes a random one below it, so that the deliveries do not all fall
 /// due together. Skips locked rows.
 void mend_clock(Session& session, const platform::DeliverySettings& settings, ClockMending& mending);

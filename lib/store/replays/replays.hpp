@@ -17,7 +17,7 @@ namespace store {
 struct ReplayRange {
   UtcTime since;                   // bounds the creation time, inclusive
   std::optional<UtcTime> until{};  // exclusive; unset: now, the current millisecond included
-  /// Names separated by commas, also of events that only a newer version knows; unset: all.
+  /// Names separated by commas, also of events that only a newer release knows; unset: all.
   std::optional<std::string> events{};
   bool failed = true;
   bool delivered = false;
@@ -71,7 +71,7 @@ struct ReplayProgress {
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
   std::uint64_t candidates;  // matches counted at the request; grows if the dispatcher finds more
-  std::uint64_t replayed;    // made due, or answered 2xx between request and replay
+  std::uint64_t replayed;    // deliveries made due, or answered 2xx between the request and their replay
   std::uint64_t delivered;   // of `replayed`: answered with a 2xx
   std::uint64_t failed;      // of `replayed`: failed for good
 };
@@ -81,8 +81,8 @@ std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, R
 /// webhook has no such unfinished replay. The audit notes the `author`, if there is one.
 bool cancel_replay(Session& session, const std::optional<Author>& author, WebhookId webhook, ReplayId id);
 
-/// Lists, for the operator, the newest replays that match entity, webhook, state and since of `filter`, up to
-/// its limit. Leaves `delivered` and `failed` 0.
+/// Lists, for the operator, the newest replays that match `entity`, `webhook`, `state` and `since` of
+/// `filter`, at most `filter.limit`. Leaves `delivered` and `failed` 0.
 std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& filter);
 /// The webhook of a replay; nullopt when there is no such replay.
 std::optional<WebhookId> webhook_of_replay(Session& session, ReplayId id);

@@ -21,7 +21,9 @@ constexpr std::string_view forget_one = "DELETE FROM claves_idempotencia WHERE e
 constexpr std::string_view remember = R"sql(
   INSERT INTO claves_idempotencia (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, respuesta)
   VALUES (?, ?, ?, ?, ?, ?))sql";
-// The dispatcher may read no column but the time, so it deletes by the time.
+
+// The dispatcher may read only `creada_en` of claves_idempotencia, so the next two statements find and delete
+// rows by that column.
 
 constexpr std::string_view lock_old = R"sql(
   SELECT CAST(creada_en AS CHAR) AS creada FROM claves_idempotencia FORCE INDEX (claves_idempotencia_por_hora)

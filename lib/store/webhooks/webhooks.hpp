@@ -31,7 +31,7 @@ struct Webhook {
 /// Reads the columns of `webhooks`, and those of webhook_ejecuciones, by their own names.
 Webhook read_webhook(const Row& row);
 
-/// The caller of the API: everything that a request needs, from one round trip.
+/// The caller of the API: everything that a request needs to know of it, read in one round trip.
 struct Caller {
   EntityId id;
   std::string name;
@@ -42,11 +42,11 @@ struct Caller {
 
 using TokenHash = crypto::Sha256;
 
-/// What find_callers reads besides the entity. The webhooks cost half of a look-up.
+/// What find_callers reads besides the entity. To read the webhooks takes half of the time of a look-up.
 enum class CallerWith { webhooks, nothing_else };
 
-/// Returns the caller of each hash, in order; nullopt when the token does not exist, has expired or is
-/// revoked, or its entity is disabled.
+/// Returns the caller of each hash, in the order of `hashes`; nullopt when the token does not exist, has
+/// expired or is revoked, or its entity is disabled.
 std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes,
                                                 CallerWith with = CallerWith::webhooks);
 /// As find_callers, for one hash.
@@ -65,8 +65,8 @@ struct Registered {
   std::optional<Webhook> webhook;         // inactive if the operator has disabled its URL
   std::optional<EarlierRequest> earlier;  // set for a repetition: nothing was registered or counted
 };
-/// Registers the webhook. Throws OverQuota over `max_per_hour` (0: no limit). Stores `request` in the
-/// transaction that creates the webhook, and waits for a concurrent request with the same key.
+/// Registers the webhook. Throws OverQuota over `max_per_hour` registrations (0: no limit). Stores `request`
+/// in the transaction that creates the webhook, and waits for a concurrent request with the same key.
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
@@ -93,7 +93,7 @@ bool disable_webhook(Session& session, WebhookId id, std::string_view reason);
 
 struct EnableResult {
   std::uint64_t released = 0;   // deliveries retenida -> pendiente
-  std::uint64_t cancelled = 0;  // with `discard`: retenida or pendiente before (cancelled.hpp)
+  std::uint64_t cancelled = 0;  // with `discard`: retenida or pendiente before (lib/store/cancelled.hpp)
 };
 /// Enables the webhook and its URL, ends its failure streak, and releases its held deliveries (with
 /// `discard`, cancels held and pending ones), in batches. Returns nullopt when there is no such webhook.
