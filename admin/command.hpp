@@ -25,13 +25,13 @@ struct Context {
 inline constexpr std::string_view program_name = "apientidades-admin";
 inline constexpr std::string_view database_user = "apientidades_admin";
 
-/// When a run of the command is written to the audit (recorded.hpp).
+/// When admin/recorded.hpp writes a run of the command to the audit.
 enum class Recorded {
   undeclared,      // an error, which a test finds
   never,           // the command changes nothing in the database; its session is read-only
   in_transaction,  // in the command's one transaction
-  before,          // before the run: the command works in batches, or takes effect before it ends
-  after,           // after the run: the command creates the audit's table
+  before,          // before the run, because the command works in batches, or takes effect before it ends
+  after,           // after the run, because the command creates the audit's table
 };
 
 struct Command {

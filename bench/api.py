@@ -101,8 +101,8 @@ class Bench:
         return max(machine.memory_kib(pid) for pid in self.service.stack.pids("fcgi")) / 1024
 
     def endure(self, requests: int) -> list[tuple[int, float]]:
-        """Sends GET /webhooks at least `requests` times. Returns a sample after a tenth of them and one at the end: the
-        number of answers so far, and resident() after IDLE_SECONDS."""
+        """Sends GET /webhooks at least `requests` times. Returns a sample taken after a tenth of the requests and another
+        taken at the end. A sample is the number of answers so far, and resident() after IDLE_SECONDS."""
         done, samples = 0, []
         while done < requests:
             done += self._load("list", {})["requests"]

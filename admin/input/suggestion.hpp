@@ -8,8 +8,8 @@
 
 namespace admin {
 
-/// The number of letters to insert, delete, replace or swap with their neighbour to turn one text into the
-/// other.
+/// The least number of changes that turn one text into the other. A change inserts, deletes or replaces a
+/// byte, or swaps two neighbouring bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate nearest to `typed`; nullopt when none is near enough.

@@ -1,4 +1,4 @@
-"""A case's results, as rows of the table and as targets."""
+"""The results of a case of bench/crowds, as rows of the report's table and as targets."""
 from __future__ import annotations
 
 import statistics
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from bench.report import Target, number
 
-AT_MOST_MORE_MS = 100  # how far the p99 beside the crowd may exceed the baseline's
+AT_MOST_MORE_MS = 100  # how far the p99 beside the crowd may exceed the baselines' median
 
 
 @dataclass(frozen=True)
 class Figure:
-    """`goal` is a relation and its bound; without it the figure only explains others."""
+    """A value measured `beside` the crowd, and the values of the baselines. `goal` is a relation and its bound; a figure
+    without a goal only explains other figures."""
     name: str
     beside: float
     baselines: tuple[float, ...] = ()

@@ -1,4 +1,4 @@
-"""The evaluation system's user locks its whole table, for which the right to SELECT is enough on MariaDB."""
+"""The evaluation system's user locks all of notificaciones_pendientes, for which the right to SELECT is enough on MariaDB."""
 from __future__ import annotations
 
 import contextlib
@@ -9,7 +9,7 @@ from support.locks import in_background
 from support.sql import SqlSession
 
 OTHERS, PROCESSED = 20, 5_000
-OPEN, FREE = 0.4, 0.03  # seconds of each transaction, and between two
+OPEN, FREE = 0.4, 0.03  # seconds of each transaction, and between two transactions
 
 
 def run(options):

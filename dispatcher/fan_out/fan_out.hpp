@@ -27,7 +27,8 @@ class FanOut {
 
   // Each `run…` appends to `into` even if it throws: what has been leased must be sent. It throws errors of
   // the session or the server. If the database refuses a notification, run_sendable() goes on with other
-  // entities; the entity of the refused one, and those put off with it, are left to run_ahead().
+  // entities; the entity of that notification, and entities that were put off with it, are left to
+  // run_ahead().
 
   /// Fans out what can be sent at once, as far as there are free slots: new notifications in the order of
   /// arrival, and entities with many notifications in turns.
@@ -41,7 +42,7 @@ class FanOut {
   /// Creates the deliveries of notifications with rows that another session keeps locked, and marks the rows
   /// `procesada` once the locks are gone: a writer's lock must not delay a notification.
   void run_locked(LeasedBatch& into);
-  /// When run_locked() has something to do; none: no locked notification is known.
+  /// When run_locked() has something to do; nullopt: no locked notification is known.
   std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
 
  private:
@@ -57,10 +58,10 @@ class FanOut {
   QueueScanner& scanner_;
   FairSlots& slots_;
   NewerRows& newer_;
-  unsigned most_of_entity_;  // most deliveries of one entity in flight at once
-  Pacer busy_pacer_{10};
-  Pacer suspect_pacer_{10};
-  Pacer large_pacer_{25};     // percent of the time, while other notifications wait
+  unsigned most_of_entity_;   // most deliveries of one entity in flight at once
+  Pacer busy_pacer_{10};      // percent of the loop's time
+  Pacer suspect_pacer_{10};   // percent of the loop's time
+  Pacer large_pacer_{25};     // percent of the loop's time, while other notifications wait
   bool turns_first_ = false;  // entities that take turns came before the line in the last batch
   LockedNotifications locked_;
   FanOutWriter writer_;

@@ -27,7 +27,7 @@ class LockedNotifications {
 
   /// The notification's deliveries exist, but its row does not say so yet.
   void fanned_out(delivery::NotificationId id, platform::MonotonicTime now);
-  /// Returns, once a second, notifications to be marked in their rows.
+  /// Returns, at most once a second, notifications to be marked `procesada`.
   std::vector<delivery::NotificationId> take_unfinished(platform::MonotonicTime now, std::size_t most);
 
   /// When a take_… function has something to return; nullopt: no notification is left here.

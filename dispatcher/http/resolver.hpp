@@ -43,7 +43,7 @@ class Resolver {
   static constexpr platform::Milliseconds shortest_life{1000};
   static constexpr platform::Milliseconds longest_life{60000};
 
-  /// `patience`: how long a lookup may take, all tries included (lookups.cpp sets it).
+  /// `patience`: how long a lookup may take, all tries included.
   /// `poller` outlives this object. Throws std::runtime_error.
   Resolver(platform::Milliseconds patience, Poller& poller);
   /// Abandons lookups in progress.

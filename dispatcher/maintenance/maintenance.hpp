@@ -33,7 +33,7 @@ class Maintenance {
   Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics);
 
   /// Runs the task that has been due for longest, if one is due. `idle`: nothing waits to be delivered, so
-  /// maintenance may take half of the time. Throws store::Unavailable, and nothing else.
+  /// maintenance may take half of the thread's time. Throws store::Unavailable, and nothing else.
   void run(store::Session& session, platform::MonotonicTime now, bool idle = false);
   /// Returns, each once, webhooks that no longer rest, because their entities have changed them.
   std::vector<delivery::WebhookId> take_changed() { return std::exchange(changed_, {}); }

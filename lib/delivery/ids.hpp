@@ -1,4 +1,4 @@
-// The ids of lib/webhook, in this library's namespace.
+// Ids of lib/webhook, in this library's namespace.
 #pragma once
 
 #include "lib/webhook/ids.hpp"

@@ -3,8 +3,8 @@
 
 namespace platform {
 
-/// Construct it in main before any thread starts: it blocks both signals in every thread started later, and
-/// ignores SIGPIPE. Nothing reads the descriptor, so any number of threads can poll it.
+/// Construct it in main before any thread starts: it blocks both signals in this thread and in every thread
+/// started later, and ignores SIGPIPE. Nothing reads the descriptor, so any number of threads can poll it.
 class StopSignal {
  public:
   StopSignal();  ///< Throws std::system_error.
@@ -12,10 +12,10 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// Level-triggered: readable from the first signal until the process ends. Owned by this object.
+  /// Level-triggered: readable from the first signal on. Owned by this object.
   int fd() const { return fd_; }
   bool requested() const;
-  /// Waits at most `timeout_ms` for the signal; returns true when it came.
+  /// Returns true as soon as a signal has come, or false after `timeout_ms`.
   bool wait(int timeout_ms) const;
 
  private:

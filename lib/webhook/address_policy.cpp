@@ -18,7 +18,7 @@ constexpr IpNetwork v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, unsigned 
   return {IpAddress{false, {a, b, c}}, prefix};
 }
 
-/// A network from the first 48 bits of its base, in groups of 16; its other bits are 0.
+/// A network from the first 48 bits of its base, in groups of 16 bits; the base's other bits are 0.
 constexpr IpNetwork v6(std::array<std::uint16_t, 3> groups, unsigned prefix) {
   IpNetwork network{IpAddress{true, {}}, prefix};
   for (std::size_t i = 0; i < groups.size(); ++i) {

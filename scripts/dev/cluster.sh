@@ -2,7 +2,7 @@
 # A stack with a database cluster: it has the parts db1, db2 and db3 instead of db, and the file cluster/kind in its folder
 # (.dev/cluster). With DEV_DIR set to that folder, every other command works as with one server.
 
-CLUSTER_SECONDS=1200 # for its tests
+CLUSTER_SECONDS=1200 # limit of `./dev cluster test galera` and `./dev cluster test group-replication`
 
 cluster_usage() {
   cat <<'HELP'

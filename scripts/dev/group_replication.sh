@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# MySQL's nodes with Group Replication (nodes.sh), each of them a primary: programs write on any node, as with Galera.
+# An engine of nodes.sh (beside this file): MySQL with Group Replication. Each node is a primary, so programs write on any
+# node, as with Galera.
 
 GROUP_NAME=6f1d3a52-4c0e-4b7a-9d58-0e6a7c21b9f4
 GROUP_USER=replicacion # the user with which a node copies missing transactions from another node
@@ -76,7 +77,8 @@ launch_group_node() {
   configure_group_replication "$node"
   make_cut_off
   make_group_node "$node"
-  rm -f "$(cut_file "$node")" "$(node_socket "$node").lock" # a killed server's pid may be another process's by now
+  # mysqld does not start if the lock of its socket names a process that runs. After a kill, that may be any process.
+  rm -f "$(cut_file "$node")" "$(node_socket "$node").lock"
   mysqld_command "--defaults-file=$(node_configuration "$node")"
   CUT_OFF=$(cut_file "$node") CUT_OFF_PORTS=$(node_addresses 2 | sed 's/127\.0\.0\.1://g') LD_PRELOAD=$DEV_DIR/cluster/cut_off.so \
     launch "$node" -- "${SERVER[@]}"

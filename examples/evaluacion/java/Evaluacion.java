@@ -1,7 +1,7 @@
 // El sistema de evaluación avisa de que se ha abierto una evaluación, y después mira qué fue de los avisos. Java 17 o posterior.
 //
 //   mvn dependency:copy-dependencies
-//   java -cp 'target/dependency/*' Evaluacion.java abrir 42 'Convocatoria 2026' 7 8 9     la 42, a las entidades 7, 8 y 9
+//   java -cp 'target/dependency/*' Evaluacion.java abrir 42 'Convocatoria 2026' 7 8 9     la evaluación 42, a las entidades 7, 8 y 9
 //   java -cp 'target/dependency/*' Evaluacion.java ver 42
 //
 // Se conecta a EVALUACION_URL, como «jdbc:mariadb://localhost/apientidades», con EVALUACION_USUARIO y EVALUACION_CONTRASENA

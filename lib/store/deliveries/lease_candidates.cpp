@@ -36,8 +36,9 @@ constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE 
 constexpr std::string_view where_not_early =
     "AND estado = 'pendiente' AND NOT adelantada FOR UPDATE SKIP LOCKED";
 
-/// Read without a lock, because on MariaDB every user with SELECT on this table can lock its rows.
-/// `notification cancel` and a claim exclude each other through the rows of `entregas`.
+/// Read without a lock, so that another user's lock delays no claim: on MariaDB every user with SELECT on
+/// this table can lock its rows. `notification cancel` and a claim exclude each other through the rows of
+/// `entregas`.
 constexpr std::string_view notifications_by_id =
     "SELECT id, entidad_id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
     " origen = 'prueba' AS prueba"
@@ -73,7 +74,7 @@ struct Receiving {
 /// Locks those of the candidates' webhooks that may receive; skips locked rows.
 std::map<WebhookId, Receiving> lock_receiving(Session& session,
                                               const std::vector<LeaseCandidate>& candidates) {
-  std::set<WebhookId> asked;  // by id: every session locks in the same order
+  std::set<WebhookId> asked;  // sorted: sessions that lock in the same order do not deadlock
   for (const auto& candidate : candidates) asked.insert(candidate.webhook);
   std::map<WebhookId, Receiving> result;
   for (const auto& row :
@@ -90,7 +91,7 @@ struct LockedDelivery {
 };
 
 /// Locks the candidates of webhooks that may receive, and returns them in their order. Skips those that
-/// another session locks, those that are not pending and, for early claims, those `adelantada`.
+/// another session locks, those that are not pending and, for early claims, those already `adelantada`.
 std::vector<LockedDelivery> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                             const std::map<WebhookId, Receiving>& receiving,
                                             AttemptKind kind) {
@@ -131,7 +132,7 @@ std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<
   for (const auto& row : query_ids(session, notifications_by_id, ids, "")) {
     const bool cancelled = row.text("estado") == name(delivery::NotificationState::cancelled);
     const auto bytes = static_cast<std::uint64_t>(row.integer("octetos"));
-    // An older version may have fanned out data that is too long. The limit does not apply to test events,
+    // An older release may have fanned out data that is too long. The limit does not apply to test events,
     // because sealing lengthens their data.
     const bool fetchable = bytes <= longest_data || row.boolean("prueba");
     const bool readable =

@@ -21,7 +21,8 @@ constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPD
 constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 
 using Leases = std::map<DeliveryId, std::uint64_t>;
-/// Sorted, because every session locks in the same order.
+
+/// Sorted and without duplicates: sessions that lock in the same order do not deadlock.
 template <class Id>
 std::vector<Id> ids_of(const ResultBatch& batch, Id delivery::DeliveryResult::*id) {
   std::vector<Id> ids;
@@ -95,7 +96,8 @@ LockedResults lock_results(Session& session, const ResultBatch& batch, bool abse
 
 ResultBatch without_execution(Session& session, const ResultBatch& batch) {
   if (batch.empty()) return {};  // otherwise the isolation level would apply to a later statement
-  const detail::OpenTransaction together(session);  // the session adds no statement between the next two
+  // Keeps the session from putting a check of the server between the next two statements.
+  const detail::OpenTransaction together(session);
   session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
   const auto executions =
       read_ids(session, executions_by_id, ids_of(batch, &delivery::DeliveryResult::webhook), "");

@@ -21,9 +21,9 @@ constexpr std::string_view next_webhook_with_state = R"sql(
   WHERE espera = ? AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
 
 // The next two statements read webhooks from an id on: whether each is deleted, and whether it has deliveries
-// that do not fit its state: the first looks for pending ones, the second for held ones. A scalar subquery
-// with LIMIT 1 is one seek for each webhook; EXISTS would become, on MySQL, a join that reads every delivery
-// in that state.
+// that do not fit its state. The first looks for pending deliveries, the second for held ones. A scalar
+// subquery with LIMIT 1 is one seek for each webhook; EXISTS would become, on MySQL, a join that reads every
+// delivery in that state.
 
 constexpr std::string_view pending_out_of_place = R"sql(
   SELECT w.id, w.plaza IS NULL AS borrado,

@@ -1,5 +1,5 @@
-// Deletes finished rows past their retention in batches by primary key, short enough not to disturb
-// deliveries and inserts.
+// Deletes finished rows that are past their retention. It does so in batches by primary key, short enough not
+// to disturb deliveries and inserts.
 //
 // Ids are nearly in the order of time, so two walks find all expired rows with few reads:
 //  * The follower reads up to the first row that is younger than `retention.delivered`, and waits there, so
@@ -25,8 +25,8 @@ struct PurgeWalk {
   /// The present table: 0 deliveries, 1 notifications, 2 webhooks, 3 quarantine, 4 tests; 5: the walk is
   /// done.
   std::size_t table = 0;
-  std::array<std::int64_t, 5> after{};  // for each table, the last finished id
-  UtcTime deleted_after{};  // for webhooks, which are read in the order of deletion: the last time
+  std::array<std::int64_t, 5> after{};  // for each table, the last id that the walk has passed
+  UtcTime deleted_after{};  // the last webhook's time of deletion: webhooks are read in that order
   std::string refusal{};    // the last row of the window that the database refused to remove, and why
   bool done() const { return table == after.size(); }
   /// Restarts the sweep; the follower continues where it was.

@@ -1,4 +1,4 @@
-// Ensures that one program at a time changes the schema.
+// Ensures that only one program at a time changes the schema.
 #pragma once
 
 #include <condition_variable>

@@ -10,8 +10,8 @@ namespace store {
 /// Rows per transaction of a long change, few enough not to disturb other sessions.
 inline constexpr unsigned batch_rows = 500;
 
-/// Calls `change` in one transaction after another, until it changes fewer than batch_rows rows; it must not
-/// change more. Returns the total of changed rows.
+/// Calls `change`, each time in a transaction of its own, until a call changes fewer than batch_rows rows. No
+/// call may change more than batch_rows. Returns the total of changed rows.
 template <class F>
 std::uint64_t in_batches(Session& session, F&& change) {
   std::uint64_t total = 0;

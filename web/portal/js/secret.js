@@ -1,4 +1,4 @@
-// A secret of a webhook: made here, shown only on its screen, and stored nowhere.
+// A new secret of a webhook: made or typed in this browser, shown only on that screen, and never stored in the browser.
 import { copyButton } from "./copy.js";
 import { el, freshId, replace } from "./dom.js";
 import { field } from "./field.js";
@@ -24,7 +24,7 @@ export function secretField() {
   return one;
 }
 
-/** Shows a secret in force for the last time. @param {string} secret */
+/** Shows a secret that is now in force, for the last time. @param {string} secret */
 export function lastSight(secret) {
   return el("div", { class: "secret" },
     el("p", {}, el("strong", {}, "El secreto"), " (al salir de aquí no se volverá a mostrar, en ninguna parte):"),
