@@ -1,4 +1,4 @@
-"""Fixtures. Tests share a stack (with pytest-xdist, one for each worker), so each test makes an entity of its own."""
+"""Fixtures. Tests share a stack (with pytest-xdist, each worker has a stack), so tests make entities of their own."""
 import contextlib
 import os
 import shutil
@@ -28,7 +28,7 @@ def pytest_configure(config):
     """Makes SIGTERM act like Ctrl-C, so that the fixtures take their stacks down. With pytest-xdist, the parent
     process has no stack, and passes the signal on to its workers."""
     has_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
-    with contextlib.suppress(ValueError):  # a worker sometimes runs this outside its main thread
+    with contextlib.suppress(ValueError):  # thrown in a worker that runs this outside its main thread
         signal.signal(signal.SIGTERM, end_workers if has_workers else signal.default_int_handler)
 
 
@@ -81,7 +81,7 @@ def entity(new_entity):
 
 @pytest.fixture
 def root(stack):
-    """A session of the database's root for this test alone; it can keep a transaction open."""
+    """A database session of the user root, for one test alone. The session can keep a transaction open."""
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
     yield session
     session.close()

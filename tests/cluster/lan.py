@@ -1,5 +1,5 @@
-"""Machines as network namespaces, each with a cable to one bridge or more. All of them are inside an outer namespace
-(scripts/dev/hosts.sh): the machines end with that namespace, and nothing outside reaches them."""
+"""Machines as network namespaces, each with a cable to one bridge or more. scripts/dev/hosts.sh runs
+the tests in outer namespaces: the machines vanish when these end, and nothing outside reaches the machines."""
 from __future__ import annotations
 
 import subprocess
@@ -50,7 +50,7 @@ class Box:
     """A machine: its programs see only its own network."""
 
     def __init__(self, name: str):
-        self.name, self.cables = name, {}  # lan -> the cable's end at its bridge
+        self.name, self.cables = name, {}  # name of a Lan -> name of the cable's end at that bridge
         ip("netns", "add", name)
         ip("-n", name, "link", "set", "lo", "up")
 
@@ -58,7 +58,7 @@ class Box:
         return ["nsenter", f"--net=/run/netns/{self.name}", *map(str, words)]
 
     def enter(self) -> None:
-        """Moves this thread, and threads that it starts, into the machine."""
+        """Moves the calling thread, with the threads and programs that it starts from then on, into the machine."""
         with Path("/run/netns", self.name).open("rb") as network:
             enter_network(network.fileno())
 

@@ -1,5 +1,5 @@
-"""A newer version runs beside this one, as when hosts are upgraded one after the other. Rows that this version does not
-understand are left to the newer one, and delay nothing else."""
+"""A newer release runs beside this release, as when hosts are upgraded one after the other. Rows that this release does not
+understand are left to the newer release, and delay nothing else."""
 import contextlib
 
 from support.stack import EVENTS
@@ -7,8 +7,8 @@ from support.wait import wait_until
 
 NEW = "evento.nuevo"
 RULE = "evento_no_es_uno_de_los_11"
-BEYOND = 9999  # a migration that this version does not have
-MANY = 8000  # more than the dispatcher passes, batch by batch, in the 5 s before it begins again at the first row
+BEYOND = 9999  # the number of a migration that this release does not have
+MANY = 8000  # more rows than the dispatcher passes over in 5 s, after which it usually reads from the first row again
 
 
 def allow_events(stack, names) -> None:
@@ -39,7 +39,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
             stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
             for id in known:
                 stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
-            # Creates deliveries as the newer version would, of an event that this version does not know.
+            # Creates deliveries as the newer release would, of an event that this release does not know.
             ids = ", ".join(map(str, new))
             stack.sql("UPDATE notificaciones_pendientes SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3)"
                       f" WHERE id IN ({ids}) AND estado = 'pendiente'")

@@ -1,4 +1,4 @@
-"""A receiver that is back gets its waiting deliveries; one that stays away is probed now and then."""
+"""A receiver that answers again gets its waiting deliveries ahead of the schedule. A receiver that stays away is probed."""
 import json
 
 import pytest
@@ -8,13 +8,13 @@ from support.actors import BASE, DATA
 from support.stack import free_port, setting
 from support.wait import holds_for, wait_until
 
-EARLY = 5  # half of delivery.max_in_flight_per_webhook
-HOURS = "1h,2h"  # no step falls due in a test
+EARLY = 5  # the most early attempts in flight to one webhook: half of delivery.max_in_flight_per_webhook
+HOURS = "1h,2h"  # no retry falls due during a test
 
 
 @pytest.fixture
 def patient(stack):
-    """A dispatcher that retries after hours, and probes every `probe_interval` (0s: never)."""
+    """Yields a function that runs a dispatcher that retries after hours, and probes every `probe_interval` (0s: never)."""
     def start(probe_interval="0s", **more):
         return stack.dispatcher_with(**setting(delivery_retry_schedule=HOURS, delivery_probe_interval=probe_interval,
                                                delivery_max_in_flight_per_webhook=str(2 * EARLY), **more))
@@ -30,7 +30,7 @@ def steps(stack, webhook) -> list[tuple[str, int, int]]:
 
 
 def fail_all(stack, entity, hook, receiver, count: int, behaviour=Behaviour(status=500)) -> None:
-    """Writes `count` notifications; returns once the first attempt of each has failed. Their next attempts are hours away."""
+    """Writes `count` notifications; returns once the first attempt of each has failed. The second attempts are due hours later."""
     receiver.behave(hook.path, behaviour)
     for _ in range(count):
         entity.notify()
@@ -169,7 +169,7 @@ def test_of_successive_failed_probes_the_first_the_last_and_their_number_are_kep
     with patient(probe_interval="200ms"):
         delivery = stack.delivery_id(entity.notify(), hook.id)
         wait_until(lambda: stack.delivery(delivery)["intentos"] >= 6, 30, "five probes")
-    def shown():  # the next dispatcher makes the probe that was already due
+    def shown():  # the usual dispatcher, which runs again, makes the probe that is due
         before = stack.delivery(delivery)["intentos"]
         attempts = stack.attempts(delivery)
         return stack.delivery(delivery)["intentos"] == before and (before, attempts)

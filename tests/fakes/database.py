@@ -1,4 +1,4 @@
-"""A false database server: it asks for passwords in unusual ways, and answers what the test sets."""
+"""A false database server. The test sets how the server asks for the password, and what it answers."""
 from __future__ import annotations
 
 import contextlib
@@ -16,15 +16,16 @@ OK = b"\x00\x00\x00\x02\x00\x00\x00"
 
 
 def text(value: str) -> bytes:
-    """A length-encoded string."""
+    """Encodes `value`, below 64 KiB, as a length-encoded string of MySQL's protocol."""
     data = value.encode()
     return (bytes([len(data)]) if len(data) < 251 else b"\xfc" + len(data).to_bytes(2, "little")) + data
 
 
 class FakeDatabase:
-    """`asks`: the plugin by which the server asks for the password. `answers`: patterns of statements, each with the one value
-    to return; any other query returns 1. `certificate`: the server speaks TLS. `wants_file`: the server answers every statement
-    with a request for that file. `received` keeps what arrives, decrypted; `in_clear` keeps what arrives outside TLS."""
+    """`asks`: the plugin by which the server asks for the password. `answers`: pairs of a pattern and the one value that matching
+    queries return (None: no row); other queries return 1. `certificate`: the files of a certificate and its key; with them the
+    server speaks TLS. `wants_file`: the server answers every statement with a request for that file. `received` keeps what
+    arrives, decrypted; `in_clear` keeps what arrives outside TLS."""
 
     def __init__(self, asks="mysql_native_password", answers=(), certificate=None, wants_file=None):
         self.asks, self.answers, self.wants_file = asks, answers, wants_file
@@ -51,7 +52,7 @@ class _Conversation:
         packet = self._receive()
         if context:
             if len(packet) > 32:
-                return  # a login in clear
+                return  # a login in clear: the packet that asks for TLS has 32 bytes
             self._connection = context.wrap_socket(self._connection, server_side=True)
             packet = self._receive()
         if self._server.asks != "mysql_native_password":

@@ -45,7 +45,7 @@ def variations(token: str):
         yield token[:at] + token[at + 1:]
         yield token[:at] + (c.swapcase() if c.isalpha() else "A") + token[at + 1:]
         yield token[:at] + ("A" if c != "A" else "B") + token[at + 1:]
-    # The last of 43 characters carries 4 bits: four spellings of the same bytes, of which only one is the token.
+    # The last of the 43 characters carries only 4 bits, so four texts decode to the same bytes. Only one of the four is the token.
     yield from (token[:-1] + c for c in alphabet if c != token[-1])
     yield from (token.lower(), token.upper(), token.swapcase(), token[::-1], token + token, f'"{token}"', f"<{token}>",
                 token.replace("apie_", "apie-"), token.replace("apie_", "apie_ "), token.replace("_", "%5F"),
@@ -120,7 +120,7 @@ def test_a_disabled_entity(entity, stack):
 
 
 def test_callers_who_come_together_each_see_their_own(new_entity, stack):
-    """One statement looks up all callers that wait; each must get its own result."""
+    """One statement looks up several waiting callers; each caller must get its own result."""
     one, other = new_entity(), new_entity()
     first, second = one.register().id, other.register().id
     expected = {one.token: [first], one.issue_token(): [first], other.token: [second], other.token[:-1] + "~": 401}

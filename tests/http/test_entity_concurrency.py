@@ -37,7 +37,7 @@ def one_process(stack):
 
 @contextlib.contextmanager
 def slow_requests(entity, root, count=REQUESTS):
-    """Yields futures of answers. Until the block ends, each request waits for a locked row."""
+    """Sends `count` requests that need one row, which is locked until the block ends. Yields the futures of the answers."""
     hook = entity.register()
     root(f"START TRANSACTION; SELECT id FROM webhooks WHERE id = {hook.id} FOR UPDATE")
     try:
@@ -53,8 +53,8 @@ def in_course(stack) -> int:
 
 
 def wait_in_course(stack, share):
-    """Waits until as many requests wait for the row as one process runs for an entity: one process may have accepted all.
-    The database server caches innodb_trx for 0.1 s."""
+    """Waits until as many requests wait for the row as one process runs for an entity; a single process may have accepted all
+    requests. The database server caches innodb_trx for 0.1 s."""
     wait_until(lambda: in_course(stack) >= share // len(stack.pids("fcgi")), 4, "requests to wait for the row", every=0.2)
 
 

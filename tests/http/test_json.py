@@ -1,4 +1,4 @@
-"""Bodies that are no JSON, or that two readers might read differently: 400 with the reason, at once, and no effect."""
+"""A body that is no JSON, or that two readers might read differently, gets 400 with the reason, at once, and has no effect."""
 import json
 import time
 
@@ -6,7 +6,7 @@ import pytest
 
 from support.actors import BASE, Entity
 
-PATIENCE = 2  # seconds for an answer, on a busy machine
+PATIENCE = 2  # an answer may take this many seconds on a busy machine
 GOOD = b'"url": "https://example.com/", "eventos": ["evaluacion.abierta"], "evento": "evaluacion.abierta"'
 
 
@@ -52,7 +52,7 @@ BODIES = {
     "white space": (b" \r\n\t", "vac"), "a NUL alone": (b"\0", UTF8), "half": (WHOLE[:-1], "llave"), "form": (b"url=a", EXPECTED),
     "single quotes": (b"{'url': 1}", "comillas"), "a comma too many": (b"{" + GOOD + b",}", "comillas"),
     "XML": (b"<url>https://example.com/</url>", EXPECTED),
-    # Another type.
+    # JSON that is not an object.
     "a list": (b"[" + WHOLE + b"]", OBJECT), "null": (b"null", OBJECT), "true": (b"true", OBJECT), "a number": (b"1e5", OBJECT),
     "a string": (json.dumps(WHOLE.decode()).encode(), OBJECT),
 }
@@ -144,7 +144,7 @@ EXTRA = [
     '{"z":[],"y":{},"x":[[{"":null}],true,false],"A":1,"a":2}',
     '{"ñ":"€😀","t":"\\"\\\\\\b\\f\\n\\r\\t\\u0000\\u001F","sep":"\u2028\u2029\x7f","html":"<a href=\'/\'>&amp;"}',
     '{"test":false,"entidadId":1,"datos":{"datos":{}},"mensaje":"x"}',
-    # The deepest JSON that is allowed: the database's own check of JSON has a limit, too.
+    # The deepest JSON that is allowed: the database's check of JSON accepts no deeper text.
     '{"a":' * 30 + "0.50" + "}" * 30, '{"a":' + "[" * 29 + "]" * 29 + "}",
     '{"a":0.' + "0" * 5000 + '1e5001,"b":1e-2147483648,"c":[' + "-0.0e-0," * 5000 + '1e-99999999999999999999]}',
 ]

@@ -1,4 +1,4 @@
-// Repeated actions become one row of the audit, with a count.
+// Actions repeated within an hour of the clock share one row of the audit, which counts them.
 #include "lib/store/audit/audit.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-// Diagnoses that entities ask for: how many are allowed, one at a time, and under a lease.
+// Diagnoses that entities ask for: their quota, their lease, and the limit of one at a time for each webhook.
 #include "lib/store/diagnoses/diagnoses.hpp"
 
 #include <atomic>
@@ -32,7 +32,8 @@ struct Fixture : MaintenanceFixture {
   AskedDiagnosis ask(Session& by, WebhookId of, unsigned limit) {
     return ask_diagnosis(by, author, "Entidad ñ", of, limit);
   }
-  /// Asks for a diagnosis. If refused, returns the seconds to wait; if accepted, ends it and returns 0.
+  /// Asks for a diagnosis. If the quota refuses it, returns the seconds to wait. Otherwise claims and
+  /// finishes the diagnosis, and returns 0.
   unsigned refused_for(unsigned limit) {
     try {
       BOOST_CHECK(ask(limit).result == done);
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(concurrent_requests_create_one_diagnosis) {
   BOOST_TEST(number("SELECT SUM(veces) FROM auditoria WHERE accion = 'diagnostico'") == 1);
   end();
   for (int i = 0; i < 5; ++i) BOOST_TEST(refused_for(6) == 0U);
-  BOOST_TEST(refused_for(6) > 0U);  // the eight requests counted once
+  BOOST_TEST(refused_for(6) > 0U);  // together, the eight requests counted as one
 }
 
 BOOST_AUTO_TEST_CASE(a_diagnosis_with_an_expired_lease_fails_and_can_be_repeated) {

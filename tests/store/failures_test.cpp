@@ -1,5 +1,5 @@
-// A failure of one row, webhook or entity is returned as a value, and the others do not wait for it. A row
-// that is refused for its content throws Refused.
+// A failure of one row, webhook or entity is returned as a value, and delays no other row, webhook or entity.
+// A statement with a row that the database refuses for its content throws Refused.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/schema/version.hpp"
@@ -34,7 +34,7 @@ struct Fixture {
         .at(0)
         .integer("n");
   }
-  /// Changes the schema like a newer version's migration.
+  /// Changes the schema like a migration of a newer release.
   void add_event() {
     session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT evento_no_es_uno_de_los_11");
     std::string names = "'evento.nuevo'";
@@ -86,7 +86,8 @@ BOOST_AUTO_TEST_CASE(a_delivery_released_during_its_cancellation_is_cancelled_to
   const auto id = insert_notification(session, 1);
   fan_out(session);
   BOOST_REQUIRE_EQUAL(claim(session, {{first.id, 5}}, lease).leased.deliveries.size(), 1U);
-  // The trigger stands for a result that is recorded between the reading of the deliveries and the commit.
+  // The trigger stands for a result that is recorded after the cancellation has read the deliveries and
+  // before it commits.
   session.execute(
       "CREATE TRIGGER prueba AFTER UPDATE ON notificaciones_pendientes FOR EACH ROW UPDATE entregas"
       " SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL WHERE estado = 'en_curso'");
@@ -160,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_with_an_event_of_a_newer_version_receives_the_oth
 BOOST_AUTO_TEST_CASE(a_delivery_of_a_newer_version_s_event_is_passed_over_however_many_there_are) {
   add_event();
   for (int i = 0; i < 5; ++i) insert_notification(session, 1);
-  fan_out(session);  // all of them due at the same moment
+  fan_out(session);  // makes five deliveries, due at the same moment
   session.update("UPDATE notificaciones_pendientes SET evento = 'evento.nuevo' ORDER BY id LIMIT 4");
   const auto none = claim(session, {{first.id, 2}}, lease);
   BOOST_CHECK(none.leased.deliveries.empty());

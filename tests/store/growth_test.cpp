@@ -15,8 +15,8 @@ constexpr Lease lease{101, Milliseconds(60000)};
 struct Fixture {
   Database database;
   Session& session = database.session;
-  Webhook busy = add_webhook(session, 1);   // with a backlog
-  Webhook other = add_webhook(session, 2);  // with one notification at most
+  Webhook busy = add_webhook(session, 1);   // its entity has a backlog
+  Webhook other = add_webhook(session, 2);  // its entity has one notification at most
 
   /// Adds `rows` notifications of entity 1, half of them pending and half processed, and deliveries of the
   /// processed ones to the busy webhook.
@@ -35,7 +35,7 @@ struct Fixture {
     session.query("ANALYZE TABLE entregas, notificaciones_pendientes, webhooks");
   }
 
-  /// The rows that `work` reads; its changes are rolled back.
+  /// Returns how many rows `work` reads. Rolls back what `work` changes.
   std::int64_t cost(const std::function<void()>& work) {
     session.execute("START TRANSACTION");
     const auto before = rows_read(session);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(loading_recipients) {
 
 BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   grow(50);
-  // The first query of claim(). The whole claim() would commit the transaction that cost() rolls back.
+  // Like the first query of claim(). The whole claim() would commit the transaction that cost() rolls back.
   const auto candidates = [&] {
     BOOST_TEST(
         session
@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   check_same_cost(candidates);
 }
 
-// write_fan_out reads from the first delivery that it inserted, so it reads no earlier ones in flight.
+// write_fan_out reads back its deliveries from the first id that it inserted, so it reads no earlier delivery
+// in flight.
 BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
   const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);

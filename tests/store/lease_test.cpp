@@ -13,7 +13,7 @@ using platform::Milliseconds;
 
 namespace {
 
-constexpr Lease passed{1, Milliseconds(-1)};  // with 0, it would expire only a millisecond later
+constexpr Lease passed{1, Milliseconds(-1)};  // a lease of 0 ms would expire only a millisecond later
 constexpr Lease present{2, Milliseconds(60000)};
 
 struct Fixture {
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_result_with_an_unacknowledged_commit_is_recorded_once) {
 }
 
 BOOST_AUTO_TEST_CASE(an_expired_lease_holds_until_it_is_recovered) {
-  // The late holder has sent the delivery, and no other has claimed it: the result counts.
+  // The late holder has sent the delivery, and no other dispatcher has claimed it, so the result counts.
   queue(1);
   const auto late = claim_some(1, passed).at(0);
   BOOST_CHECK(claim_some(1, present).empty());
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_hand_back_keeps_no_
   BOOST_CHECK_NO_THROW(buffer.record(session));
   for (const auto& one : leased)
     BOOST_CHECK_EQUAL(state(one), one.id == leased[1].id ? "en_curso" : "pendiente");
-  BOOST_CHECK_EQUAL(buffer.take_done().size(), 4U);  // the refused one is done, too: its lease ends by itself
+  BOOST_CHECK_EQUAL(buffer.take_done().size(), 4U);  // the refused delivery, too: its lease expires by itself
 }
 
 BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_leases_of_its_webhook) {

@@ -5,7 +5,7 @@
 
 namespace store::testing {
 
-/// For BOOST_CHECK_EXCEPTION.
+/// Returns a predicate for BOOST_CHECK_EXCEPTION: the exceeded quota is `quota`.
 inline auto is_of(Quota quota) {
   return [quota](const OverQuota& refused) { return refused.quota == quota; };
 }

@@ -1,4 +1,5 @@
-// Results of replays: recorded when a delivery ends, counted, and never changed afterwards.
+// A replay counts the result of each of its deliveries when the delivery ends. Nothing changes a counted
+// result.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/maintenance/held.hpp"

@@ -1,5 +1,5 @@
-"""The operator's actions are recorded: in the audit, and in the journal, from which the operator
-repeats revocations after a restore."""
+"""The operator's actions are recorded in the audit and in the journal. After a restore, the operator repeats revocations
+from the journal."""
 import json
 import os
 import re
@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {"db migrate", "entity add", "entity disable", "entity enable", "token issue", "token revoke", "webhook disable", "webhook enable",
            "webhook lift", "notification retry", "notification discard", "notification cancel", "delivery retry", "replay cancel",
            "queue pause", "queue resume", "queue clock accept", "secrets reencrypt"}
-# Runs in a separate mount namespace, in which the journal is a socket that this program reads.
+# A program that stands for the journal in its own mount namespace: it opens the journal's socket, runs a command, and prints the
+# entries that the command sends, one in each line.
 LISTEN = """
 import os, socket, subprocess, sys
 os.makedirs("/run/systemd/journal", exist_ok=True)

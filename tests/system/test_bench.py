@@ -1,5 +1,5 @@
-"""./dev bench with very small counts: benchmarks measure, print their tables and write their JSON. `cost` has its usual
-counts, and only its figures are judged."""
+"""Runs `./dev bench` with very small counts: each benchmark measures, prints its table and writes its JSON. Only `cost` has its
+usual counts and must meet its targets."""
 import json
 import os
 import signal
@@ -21,7 +21,8 @@ LONG = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minut
 
 
 def start(*arguments, **variables):
-    """DEV_NO_BUILD is empty, because only `./dev bench` builds bench/control.cpp."""
+    """`./dev test` sets DEV_NO_BUILD. It is empty here, so that `./dev bench` builds bench/control.cpp, which the tests have not
+    built."""
     environment = {**clean_environment(**variables), "DEV_NO_BUILD": ""}
     return subprocess.Popen([ROOT / "dev", "bench", *map(str, arguments)], env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
@@ -30,7 +31,7 @@ def start(*arguments, **variables):
 @pytest.mark.parametrize("name", ["throughput", "latency", *(pytest.param(name, marks=LONG) for name in (
     "scale", "isolation", "idle", "memory", "api", "log"))])
 def test_a_benchmark(name, tmp_path):
-    """Only --check makes a missed target set the exit status. 300 notifications are too few for the target of throughput."""
+    """With --check, a missed target makes the exit status 3. With 300 notifications, `throughput` misses its target."""
     check = name == "throughput"
     pages = ["--others", "1000"] * (name == "log")
     process = start(name, *SMALL, *pages, "--output", tmp_path, *["--check"] * check)
@@ -40,7 +41,7 @@ def test_a_benchmark(name, tmp_path):
 
 
 def test_a_delivery_costs_no_more_than_the_page_says(tmp_path):
-    """The bounds are in docs/benchmarks.md. A change that costs more than they allow must raise them there."""
+    """docs/benchmarks.md has the bounds. A change of the code that costs more must also raise them there."""
     process = start("cost", "--no-instructions", "--check", "--output", tmp_path)
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, output + errors
@@ -107,8 +108,8 @@ def test_stopped_it_leaves_nothing_behind():
 
 
 def processes_of(mark: str) -> dict[int, str]:
-    """Pid -> start time of the processes with the environment variable `mark`, and of their children, because nginx
-    writes its title over its variables."""
+    """Pid -> start time of the processes with the environment variable `mark`, and of their children: nginx overwrites its
+    variables with its title, so its processes are found as children."""
     pids = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
     marked = {pid for pid in pids if mark.encode() in read(pid, "environ")}
     children = {pid for pid in pids - marked if (parent := field(pid, 1)) and int(parent) in marked}
@@ -116,7 +117,7 @@ def processes_of(mark: str) -> dict[int, str]:
 
 
 def start_time(pid: int) -> str | None:
-    """None if it has ended, even if its parent has not waited for it."""
+    """None if the process has ended, even if its parent has not waited for it."""
     return None if field(pid, 0) in (None, "Z", "X") else field(pid, 19)
 
 
@@ -130,4 +131,4 @@ def read(pid: int, name: str) -> bytes:
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:
-        return b""  # it has ended
+        return b""  # the process has ended, or belongs to another user

@@ -92,7 +92,8 @@ def test_the_readme_installs_as_the_manual_does():
 
 
 def run_script(folder: Path, name: str, *arguments) -> list[str]:
-    """Runs a script of the package with its paths below `folder` and with stubs for commands; returns the output's lines."""
+    """Runs a script of the package, with its /etc, /run and /var below `folder` and with stubs for commands. Returns the lines that
+    the script prints."""
     commands = folder / "bin"
     if not commands.exists():
         commands.mkdir()

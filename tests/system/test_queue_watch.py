@@ -23,7 +23,7 @@ ESCAPE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 @pytest.fixture(scope="module")
 def command(stack):
-    """The program itself, without a shell: a signal must reach it."""
+    """Command line and environment of the program, without a shell, so that a signal reaches the program."""
     arguments, environment = stack.command_of("dispatcher")
     program = arguments[0].replace("dispatcher", "admin")
     password = f"{stack.env['SECRETS_DIR']}/admin.password"
@@ -54,7 +54,7 @@ def on_a_terminal(command, columns=80, rows=24, **variables):
 
 
 def screens(terminal, count, timeout=15):
-    """Returns the output once it has been drawn `count` times."""
+    """Returns the output once the program has drawn its screen `count` times."""
     text, deadline = b"", time.monotonic() + timeout
     while text.count(b"\x1b[J") < count:
         assert time.monotonic() < deadline, text

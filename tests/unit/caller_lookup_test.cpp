@@ -14,7 +14,8 @@ using Answer = std::future<std::optional<store::Caller>>;
 
 store::TokenHash hash_of(int entity) { return {static_cast<std::uint8_t>(entity)}; }
 
-/// A database that delays its first answer until the test releases it. It knows the entities with odd ids.
+/// A database that delays its first answer until the test sets `release`. It knows only entities with odd
+/// ids.
 class Database {
  public:
   CallerLookup::Callers operator()(Hashes hashes) {
@@ -31,11 +32,11 @@ class Database {
     return callers;
   }
 
-  std::vector<std::size_t> sizes;  // how many tokens each statement asks for; no two run at the same time
+  std::vector<std::size_t> sizes;  // the number of tokens of each statement; two statements never overlap
   std::atomic<bool> asked = false;
   std::promise<void> release;
   std::exception_ptr error;  // what the first statement throws, if set
-  int unreadable = -1;       // an entity with invalid rows
+  int unreadable = -1;       // the id of an entity with invalid rows
 };
 
 struct Fixture {
@@ -54,7 +55,8 @@ struct Fixture {
     while (lookup.waiting() != count) std::this_thread::yield();
   }
 
-  /// Entity 0's request runs a statement; the requests of entities 1 to `others` wait until it ends.
+  /// Makes entity 0's request run a statement, and the requests of entities 1 to `others` wait for its end.
+  /// Returns the answers by entity.
   std::vector<Answer> mark_busy(int others) {
     std::vector<Answer> answers;
     answers.push_back(ask(0));

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(each_success_widens_a_recovery_up_to_its_limit) {
   BOOST_TEST(early.room(7) == 1U);
   early.reached(more(7, 20), 1, start);
   BOOST_TEST(early.room(7) == 0U);
-  BOOST_TEST(early.next(10, start).empty());  // until that attempt has ended
+  BOOST_TEST(early.next(10, start).empty());  // the attempt in flight must end first
   early.ended(7, AttemptKind::early, true, start);
   BOOST_TEST(ids(early.next(10, start)) == Ids{7});
   BOOST_TEST(early.room(7) == 2U);
@@ -69,12 +69,12 @@ BOOST_AUTO_TEST_CASE(a_failure_stops_it_until_it_is_found_anew) {
   early.reached(more(7, 20), 1, start);
   early.failed(7, start);
   early.ended(7, AttemptKind::early, false, start);
-  early.found(answering(7), start);  // read before the failure was on record
+  early.found(answering(7), start);  // the database was read before the failure was recorded
   BOOST_TEST(early.next(10, start).empty());
   early.found(answering(7, 130s), start);
   BOOST_TEST(ids(early.next(10, start)) == Ids{7});
   BOOST_TEST(early.after(7) == 0);
-  BOOST_TEST(early.room(7) == 1U);  // the recovery begins again
+  BOOST_TEST(early.room(7) == 1U);  // the recovery begins again with one delivery
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_recovery_is_forgotten) {
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_handed_back_is_looked_for_again_at_once) {
   auto early = make();
   early.found(answering(7), start);
   early.next(10, start);
-  early.reached(nothing(7), 1, start);  // the last delivery was leased
+  early.reached(nothing(7), 1, start);  // this reading leased the last delivery that waited
   BOOST_TEST(early.next(10, start + 1s).empty());
   early.ended(7, AttemptKind::early, false, start + 1s);
   BOOST_TEST(ids(early.next(10, start + 1s)) == Ids{7});

@@ -20,7 +20,8 @@ FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10
   return FairSlots({.total = total, .per_webhook = per_webhook, .per_host = per_host, .longest = 15s});
 }
 
-/// Each webhook has a host of its own, and an entity of its own with the same number.
+/// Returns a destination with a host and an entity of this webhook alone. The entity's id equals
+/// the webhook's.
 Destination own(std::int64_t webhook, bool probing = false) {
   return {webhook, webhook, "h" + std::to_string(webhook) + ":443", probing};
 }
@@ -30,7 +31,7 @@ void wait(FairSlots& slots, const Destination& destination) {
   slots.wait(destination.webhook);
 }
 
-/// Returns how many of at most `most` deliveries the webhook gets.
+/// Takes up to `most` deliveries for the webhook. Returns how many it took.
 unsigned take(FairSlots& slots, const Destination& destination, unsigned most = 1000) {
   slots.identify(destination);
   unsigned taken = 0;
@@ -44,7 +45,8 @@ void end(FairSlots& slots, WebhookId webhook, Outcome outcome = Outcome::answere
   slots.recorded(webhook);
 }
 
-/// Makes the webhook's answer time known. Leaves the webhook waiting, so its account and answer time stay.
+/// Makes the webhook's answer time known. Leaves the webhook waiting: an idle webhook would be forgotten,
+/// with its account and answer time.
 void know(FairSlots& slots, const Destination& destination, platform::Milliseconds took) {
   wait(slots, destination);
   for (int i = 0; i < 3; ++i) {
@@ -87,7 +89,7 @@ BOOST_AUTO_TEST_CASE(limits_can_be_lowered_below_what_is_in_hand_and_raised_agai
   wait(slots, own(10));
   BOOST_TEST((slots.full() && slots.next(10).webhooks.empty()));
   for (int webhook = 1; webhook <= 7; ++webhook) end(slots, webhook);
-  BOOST_TEST(slots.next(10).webhooks == Ids{10});  // the other host still gets one
+  BOOST_TEST(slots.next(10).webhooks == Ids{10});  // webhook 8 still holds the one slot of webhook 9's host
   slots.limit(usual);
   BOOST_TEST(slots.next(10).webhooks.size() == 2U);
   BOOST_TEST(take(slots, at_one_host(9)) == 10U);
@@ -97,7 +99,7 @@ BOOST_AUTO_TEST_CASE(one_that_probes_has_one_in_flight) {
   auto slots = with(100);
   BOOST_TEST(take(slots, own(1, true)) == 1U);
   BOOST_TEST(take(slots, own(2), 3) == 3U);
-  BOOST_TEST(take(slots, own(2, true)) == 0U);  // webhook 2 began to fail with several in flight
+  BOOST_TEST(take(slots, own(2, true)) == 0U);  // webhook 2 has begun to fail, with three attempts in flight
 }
 
 BOOST_AUTO_TEST_CASE(an_ended_attempt_counts_for_its_webhook_until_recorded) {
@@ -141,13 +143,13 @@ BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
   slots.diagnoses(1);
   BOOST_TEST(slots.slots(1) == 1U);
   BOOST_TEST(take(slots, own(1), 2) == 2U);
-  BOOST_TEST(slots.slots(1) == 2U);  // the diagnosis has one to itself; the two deliveries share the other
+  BOOST_TEST(slots.slots(1) == 2U);  // one slot is for the diagnosis alone; the two deliveries share a slot
   end(slots, 1, Outcome::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
   end(slots, 1, Outcome::not_started);  // no delivery is in hand any more, only the diagnosis
   BOOST_TEST(take(slots, own(1)) == 9U);
   end(slots, 1, Outcome::not_started);
-  end(slots, 1, Outcome::diagnosed, 2s);  // does not let the webhook take again
+  end(slots, 1, Outcome::diagnosed, 2s);  // a diagnosis that ends does not let the webhook take again
   BOOST_TEST(take(slots, own(1)) == 0U);
   end(slots, 1);
   BOOST_TEST(take(slots, own(1)) == 3U);
@@ -224,11 +226,11 @@ BOOST_AUTO_TEST_CASE(the_least_used_webhook_of_an_entity_is_next) {
 }
 
 BOOST_AUTO_TEST_CASE(the_last_slots_are_for_entities_that_hold_none_one_each) {
-  auto slots = with(16, 20);  // the last slots are two of the 16
+  auto slots = with(16, 20);  // an eighth of the 16 slots, two, are the last slots
   BOOST_TEST(take(slots, own(1)) == 14U);
   BOOST_TEST(take(slots, own(2)) == 1U);
-  BOOST_TEST(take(slots, {3, 2, "h:443"}) == 0U);  // of the same entity
-  BOOST_TEST(take(slots, own(4, true)) == 0U);     // failing
+  BOOST_TEST(take(slots, {3, 2, "h:443"}) == 0U);  // entity 2 holds a slot already
+  BOOST_TEST(take(slots, own(4, true)) == 0U);     // webhook 4 is failing
   BOOST_TEST(take(slots, own(5)) == 1U);
   BOOST_TEST(take(slots, own(6)) == 0U);
   end(slots, 5);
@@ -285,7 +287,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_waiting_for_a_host_is_next_once_it_has_room) {
   BOOST_TEST(slots.next(9).webhooks.empty());
   end(slots, 1);
   BOOST_TEST((slots.next(9).webhooks == Ids{3}));
-  slots.stop_waiting(3);  // nothing is due after all
+  slots.stop_waiting(3);  // webhook 3 has nothing due after all
   BOOST_TEST((slots.next(9).webhooks == Ids{4}));
   BOOST_TEST(slots.take(4));
   end(slots, 2);
@@ -307,7 +309,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_moves_frees_its_turn_at_the_old_host) {
   for (const std::int64_t webhook : {2, 3}) wait(slots, {webhook, webhook, "old:443"});
   BOOST_TEST(slots.next(9).webhooks.empty());
   end(slots, 1);
-  slots.identify({2, 2, "new:443"});  // webhook 2 was the next
+  slots.identify({2, 2, "new:443"});  // webhook 2 was next at the old host
   BOOST_TEST((slots.next(9).webhooks == Ids{2, 3}));
 }
 
@@ -349,7 +351,7 @@ BOOST_AUTO_TEST_CASE(idle_webhooks_are_forgotten) {
 
 BOOST_AUTO_TEST_CASE(a_diagnosis_is_charged_with_its_time_and_says_nothing_of_the_next_delivery) {
   auto slots = with(20);
-  know(slots, own(1), 10ms);  // ten deliveries a slot
+  know(slots, own(1), 10ms);  // a slot carries ten of its deliveries
   const auto before = slots.rank(1).first;
   BOOST_TEST(slots.take(1));
   slots.ended(1, Outcome::diagnosed, 60s);

@@ -20,7 +20,8 @@ struct Judged {
   OutageJudge judge{{.longest = 24h}};
   Judged() { judge.know(5); }
 
-  /// Makes `hosts` hosts of `entities` entities silent, from `at` on, a millisecond apart.
+  /// Makes `hosts` hosts of `entities` entities silent: the first host at `at`, each further host a
+  /// millisecond later.
   void silence(unsigned hosts, unsigned entities, MonotonicTime at) {
     for (unsigned i = 0; i < hosts; ++i)
       judge.silent("host" + std::to_string(i), static_cast<int>(i % entities),
@@ -95,7 +96,7 @@ BOOST_FIXTURE_TEST_CASE(with_too_few_hosts_to_ask_none_is_declared, Judged) {
 BOOST_FIXTURE_TEST_CASE(one_answer_ends_an_outage_but_earlier_attempts_stay_excused, Judged) {
   begin_outage();
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 16s), 5U);  // checks go on
-  judge.heard(start - 1s);                                  // an answer that is reported late
+  judge.heard(start - 1s);                                  // an answer from before the outage, reported late
   BOOST_CHECK(judge.outage().has_value());
   judge.heard(start + 60s);
   BOOST_CHECK(!judge.outage());
@@ -177,8 +178,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_remembered_is_bounded, Judged) {
   BOOST_CHECK(!judge.is_silent("host0"));
 }
 
-// The link works for a moment now and then. Each time it fails, the attempts are judged `ours` after 15 s.
-
+// The link fails every 40 s and works again 20 s later. Attempts are judged `ours` 15 s after each failure.
 BOOST_FIXTURE_TEST_CASE(a_flapping_link_keeps_nothing_for_long, Judged) {
   auto now = start;
   for (int turn = 0; turn < 20; ++turn, now += 40s) {
@@ -192,7 +192,7 @@ BOOST_FIXTURE_TEST_CASE(a_flapping_link_keeps_nothing_for_long, Judged) {
   }
 }
 
-// Hosts that have answered.
+// Tests of KnownHosts, which remembers hosts that have answered.
 
 namespace {
 
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(hosts_of_different_entities_are_picked_each_in_turn) {
     for (const auto& host : hosts.pick(start, 5, start + 2s + turn * 1s, random, anybody))
       asked.insert(host.host);
   }
-  BOOST_CHECK_EQUAL(asked.size(), 30U);  // all of them, in the end
+  BOOST_CHECK_EQUAL(asked.size(), 30U);  // in the end, all hosts
 }
 
 BOOST_AUTO_TEST_CASE(silent_hosts_are_picked_last_and_old_ones_never) {

@@ -33,14 +33,15 @@ int listening_socket(const std::string& path) {
   return fd;
 }
 
-/// Sets this process's environment as systemd does when it passes `count` descriptors, from 3 on.
+/// Sets the environment of the calling process as systemd does when it passes `count` descriptors, numbered
+/// from 3 on.
 void pass_descriptors(const std::string& count) {
   ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
   ::setenv("LISTEN_FDS", count.c_str(), 1);
 }
 
-/// Returns the result or the error of inherited_listening_socket() in a child process, as text. The child's
-/// descriptor 0 is /dev/null unless `prepare` changes that.
+/// Runs `prepare` and then inherited_listening_socket() in a child process. Returns the descriptor, "none" or
+/// the error, as text. Descriptor 0 of the child is /dev/null unless `prepare` changes it.
 std::string inherited(const std::function<void(const std::string& folder)>& prepare) {
   const unit::TemporaryFolder folder;
   const auto result = unit::run_in_child([&] {
@@ -56,7 +57,7 @@ std::string inherited(const std::function<void(const std::string& folder)>& prep
   return result.out + result.err;
 }
 
-/// The one message that `tell` sends to the service manager.
+/// Returns the message that `tell` sends to the service manager.
 std::string told(const std::function<void()>& tell) {
   const unit::TemporaryFolder folder;
   const auto path = folder.path() + "/notify";
