@@ -9,8 +9,6 @@ import pytest
 from support.actors import BASE
 from support.wait import wait_until
 
-NO_CREDENTIALS = "Bearer"
-
 
 def refused(response):
     assert response.status == 401, response

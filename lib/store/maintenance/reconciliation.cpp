@@ -32,7 +32,6 @@ constexpr std::string_view pending_out_of_place = R"sql(
            WHERE d.webhook_id = w.id AND d.espera = 'pendiente' LIMIT 1) IS NOT NULL AS fuera_de_lugar
   FROM (SELECT id, entidad_id, plaza, activo FROM webhooks WHERE id >= ? ORDER BY id LIMIT ?) w
   STRAIGHT_JOIN entidades t FORCE INDEX (PRIMARY) ON t.id = w.entidad_id
-  LEFT JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = w.id
   ORDER BY w.id)sql";
 constexpr std::string_view held_out_of_place = R"sql(
   SELECT w.id, w.plaza IS NULL AS borrado,
