@@ -1,4 +1,5 @@
-"""Reenviar muchas: deliveries of a range are counted, then sent again; how a replay is followed and stopped."""
+"""The portal's screen "Reenviar muchas" counts the deliveries of a range and has them sent again. Another screen shows the
+replay's progress and stops it."""
 import re
 from urllib.parse import urlsplit
 

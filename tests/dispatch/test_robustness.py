@@ -163,7 +163,7 @@ def test_private_addresses_are_not_dialled_and_nothing_is_told_of_their_ports(en
 def test_what_worked_is_refused_once_it_is_no_longer_allowed(entity, receiver, stack):
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")
-    patient = ",".join(["1s"] * 30)  # more retries than come before the address is allowed again
+    patient = ",".join(["1s"] * 30)  # so many that retries are left when the address is allowed again
     with stack.dispatcher_with(**setting(delivery_allowed_networks="10.0.0.0/8", delivery_retry_schedule=patient)):
         refused = started(entity, hook)
         wait_until(lambda: stack.delivery(refused)["intentos"] >= 1, what="an attempt")
@@ -180,7 +180,7 @@ def test_proxies_of_the_environment_are_ignored(entity, receiver, stack):
         stack.wait_delivery(started(entity, hook), "entregada")
 
 
-# The queue's database.
+# Killed database sessions, and SIGHUP.
 
 def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, stack):
     hook = entity.register()
@@ -196,7 +196,8 @@ def test_the_dispatchers_sessions_killed_at_work_lose_nothing(entity, receiver, 
 
 
 def test_sighup_ends_no_program(entity, receiver, stack):
-    """SIGHUP reloads the keys (test_rotation.py tests that). Unhandled, it would end a program without draining."""
+    """SIGHUP makes a program read its key file again, which tests/dispatch/test_rotation.py tests. Unhandled, SIGHUP would end
+    the program without draining."""
     hook = entity.register()
     before = {part: stack.pids(part) for part in ("dispatcher", "fcgi")}
     for pid in sum(before.values(), []):
@@ -209,8 +210,8 @@ def test_sighup_ends_no_program(entity, receiver, stack):
 # libcurl as Debian builds it.
 
 def test_the_ca_file_is_not_read_again_for_every_connection(entity, receiver, stack):
-    """With libcurl's default CAPATH the bundle would be read for each connection: 8 to 29 ms of processor time. Without a
-    CAPATH, a webhook's next connection does not need the file."""
+    """With the default CAPATH of Debian's libcurl, each connection would read the CA file, which takes 8 to 29 ms of processor
+    time. The dispatcher unsets CAPATH, so a webhook's second connection does not need the file."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(close=True), Behaviour())
     stack.wait_delivery(started(entity, hook), "entregada")

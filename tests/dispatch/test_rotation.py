@@ -25,7 +25,7 @@ HELD = "SELECT COUNT(*) FROM entregas WHERE estado = 'retenida'"
 
 @pytest.fixture(scope="module")
 def stack():
-    """A stack of its own, because other tests need their keys."""
+    """A stack of this file's own: the tests change its keys, and other tests need the keys of the common stack."""
     running = Stack(setting(delivery_retry_schedule="300ms,600ms,900ms", delivery_retry_jitter="0",
                             delivery_allowed_networks="127.0.0.0/8")).up()
     yield running
@@ -50,8 +50,8 @@ def keys(stack):
 
 
 class Customer:
-    """An active entity: one webhook that stays, and others that are registered, receive and are deleted, each with its
-    own secret."""
+    """A busy entity. It keeps one webhook, and registers others that receive and are then deleted. Each webhook has its own
+    secret."""
 
     def __init__(self, stack, receiver):
         self.entity, self.receiver = Entity(stack, receiver), receiver
@@ -144,7 +144,7 @@ def test_a_dispatcher_without_the_new_key_holds_and_sends_once_it_has_it(stack, 
     entity.notify(STANDING)
     entity.notify("incidencia.cerrada", DATA["incidencia.cerrada"])
     assert entity.api("POST", TEST, json_body={"evento": PASSING, "datosExtra": {"a": 1}}).status == 200
-    receiver.wait(signed.path)  # the old key still opens its secret
+    receiver.wait(signed.path)  # the old key still opens this webhook's secret
     wait_until(lambda: stack.value(HELD) == "2", what="the deliveries that need the new key to be held")
     assert "cannot be decrypted" in keys.log("dispatcher")
     holds_for(1, lambda: not receiver.requests(late.path) + receiver.requests(unsigned.path), "nothing is sent")

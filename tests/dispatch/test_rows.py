@@ -1,4 +1,5 @@
-"""The one table that the evaluation system writes: what its user may do, what fails at the INSERT, what is rejected later."""
+"""The only table that the evaluation system writes: what its database user may do, and which rows fail at the INSERT or are
+rejected later."""
 import contextlib
 import json
 import re
@@ -34,7 +35,7 @@ def with_literal(event, field, literal):
 
 
 def wrong_rows():
-    """Yields (event, field, data): first the field is wrong, in many ways; the last rows lack the field."""
+    """Yields (event, field, data). In the first rows the value of the field is wrong; in the last rows the field is missing."""
     for event, data in DATA.items():
         for field in data:
             for literal in wrong_values(field):
@@ -216,7 +217,7 @@ def test_the_number_of_a_row_is_the_servers_whatever_the_writers_session_says(en
     try:
         if number > 0:
             refused(entity.notify, 1644)
-        else:  # MariaDB ignores the SET
+        else:  # 0, which MariaDB ignores
             with contextlib.suppress(SqlError):
                 entity.notify()
     finally:

@@ -1,4 +1,4 @@
-"""The built documentation for entities: complete, small, each page in HTML and in Markdown."""
+"""The built documentation for entities is complete and small. Each page is there in HTML and, except 404, in Markdown."""
 import gzip
 import re
 import subprocess

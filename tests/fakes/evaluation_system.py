@@ -26,13 +26,13 @@ class Audience:
 
 
 class Writer:
-    """Writes on one session. After an unknown outcome it looks for the rows by their `clave`, and writes them again if
-    they are missing."""
+    """Writes on one session, and opens a new one after an error. If the outcome of a transaction is unknown, looks for the
+    rows by their `clave`, and writes them again if they are missing."""
 
     def __init__(self, connect: Callable[[], SqlSession], ledger: Ledger):
         self._connect, self._ledger = connect, ledger
         self._session: SqlSession | None = None
-        self.refusals = 0  # attempts to write that failed
+        self.refusals = 0  # transactions of write() that ended with an error
 
     def close(self) -> None:
         if self._session:

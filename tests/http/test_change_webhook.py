@@ -1,4 +1,4 @@
-"""GET and PATCH /webhooks/{id}: what an entity sees and changes of a webhook."""
+"""GET, PATCH and DELETE /webhooks/{id}: how an entity reads, changes and deletes one of its webhooks."""
 import json
 import threading
 
@@ -137,7 +137,7 @@ def test_to_activate_an_active_webhook_ends_its_streak_of_failures(entity, recei
 
 
 def test_reactivation_retries_a_pending_delivery_at_once(entity, receiver, stack):
-    """The webhook is inactive so briefly that the dispatcher, which looks every 5 s, rarely holds the delivery."""
+    """The dispatcher looks for deliveries to hold every 5 s, so it rarely holds this one while the webhook is inactive."""
     with stack.dispatcher_with(APIENTIDADES_DELIVERY_RETRY_SCHEDULE="1h,1h"):
         hook = entity.register()
         receiver.behave(hook.path, Behaviour(status=500), Behaviour())

@@ -24,7 +24,7 @@ def test_trace_names_the_methods_that_the_program_would(entity, stack, pattern):
 
 @pytest.mark.parametrize("path, methods", [
     (DOCUMENT, ("POST", "DELETE", "TRACE")), ("/apientidades/salud", ("POST", "DELETE", "TRACE")),
-    ("/apientidades/origenes.json", ("DELETE", "TRACE"))])  # no POST: nginx first looks for the file, which a stack lacks
+    ("/apientidades/origenes.json", ("DELETE", "TRACE"))])  # no POST: nginx would answer 404, because a test stack lacks the file
 def test_a_read_only_path_answers_405_with_allow(stack, path, methods):
     for method in methods:
         refused = stack.api(method, path)

@@ -39,7 +39,8 @@ BOOST_AUTO_TEST_CASE(a_claim_begins_where_it_is_told_and_says_how_far_it_got) {
 }
 
 BOOST_AUTO_TEST_CASE(a_delete_waits_for_a_fan_out_that_has_looked) {
-  // Otherwise the fan-out could commit after the DELETE is answered, and the deliveries would be sent.
+  // If the DELETE did not wait, the fan-out could commit after the DELETE is answered, and the new deliveries
+  // would be sent.
   queue_one();
   Session other = database.connect();
   other.execute("SET SESSION innodb_lock_wait_timeout = 1");
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(maintenance_skips_locked_deliveries) {
 }
 
 BOOST_AUTO_TEST_CASE(a_claim_is_bounded_by_bytes_and_goes_on_where_it_stopped) {
-  constexpr unsigned all = 40;  // notifications, each of 60,000 bytes
+  constexpr unsigned all = 40;  // notifications, each with 60,000 bytes of data
   const auto data = R"({"n": ")" + std::string(60'000, 'x') + R"("})";
   for (unsigned i = 0; i < all; ++i) insert_notification(session, 1, "evaluacion.cerrada", data);
   fan_out(session);
@@ -114,7 +115,8 @@ BOOST_AUTO_TEST_CASE(a_webhook_put_off_for_bytes_keeps_its_position) {
   BOOST_TEST(claim(session, {{other.id, 1}}, long_lease).leased.deliveries.size() == 1U);
 }
 
-// A user with INSERT on `entregas` can write a delivery of one entity's notification to another's webhook.
+// A database user with INSERT on `entregas` can write a delivery of one entity's notification for a webhook
+// of another entity.
 BOOST_AUTO_TEST_CASE(another_entitys_notification_is_never_leased) {
   add_webhook(session, 2);
   const auto foreign = insert_notification(session, 2);

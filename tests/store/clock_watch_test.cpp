@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_jumps_forward_is_believed_once_it_is_accepted)
   BOOST_CHECK_EQUAL(accept_clock(session).count(), 0);
   BOOST_CHECK_EQUAL(jumped().count(), 0);
   accept_clock(session);
-  set_clock(150 * day);  // before the next look at the clock
+  set_clock(150 * day);  // after the acceptance, before the next look at the clock
   BOOST_CHECK(jumped() > 9 * day);
   set_clock(140 * day);
   mend(session);
@@ -241,7 +241,8 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_late)
   for (const EntityId entity : {1, 2}) insert_notification(session, entity);
   fan_out(session);
   set_clock(Milliseconds(0));
-  insert_notification(session, 2);  // its delivery, due at once, lies between the two others in the index
+  // The new delivery is due at once. In the index it lies between the two others.
+  insert_notification(session, 2);
   fan_out(session);
   auto other = lock_gap(database, first.id, "pendiente", due_now);
   const auto start = platform::monotonic_now();
@@ -287,7 +288,7 @@ BOOST_AUTO_TEST_CASE(an_outage_that_began_while_the_clock_was_ahead_and_lasts_co
   set_clock(10 * day);
   const auto id = begin_outage(session, "here:1", OutageKind::network, Milliseconds(0));
   set_clock(Milliseconds(0));
-  update_outage(session, id, 1, {});  // its dispatcher confirms it before the clock is mended
+  update_outage(session, id, 1, {});  // confirms the outage before the clock is mended
   mend(session);
   set_clock(an_hour);
   update_outage(session, id, 1, {});

@@ -27,7 +27,7 @@ struct MaintenanceFixture {
   }
 
   /// Adds `count` finished deliveries of a webhook, each with its notification and an attempt. The
-  /// nth ended n seconds after the moment `age` ago.
+  /// nth delivery ended n seconds after the moment `age` ago.
   void add_finished(WebhookId webhook, unsigned count, Milliseconds age,
                     const std::string& state = "entregada") {
     session.execute("SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes)");
@@ -59,7 +59,7 @@ struct MaintenanceFixture {
         failures, std::int64_t{wait.count()} * 1000, webhook, count);
   }
 
-  /// Makes the database refuse every change of the first delivery of each webhook.
+  /// Makes the database refuse every UPDATE of the first delivery of each webhook.
   void refuse_first_deliveries() {
     std::string ids = "0";
     for (const auto& row : session.query("SELECT MIN(id) AS id FROM entregas GROUP BY webhook_id"))

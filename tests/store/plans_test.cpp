@@ -1,4 +1,5 @@
-// Checks the server's plans on many rows: no statement reads or sorts a large table as a whole.
+// Checks the database server's plans for tables of many rows: no statement reads or sorts a large table as a
+// whole.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <set>
@@ -25,10 +26,10 @@ using namespace store::testing;
 
 namespace {
 
-/// Adds 50,000 deliveries of 1,000 webhooks: most are finished, others pending, in flight or held.
+/// Adds 50,000 deliveries of 1,000 webhooks. Most deliveries are finished, others pending, leased or held.
 void fill(Session& session) {
-  // A trigger could change the key by which an UPDATE finds its rows, so MariaDB 11.8 sorts the rows first.
-  // Only the tests have these triggers.
+  // Only the tests have these triggers. Because of them, MariaDB 11.8 would sort the rows of an UPDATE first:
+  // a trigger could change the key by which the UPDATE finds its rows.
   for (const auto* table : {"entregas", "notificaciones_pendientes"})
     session.execute(std::string("DROP TRIGGER ") + table + "_transitions");
   session.execute("INSERT INTO entidades (id, nombre) SELECT seq, 'e' FROM " + numbers(1000));
@@ -91,14 +92,14 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
   std::set<std::string> tables;
   for (const auto& statement : statements) {
     for (const auto& step : explain(session, statement)) {
-      if (step.table.empty() || step.access.empty()) continue;  // no table
+      if (step.table.empty() || step.access.empty()) continue;  // the step reads no table
       const auto& table = step.table;
       tables.insert(table);
       const bool scanned = step.access == "ALL" || step.access == "index";
-      // j is a JSON_TABLE of ids, plazas one of the five values of `plaza`
+      // `j` is a JSON_TABLE of ids, `plazas` a table of the five values of `plaza`.
       const bool small = table == "j" || table == "plazas" || table.starts_with("<") || table == read_whole;
       BOOST_CHECK_MESSAGE(!scanned || small, "reads all of " << table << ": " << statement.substr(0, 300));
-      const bool few = small || table == "webhooks";  // those of one entity: five rows at most
+      const bool few = small || table == "webhooks";  // only one entity's webhooks are sorted: five at most
       BOOST_CHECK_MESSAGE(few || step.extra.find("filesort") == std::string::npos,
                           "sorts " << table << ": " << statement.substr(0, 300));
     }
@@ -106,9 +107,9 @@ std::set<std::string> check_plans(Session& session, const std::vector<std::strin
   return tables;
 }
 
-/// Checks that no statement reads a whole table that the server takes for empty. After a restart the server
-/// takes tables for empty, however many rows they have, if innodb_stats_auto_recalc is off. Skips MySQL: no
-/// hint keeps it from reading all of an index of such a table.
+/// Checks that no statement reads a whole table even if the server takes all tables for empty. If
+/// innodb_stats_auto_recalc is off, the server does so after a restart, however many rows the tables have.
+/// Skips MySQL: no hint keeps MySQL from reading all of an index of a table that it takes for empty.
 void check_plans_without_statistics(const std::vector<std::string>& statements) {
   Database empty;
   if (!empty.session.is_mariadb()) return;
@@ -117,7 +118,7 @@ void check_plans_without_statistics(const std::vector<std::string>& statements) 
   for (const auto& statement : std::set<std::string>(statements.begin(), statements.end())) {
     for (const auto& step : explain(empty.session, statement)) {
       const bool scanned = step.access == "ALL" || step.access == "index";
-      // For a long IN list MariaDB reads all of an index, although a hint names that index.
+      // For a long IN list MariaDB reads all of the index of `webhooks` that the hint names.
       const bool small = step.table == "j" || step.table == "plazas" || step.table.starts_with("<") ||
                          step.table == "webhook_ejecuciones" ||
                          (step.table == "webhooks" && step.access == "index");
@@ -129,7 +130,7 @@ void check_plans_without_statistics(const std::vector<std::string>& statements) 
 
 constexpr Lease lease{101, Milliseconds(60000)};
 
-/// A round of the dispatcher, in the order of its loop.
+/// What the dispatcher does: scan, claim, record results, release leases, fan out.
 void work(Session& session) {
   peek_queue(session);
   find_new_notifications(session, 49000, 500);
@@ -140,7 +141,7 @@ void work(Session& session) {
   BOOST_TEST_REQUIRE(claimed.size() > 2U);
   std::vector<DeliveryResult> delivery_results{delivered(claimed[0]),
                                                failed_attempt(claimed[1], Milliseconds(1000))};
-  for (auto& delivery_result : delivery_results) delivery_result.attempts = 1;  // fill() has written one
+  for (auto& delivery_result : delivery_results) delivery_result.attempts = 1;  // fill() wrote attempt 1
   delivery_results.back().gone = true;
   record_results(session, delivery_results, {Milliseconds(1000)});
   record_results(session, delivery_results, {Milliseconds(1000)});  // the leases have ended
@@ -194,7 +195,7 @@ void change(Session& session, EntityId entity, WebhookId id) {
   erase_ended_secrets(session, refusal);
   webhook::EventSet events;
   events.insert(webhook::Event::evaluacion_cerrada);
-  // Deletes another webhook, not `id`: EXPLAIN would show no plan for statements on a deleted one.
+  // Deletes another webhook, not `id`: EXPLAIN would show no plan for statements on a deleted webhook.
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, {}}, keys());
   delete_expected_webhook(session, author, made.webhook.value().id, any);
 }
@@ -220,7 +221,7 @@ void replay(Session& session, EntityId entity, WebhookId webhook) {
   const auto claimed = claim(session, {{webhook, 100}}, {707, Milliseconds(60000)}).leased.deliveries;
   std::vector<DeliveryResult> results;
   for (const auto& leased : claimed) results.push_back(delivered(leased));
-  for (auto& result : results) result.attempts = 7;  // more than fill() has written
+  for (auto& result : results) result.attempts = 7;  // so that the new attempts have unused numbers
   record_results(session, results, {Milliseconds(1000)});
   BOOST_TEST(feed() == 5U);
   for (const auto id : {single, range}) find_replay(session, webhook, id);
@@ -343,7 +344,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-// The entity has asked for many replays before.
+// Entity 7 has asked for 100 replays before, and 49 other entities for as many each.
 BOOST_AUTO_TEST_CASE(every_statement_of_a_replay_seeks) {
   fill(session);
   session.execute(
@@ -519,7 +520,7 @@ BOOST_AUTO_TEST_CASE(operator_changes_of_a_webhook_with_many_deliveries_seek) {
   check_plans(session, statements);
 }
 
-/// A list of an entity without another filter is read by id, from the newest on.
+/// A list that is filtered by entity alone is read in descending order of id.
 BOOST_AUTO_TEST_CASE(operator_lists_of_an_entity_or_an_event_seek) {
   fill(session);
   session.execute(
@@ -553,8 +554,8 @@ BOOST_AUTO_TEST_CASE(operator_lists_of_an_entity_or_an_event_seek) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-// webhook_ejecuciones has a row for each webhook that was ever sent anything. It is read whole, and its
-// failing webhooks are sorted. `webhooks` is read only for these.
+// webhook_ejecuciones has a row for each webhook that was ever sent anything. That table is read whole, and
+// its failing webhooks are sorted. `webhooks` is read only for the failing ones.
 BOOST_AUTO_TEST_CASE(failing_webhooks_are_looked_for_in_the_executions) {
   fill(session);
   session.execute(

@@ -1,4 +1,4 @@
-// What the schema refuses from any writer, and the migrations that make it.
+// What the schema refuses from any writer, and the migrations that make the schema.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <map>
@@ -142,8 +142,8 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
   for (const auto& state : migration_status(database.session, migrations))
     BOOST_CHECK(state.applied.has_value());
 
-  // Forgets all migrations, as if each had been interrupted at its last line. Two sessions repair that at the
-  // same time.
+  // Deletes the record of each migration, as if each had been interrupted just before it was recorded. Then
+  // two sessions migrate at the same time.
   database.session.execute("DELETE FROM migraciones");
   std::vector<std::string> first;
   ThreadedWork other([&] {
@@ -159,8 +159,8 @@ BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {
 BOOST_AUTO_TEST_CASE(a_webhook_that_fails_since_a_version_without_probes_gets_one_after_the_upgrade) {
   Database database;
   auto& session = database.session;
-  // Version 0.1.0 wrote the rows of webhook 1, which fails, and of webhook 2, which does not. This version
-  // wrote the row of webhook 3, which fails.
+  // The rows of webhook 1, which fails, and of webhook 2, which does not, are as release 0.1.0 wrote them.
+  // The row of webhook 3, which fails, is as this release writes it.
   session.execute(
       "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_error, fallos, fallos_desde)"
       " VALUES (1, UTC_TIMESTAMP(3), 'error', 1, UTC_TIMESTAMP(3)), (2, UTC_TIMESTAMP(3), '', 0, NULL),"

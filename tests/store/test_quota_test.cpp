@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto event = webhook::Event::incidencia_cerrada;
 
-/// Sends a test event; returns whether it was accepted.
+/// Queues a test event. Returns whether it was accepted.
 bool send(Session& session, EntityId entity, std::uint64_t limit) {
   try {
     return despite_lock_timeouts(
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(so_many_bytes_in_a_day_of_an_entity_however_many_sessions_a
   BOOST_CHECK_EQUAL(count(own, "notificaciones_pendientes"), 4);
   BOOST_CHECK_EQUAL(count(own, "pruebas_por_borrar"), 4);
   const auto wait_s = store(own, 1);
-  BOOST_CHECK(wait_s > 8000 && wait_s < 9000);  // a tenth of a day: 5,120 of 50,000 bytes are missing
+  BOOST_CHECK(wait_s > 8000 && wait_s < 9000);  // a tenth of a day: a fifth event lacks 5,120 of 50,000 bytes
   BOOST_CHECK_EQUAL(store(own, 2), 0U);
   own.update("UPDATE turnos_prueba SET bytes_saldados_hasta = bytes_saldados_hasta - INTERVAL ? SECOND",
              wait_s);
@@ -138,8 +138,9 @@ BOOST_AUTO_TEST_CASE(other_deliveries_do_not_count_and_without_a_limit_nothing_d
   BOOST_CHECK(send(session, 1, 1));
 }
 
-/// The limit is below the number of webhooks, so no event is accepted. If a refused transaction rolled back,
-/// those that wait for it would deadlock: all would lock the gap into which each of them inserts.
+/// The limit is below the number of webhooks, so no event is accepted. If a refused transaction rolled
+/// back its INSERT of the entity's row of `turnos_prueba`, the sessions that wait for this row would
+/// deadlock: all would lock the gap into which each of them inserts.
 BOOST_AUTO_TEST_CASE(sessions_that_are_all_refused_are_in_no_conflict) {
   Database database;
   for (int i = 0; i < 2; ++i) add_webhook(database.session, 1);

@@ -190,7 +190,8 @@ BOOST_AUTO_TEST_CASE(a_delivery_held_during_a_discard_is_cancelled_too) {
   Database database;
   auto& session = database.session;
   const auto webhook = add_webhook(session, 1);
-  // So many that statements use indexes: one that read the whole table would wait for the locked rows.
+  // With so many deliveries, statements use indexes. A statement that read the whole table would wait for the
+  // locked rows.
   constexpr unsigned deliveries = 100;
   for (unsigned i = 0; i < deliveries; ++i) insert_notification(session, 1);
   fan_out(session);

@@ -35,14 +35,15 @@ def disconnect(stack, user="apientidades_api"):
         try:
             stack.sql(f"KILL {id}")
         except SqlError as error:
-            assert error.code == 1094, error  # gone by itself
+            assert error.code == 1094, error  # the connection has ended by itself
 
 
 def password(stack):
     return Path(stack.env["SECRETS_DIR"], "api.password").read_text().strip()
 
 
-# The statement that causes the state, and the one that ends it; "password": the user gets its password back.
+# For each state, the statement that causes it and the statement that ends it. "password" stands for a statement that gives
+# USER its password back.
 REFUSALS = {
     "read-only": ("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0"),
     "statements in the binary log": ("SET GLOBAL binlog_format = 'STATEMENT'", "SET GLOBAL binlog_format = 'ROW'"),

@@ -182,7 +182,7 @@ def test_the_demo_fails_without_a_dispatcher(stack):
 
 
 def test_the_demo_fails_when_the_signature_is_made_with_another_secret(stack):
-    """The trigger removes the secret, so that nothing is signed: the test cannot seal another secret."""
+    """The test cannot seal another secret. Instead a trigger removes the secret, so that nothing is signed."""
     stack.sql("CREATE TRIGGER sin_secreto BEFORE UPDATE ON webhooks FOR EACH ROW"
               " SET NEW.secreto_sellado = NULL, NEW.secreto_clave = NULL")
     try:

@@ -7,7 +7,8 @@
 
 namespace dispatcher_support {
 
-/// Every way in which an attempt that counts can end without an answer. A test asserts that none is missing.
+/// Every TransportResult of an attempt that counts and gets no answer. tests/unit/failure_text_test.cpp
+/// asserts that none is missing.
 inline const std::vector<delivery::TransportResult>& results_without_answer() {
   using delivery::TransportResult;
   static const std::vector<TransportResult> results{

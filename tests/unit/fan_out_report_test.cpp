@@ -16,8 +16,8 @@ using platform::Milliseconds;
 const platform::MonotonicTime now{std::chrono::hours(1)};
 constexpr delivery::EntityId entity = 7;
 
-/// The selection asks for what follows notification 100 of entity 7. The next turn is that of entity 8, after
-/// notification 200.
+/// The selection asks for up to `limit` notifications of entity 7 that follow notification 100. The next turn
+/// is for entity 8 and the notifications that follow 200.
 struct Turns {
   ReadyEntities ready;
   Selection selection;
@@ -31,7 +31,8 @@ struct Turns {
     selection.requests = ready.next(1, Kind::ready, limit, now);
   }
 
-  /// Reports a batch with notifications 101, 102 … of entity 7.
+  /// Reports a batch of notifications 101, 102 … of entity 7, with the outcomes `found`. `with_large`: some
+  /// of them have data too large to be read with the row.
   void report(const std::vector<Outcome>& found, bool with_large = false) {
     Outcomes outcomes;
     for (const auto outcome : found) {
@@ -44,7 +45,7 @@ struct Turns {
     report_batch(selection, outcomes, large, now, ready);
   }
 
-  /// The entities of a kind in their order, with the position at which each goes on.
+  /// The entities of a kind in their order, each with the notification after which it goes on.
   std::string next(Kind kind = Kind::ready, Milliseconds later = Milliseconds(0)) {
     std::string result;
     for (const auto& request : ready.next(9, kind, 5, now + later))

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_cut_cable_counts_as_no_receiver_failure) {
   simulation.set_link(false);
   simulation.run(60s, 200);
   BOOST_CHECK(simulation.judge().outage().has_value());
-  BOOST_CHECK_GE(simulation.ours, 2000U);  // most of them from before the outage was declared
+  BOOST_CHECK_GE(simulation.ours, 2000U);  // most of these attempts began before the outage was declared
   simulation.set_link(true);
   simulation.run(2s, 200);
   BOOST_CHECK(!simulation.judge().outage());
@@ -188,8 +188,9 @@ BOOST_AUTO_TEST_CASE(on_a_busy_service_a_hundred_black_holes_are_told_at_once) {
   BOOST_CHECK_LE(simulation.longest_kept.count(), 1000);
 }
 
-// All 100 hosts of twenty entities are black holes. Attempts go to 20 of them, of five entities: as few as an
-// outage needs. The judge does not know that the other 80 are silent, too: they may be checked first.
+// All 100 hosts of twenty entities are black holes. Attempts go to 20 of these hosts, which belong to five
+// entities: with fewer silent hosts or entities the judge would suspect no outage. No attempt has shown the
+// judge that the other 80 hosts are silent, too, so they may be checked first.
 BOOST_AUTO_TEST_CASE(on_a_quiet_service_black_holes_of_twenty_entities_feign_no_outage) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Simulation simulation({.longest = 24h}, seed);
