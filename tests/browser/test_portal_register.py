@@ -1,4 +1,4 @@
-"""Registrar un webhook: from nothing to signed deliveries, by mouse and by keyboard; refusals, and answers that never came."""
+"""The portal's screen "Registrar un webhook": registering by mouse and by keyboard, refusals, and answers that never came."""
 import re
 
 import pytest

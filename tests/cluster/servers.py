@@ -14,7 +14,7 @@ from support.wait import wait_until
 
 NODES = ("db1", "db2", "db3")
 LEASE = 30  # seconds: outlasts a fail-over and a node's return
-RETURN = 120  # seconds within which a node is part of the cluster again
+RETURN = 120  # seconds within which a node is part of the cluster again after a fault
 NOT_READY = (1047, 3796, 3797)
 
 
@@ -46,8 +46,8 @@ ENGINES = {
 
 class ClusterStack(Stack):
     def __init__(self, kind: str, settings: dict | None = None):
-        # Each dispatcher has a session for metrics, which delivers nothing. With this interval the session stays idle, so
-        # that it does not disturb ClusterArena.left().
+        # Each dispatcher has a session that reads the queue for its metrics. With this interval the session stays idle, and
+        # ClusterArena.left() does not take its queries for deliveries.
         super().__init__(settings or SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
         self.kind, self.engine = kind, ENGINES[kind]
         self._dispatcher: dict = {}  # settings of the dispatcher alone
@@ -62,7 +62,7 @@ class ClusterStack(Stack):
         return self
 
     def spread(self) -> "ClusterStack":
-        """Makes the dispatcher use another node than the API: each sees the other's work through the cluster."""
+        """Makes the dispatcher use another node than the API, so that each program sees the other's work through the cluster."""
         self._dispatcher = setting(database_hosts=self.hosts_from(1))
         self.stop("dispatcher")
         self.start("dispatcher")
@@ -149,7 +149,7 @@ class ClusterArena(Arena):
         return wait_until(lambda: next((n for n in NODES if n not in self.away and self.stack.ready(n)), None), 60, "a node")
 
     def _connect_evaluation(self) -> SqlSession:
-        """Opens each session on another node, in turn, and skips nodes that do not work."""
+        """Opens each session on the next node in turn that works. OSError if none does."""
         password = Path(self.stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
         self._turn += 1
         nodes = NODES[self._turn % 3:] + NODES[:self._turn % 3]
@@ -180,14 +180,14 @@ class ClusterArena(Arena):
         return found
 
     def left(self, node: str, since: Stopwatch) -> bool:
-        """Whether no dispatcher uses the node any more: nothing was sent over the connections that are still open, from 0.3 s
-        before `since` began until now."""
+        """Whether no dispatcher uses the node any more: over the connections that are still open, no dispatcher has sent anything
+        to the node from 0.3 s before `since` began until now."""
         sent = [re.search(r"lastsnd:(\d+)", line) for line in self._connections(node)]
         # ss prints no lastsnd in the millisecond of the sending
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
 
     def settled(self) -> bool:
-        """Whether each dispatcher is at least 2 s old: its session for metrics reads the queue at the start, and then is idle."""
+        """Whether each dispatcher is at least 2 s old: its session for metrics reads the queue at the start, and is idle by then."""
         pids = {re.search(r"pid=(\d+)", line)[1] for node in NODES for line in self._connections(node)}
         ages = subprocess.run(["ps", "-o", "etimes=", "-p", ",".join(pids)], capture_output=True, text=True).stdout.split()
         return 0 < len(pids) == len(ages) and all(int(age) >= 2 for age in ages)

@@ -11,7 +11,7 @@ from support.stack import Stack, setting
 from support.wait import holds_for, wait_until
 
 HOUR, DAY = 3600, 86400
-TIMEOUT, LEASE, STEP = 4, 14, 300  # seconds; STEP is the second wait of the schedule
+TIMEOUT, LEASE, STEP = 4, 14, 300  # seconds; STEP is the wait before the second retry
 PER_WEBHOOK = 10  # the default of delivery.max_in_flight_per_webhook
 
 
@@ -46,7 +46,7 @@ def seconds_since(monotonic_ns: int) -> float:
 
 @pytest.fixture
 def hooks(entity):
-    """(event, webhook) of five webhooks."""
+    """Five webhooks, each as (event, webhook)."""
     events = ["evaluacion.abierta", "evaluacion.prorroga", "evaluacion.cerrada", "incidencia.cerrada", "incidencia.respuesta"]
     return [(event, entity.register([event])) for event in events]
 
@@ -136,7 +136,7 @@ def fill(entity, receiver, event, hook, count=25):
 
 
 def fail_twice(entity, receiver, root, event, hook, count=30):
-    """Makes `count` deliveries wait for the second, long step of the schedule; returns how many requests that took."""
+    """Makes `count` deliveries wait for the second, long step of the schedule; returns how many requests have arrived."""
     receiver.behave(hook.path, Behaviour(status=500))
     for _ in range(count):
         entity.notify(event)
@@ -146,7 +146,7 @@ def fail_twice(entity, receiver, root, event, hook, count=30):
 
 @pytest.mark.parametrize("ahead", [HOUR, DAY])
 def test_the_databases_clock_goes_forward(database_clock, entity, receiver, stack, root, hooks, ahead):
-    """As when a suspended machine wakes up: everything that waited is due, and every lease seems expired."""
+    """A clock jumps like this when a suspended machine wakes up: everything that waited is due, and every lease seems expired."""
     (waits, waiting), (fills, busy), *_ = hooks
     failed = fail_twice(entity, receiver, root, waits, waiting)
     receiver.behave(waiting.path, Behaviour(delay=0.1))

@@ -1,4 +1,4 @@
-"""A kept connection ends after one to two minutes, each host's after its own time (docs/receivers.md#what-counts-as-an-answer).
+"""A kept connection ends after one to two minutes: a fixed time for each host (docs/receivers.md#what-counts-as-an-answer).
 The test moves the dispatcher's clocks on instead of waiting."""
 import pytest
 
@@ -23,13 +23,13 @@ def entities(new_entity):
 
 @pytest.fixture
 def hooks(entities):
-    """Webhooks with a host each."""
+    """Webhooks, each at a host of its own."""
     return [entity.register() for entity in entities for _ in range(5)]
 
 
 def connections(stack, entities, hooks, receiver):
-    """Notifies each entity once; returns the connection of each host's last request, once all results are recorded: an
-    attempt in flight would time out when the clock moves on."""
+    """Notifies each entity once and returns the connection of each host's last request. Waits until all results are recorded,
+    because an attempt in flight would time out when the clock moves on."""
     before = sum(delivered(stack, hooks))
     for entity in entities:
         entity.notify()
@@ -39,7 +39,7 @@ def connections(stack, entities, hooks, receiver):
 
 def test_kept_connections_end_after_one_to_two_minutes_at_different_times(clock, entities, hooks, receiver, stack):
     first = connections(stack, entities, hooks, receiver)
-    clock.jump_to(30)  # below 60 even with the seconds that a busy machine adds
+    clock.jump_to(30)  # below 60 s even with the time that a busy machine takes
     assert connections(stack, entities, hooks, receiver) == first
     clock.jump_to(90)
     kept = sum(before == after for before, after in zip(first, connections(stack, entities, hooks, receiver)))

@@ -141,10 +141,10 @@ def swap_secrets(stack, one, other):
 MINUTE = pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes a minute; --long")
 
 
-# With a second delivery the webhook rests for a minute, even if the secret is corrected earlier.
+# A second delivery waits until the webhook has rested for a minute, even if the secret is corrected earlier.
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=MINUTE)])
 def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver, stack, count):
-    """A sealed secret is bound to its webhook: once two are swapped, neither can be decrypted."""
+    """A sealed secret is bound to its webhook: once two webhooks' sealed secrets are swapped, neither can be decrypted."""
     one, other, healthy = entity.register(secret="uno"), entity.register(secret="dos"), entity.register(secret=None)
     swap_secrets(stack, one, other)
     notifications = [entity.notify() for _ in range(count)]
@@ -164,7 +164,7 @@ def test_a_secret_that_cannot_be_decrypted_holds_its_deliveries(entity, receiver
 
 
 def test_a_test_event_that_cannot_be_read_holds_itself_alone(entity, receiver, stack, paused):
-    """The sealed data of the test event are overwritten. The next notification is not delayed."""
+    """The sealed data of the test event are overwritten. Only that event's delivery is held; the next notification is not delayed."""
     hook = entity.register(events=["evaluacion.abierta"])
     assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
     stack.sql(f"UPDATE notificaciones_pendientes SET datos = '{{}}' WHERE origen = 'prueba' AND entidad_id = {entity.id}")

@@ -1,4 +1,4 @@
-"""`webhook list --failing` shows which webhooks fail and when each will be deactivated: both must be true."""
+"""`webhook list --failing` shows the webhooks that fail and the time from which a failure deactivates each."""
 from datetime import datetime, timedelta
 
 import pytest
@@ -7,7 +7,7 @@ from fakes.receiver import Behaviour
 from support.actors import BASE, Entity
 from support.wait import wait_until
 
-DISABLE_AFTER = timedelta(days=5)  # the default, which the stack leaves as it is
+DISABLE_AFTER = timedelta(days=5)  # the default of delivery.disable_after, which applies in the stack
 FAILS = Behaviour(status=500)
 
 

@@ -1,5 +1,5 @@
 """The same input gives entities and receivers the same bytes: `./dev test --mysql` expects the same from MySQL as from MariaDB.
-Only what must differ is replaced by a name: ids, times and the receiver's address."""
+The test replaces only what must differ (ids, times and the receiver's address) by a name."""
 import re
 
 from fakes import verify

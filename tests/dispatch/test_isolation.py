@@ -11,7 +11,7 @@ from support.wait import wait_until
 
 
 def delivered(stack, hooks) -> list[int]:
-    """Returns for each webhook how many of its deliveries are delivered, all read at once."""
+    """Returns for each webhook how many of its deliveries are delivered. One statement reads all counts."""
     counts = dict.fromkeys((hook.id for hook in hooks), 0)
     rows = stack.sql("SELECT webhook_id, COUNT(*) FROM entregas WHERE estado = 'entregada' AND webhook_id IN"
                      f" ({','.join(map(str, counts))}) GROUP BY webhook_id")
@@ -19,7 +19,8 @@ def delivered(stack, hooks) -> list[int]:
 
 
 def waited_in_vain(stack) -> int:
-    """Returns how often the loop, which claims and fans out, has waited for a lock until the time-out."""
+    """Returns how often a task of the dispatcher, other than the recording of results, has waited for a lock until the
+    time-out."""
     lines = stack.dev("logs", "dispatcher").stdout.splitlines()
     return sum("transaction conflict" in line and "error 1205" in line and "duty=record" not in line for line in lines)
 
@@ -68,7 +69,7 @@ def test_a_locked_row_delays_its_own_webhook_only(new_entity, receiver, stack, r
 def test_a_locked_index_gap_delays_only_adjacent_fan_outs(new_entity, receiver, stack, root):
     entities = [new_entity() for _ in range(5)]
     hooks = [entity.register() for entity in entities]
-    # Each webhook rests, and one delivery waits for it: a locked gap in the index ends at the next webhook's delivery.
+    # Each webhook rests and has one waiting delivery, so that a locked gap in the index ends at the next webhook's delivery.
     for entity, hook in zip(entities, hooks):
         receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "3600"}))
         entity.notify()
@@ -100,7 +101,8 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
     held, free = hooks[:6], hooks[6:]
     with stack.dispatcher_with(**setting(delivery_max_in_flight="4")):
         root("START TRANSACTION")
-        for hook in held:  # one statement each: a single one would scan the table, and so lock the others' rows
+        # One statement per webhook: a statement for all of `held` would scan the table, and lock the rows of `free`, too.
+        for hook in held:
             root(f"SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {hook.id} FOR UPDATE")
         for _ in range(20):
             for entity in entities:
@@ -150,7 +152,8 @@ def test_a_lock_of_all_notifications_delays_no_delivery(new_entity, receiver, st
 
 
 def lock_the_whole_table(stack, lock: str):
-    """Locks all notifications, as the evaluation system's user can with the right to SELECT alone."""
+    """Locks all notifications, as the evaluation system's user can with the right to SELECT alone. Returns the
+    session that holds the locks."""
     if lock == "FOR UPDATE" and "MariaDB" not in stack.value("SELECT VERSION()"):
         pytest.skip("MySQL requires the right to UPDATE for this")
     writer = stack.writer()
@@ -230,7 +233,7 @@ def test_a_queue_of_quick_answers_shares_its_connections(entity, receiver, stack
 
 def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
     hook = entity.register()
-    with stack.dispatcher_with(**setting(delivery_lease="60s")):  # longer than this takes on a slow machine
+    with stack.dispatcher_with(**setting(delivery_lease="60s")):  # longer than this test takes on a slow machine
         with refused(stack, "intentos_entrega", "TRUE"):
             for _ in range(10):
                 entity.notify()
@@ -242,7 +245,7 @@ def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
 
 def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
     """The database refuses the first 15 rows of evidence that it gets, whichever results they belong to."""
-    # If a result of an earlier test were recorded in between, a result that is refused again would be given up.
+    # If an earlier test's result were recorded between two refusals of one result, the dispatcher would give up the refused one.
     stack.cancel_all_waiting()
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

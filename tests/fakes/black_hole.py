@@ -1,4 +1,4 @@
-"""Ports that drop connection attempts, like a firewall: their queues of connections are full.
+"""Ports that drop connection attempts, like a firewall, because their queues of connections are full.
 
 black_hole.py PORT ADDRESS…
 """

@@ -1,4 +1,4 @@
-"""Request lines and headers that few libraries send: versions, targets, methods, many and odd headers."""
+"""Request lines and headers that few libraries send."""
 import json
 from pathlib import Path
 
@@ -34,11 +34,11 @@ def bearer(entity) -> str:
     return f"Authorization: Bearer {entity.token}"
 
 
-# Versions.
+# HTTP versions.
 
 @pytest.mark.parametrize("line", ["GET /", f"GET {EVENTS}", f"POST {BASE}", f"DELETE {BASE}/1"])
 def test_http_0_9_is_answered_as_what_has_no_token(stack, line):
-    """An HTTP/0.9 request has no headers, so no token; its answer is a body alone."""
+    """An HTTP/0.9 request has no headers and thus no token. The answer has neither a status line nor headers."""
     with stack.api.wire(f"{line}\r\n".encode()) as wire:
         body = wire._rest()
     assert body == b"" or list(json.loads(body)) == ["message"], body

@@ -63,7 +63,7 @@ def test_no_signature_is_refused_while_a_receiver_changes_its_secret(entity, rec
     check("uno")
     put(entity, hook, {"secreto": "dos"})
     check("uno")  # the receiver still has only the old secret
-    check("dos")  # the receiver has been given the new one
+    check("dos")  # the receiver now has only the new secret
     entity.api("DELETE", f"{BASE}/{hook.id}/secreto/anterior")
     check("dos")
     assert refused == []

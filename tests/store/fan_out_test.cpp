@@ -58,7 +58,8 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   BOOST_CHECK(find_new_notifications(session, last, 2).pending.empty());
 }
 
-// A few statements find all entities of a broadcast, without reading every notification of each.
+// One search finds all entities with pending notifications, without reading every notification of each
+// entity.
 BOOST_AUTO_TEST_CASE(a_search_finds_many_entities_at_once_with_their_oldest) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
@@ -90,7 +91,8 @@ BOOST_AUTO_TEST_CASE(the_oldest_of_an_entity_and_what_is_still_pending_of_some) 
   session.execute("ROLLBACK");
 }
 
-/// The row must not grow: InnoDB would move it, and might write its page anew (migration 0028).
+/// The row must not grow: InnoDB would move a grown row, and might write the whole page anew (migration
+/// 0028).
 BOOST_AUTO_TEST_CASE(the_time_of_the_end_takes_the_place_of_the_filler) {
   insert_notification(session, 1);
   const auto bytes = [&] {

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(time_that_outages_share_counts_once_and_only_from_then_on) 
   add(100, 80);
   add(90, 70, OutageKind::names);
   add(60, 50);
-  add(58, 55);  // within the one above
+  add(58, 55);  // within the outage above
   BOOST_CHECK_EQUAL(minutes_since(200), 40);
   BOOST_CHECK_EQUAL(minutes_since(75), 15);
   BOOST_CHECK_EQUAL(minutes_since(52), 2);
@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(outages_of_last_year_are_forgotten) {
   BOOST_CHECK_EQUAL(session.query("SELECT COUNT(*) AS n FROM cortes_envio").at(0).integer("n"), 1);
 }
 
-// While the clock is a year ahead, each outage looks a year old. Once it is right again, the outages count
-// for the time at which a failing webhook is deactivated.
+// While the database's clock is a year ahead, each outage looks a year old. Once the clock is right again,
+// the outages must still postpone the deactivation of failing webhooks.
 BOOST_AUTO_TEST_CASE(a_clock_jump_lets_no_outage_be_forgotten) {
   begin_outage(session, "here:1", OutageKind::network, 60min);
   const auto begin_a_year_ahead = [&](const char* clock) {
@@ -85,7 +85,8 @@ BOOST_AUTO_TEST_CASE(a_clock_jump_lets_no_outage_be_forgotten) {
   BOOST_CHECK_EQUAL(begin_a_year_ahead("UPDATE reloj_visto SET salto_ms = 0, hora = UTC_TIMESTAMP(3)"), 3);
 }
 
-// The webhook fails for two hours, ninety minutes of which are an outage.
+// The webhook has failed for two hours, and one hour of failures deactivates. The outage takes 90 of the 120
+// minutes, then only 30.
 BOOST_AUTO_TEST_CASE(outage_time_does_not_count_towards_deactivation) {
   const auto fail = [&] {
     session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");

@@ -1,5 +1,4 @@
-"""The receivers of examples/, each started as its first lines say, with the files that `./dev test --examples` has
-prepared."""
+"""Runs the receivers of examples/ with the files that `./dev test --examples` has prepared."""
 from __future__ import annotations
 
 import atexit
@@ -39,7 +38,7 @@ def readable(folder: Path) -> Path:
 
 
 def as_nobody() -> dict:
-    """Returns arguments for Popen: foreign code must not run as root."""
+    """Returns Popen's arguments that run a program as another user than root: the examples use foreign code."""
     return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
 
@@ -99,12 +98,12 @@ class ExampleReceiver:
         self.client = Client(f"https://localhost:{port}", ca)
 
     def post(self, headers: dict, body: str | bytes) -> int:
-        """Returns the status of its answer."""
+        """Returns the status of the receiver's answer."""
         body = body.encode() if isinstance(body, str) else body
         return self.client("POST", "/avisos", body=body, headers=headers).status
 
     def processed(self) -> list[tuple[str, str, dict]]:
-        """(webhook-id, event, data) of the notifications that it reports as processed."""
+        """(webhook-id, event, data) of the notifications that the receiver reports as processed."""
         return reported(self.log.read_text())
 
     def wait_processed(self, count: int, timeout: float = 20) -> list[tuple[str, str, dict]]:
@@ -113,8 +112,8 @@ class ExampleReceiver:
 
 
 def lasting_port() -> int:
-    """Returns a free port below the range from which the kernel takes ports for connections and for free_port(). It stays free
-    for the seconds until a receiver listens on it."""
+    """Returns a free port below the range from which the kernel takes ports for connections and for free_port(). So the
+    port stays free until a receiver listens on it, seconds later."""
     while True:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
@@ -138,8 +137,9 @@ def failing(language: str):
 
 @contextlib.contextmanager
 def started(language: str, stack, changes: dict[str, str | None], stdout: int | None = None, program: Path | None = None):
-    """Starts an example, or `program` in its place, with these changes to its variables; yields its process, its variables and
-    its log. The log gets the standard error, and the standard output unless `stdout` is given."""
+    """Starts an example, or `program` in its place. `changes` sets environment variables, and None removes one. Yields the
+    process, its environment and the path of its log, which gets the standard error, and the standard output unless `stdout` is
+    given."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -163,7 +163,8 @@ def started(language: str, stack, changes: dict[str, str | None], stdout: int | 
 @contextlib.contextmanager
 def running(language: str, stack, secret: str | None, previous: str | None = None, folder_of_php: str | None = None, refusal: int = 401,
             stdout: int | None = None, program: Path | None = None):
-    """Runs an ExampleReceiver with these secrets; yields it once it answers an unsigned request with `refusal`."""
+    """Runs an example with the present and the previous secret. Yields its ExampleReceiver once the example answers an unsigned
+    request with `refusal`."""
     changes = {"RECEPTOR_SECRETO": secret, "RECEPTOR_SECRETO_ANTERIOR": previous}
     if folder_of_php is not None:
         changes["RECEPTOR_CARPETA"] = folder_of_php
@@ -179,7 +180,7 @@ def running(language: str, stack, secret: str | None, previous: str | None = Non
 
 
 def answers(receiver: ExampleReceiver, refusal: int) -> bool:
-    """Whether an unsigned notification gets `refusal`; the nginx before PHP gives 502 until PHP listens."""
+    """Whether an unsigned notification gets `refusal`; the nginx before PHP answers 502 until PHP listens."""
     with contextlib.suppress(OSError):
         return receiver.post({}, "{}") == refusal
     return False

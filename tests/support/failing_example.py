@@ -8,7 +8,7 @@ import sys
 FAILING = "msg_imposible"
 FAULTS = {  # language -> how the definition of `procesar` begins, and a statement that fails
     "python": ("def", f'if identificador.startswith("{FAILING}"): raise ValueError("imposible")'),
-    # At one notification it throws; at the next it returns a rejected promise, as an `async` function does.
+    # For the id msg_imposible_1 it throws; for other failing ids it returns a rejected promise, as an `async` function does.
     "javascript": ("function", f'if (identificador === "{FAILING}_1") throw new Error("imposible");'
                                f'if (identificador.startsWith("{FAILING}")) return Promise.reject(new Error("imposible"));'),
     "java": ("static void", f'if (identificador.startsWith("{FAILING}")) throw new IllegalStateException("imposible");'),

@@ -1,4 +1,4 @@
-"""The service installed on a Machine by the commands of docs/installation.md, and used by its operator and entities."""
+"""Installs the service on a Machine with the commands of docs/installation.md, and uses it as its operator and entities do."""
 from __future__ import annotations
 
 import json
@@ -40,13 +40,13 @@ SERVICES = (*POOL, DISPATCHER)
 
 
 def manual(chapter: str) -> list[str]:
-    """The commands of a chapter of docs/installation.md."""
+    """Returns the commands of the first sh block in a chapter of docs/installation.md."""
     text = (ROOT / "docs/installation.md").read_text()
     return re.search(rf"^## {chapter}$.*?```sh\n(.*?)```", text, re.S | re.M).group(1).splitlines()
 
 
 class Installation:
-    """Uses the service as people do. Has the members of a Stack that support.actors.Entity needs."""
+    """support.actors.Entity takes an Installation in place of a Stack."""
 
     def __init__(self, machine: Machine, package: Path):
         self.machine, self.package = machine, package
@@ -85,7 +85,7 @@ class Installation:
         self.finish_install()
 
     def open(self) -> None:
-        """Starts the receiver and opens the connections: after the installation, and after every boot."""
+        """Starts the receiver and opens the connections. Call it after the installation, and after every boot of the machine."""
         self.close_connections()
         port = self.receiver.port if self.receiver else 0
         if self.receiver:
@@ -93,7 +93,7 @@ class Installation:
         certificate = issue(self.certificates, self.authority, "receiver", "*.receptor.test")
         seen = self.receiver.requests() if self.receiver else []
         self.receiver = Receiver(*certificate, port=port)
-        self.receiver._requests.extend(seen)  # what arrived before the boot counts, too
+        self.receiver._requests.extend(seen)  # keeps what arrived before the boot
         self.api = Client("https://localhost:443", self.authority[0], timeout=40)
         self.evaluation = self.connect_evaluation()
 
@@ -147,7 +147,7 @@ class Installation:
         return [line.split("\t") for line in
                 self.machine.run("mariadb", "-N", "-B", "apientidades", input=text).stdout.splitlines()]
 
-    # Its units.
+    # The systemd units.
 
     def systemctl(self, *arguments, **how) -> str:
         return self.machine.run("systemctl", *arguments, **how).stdout.strip()
@@ -156,7 +156,7 @@ class Installation:
         return self.systemctl("show", "--value", "-p", name, unit)
 
     def pid(self, unit: str) -> int:
-        """The process id on the machine."""
+        """The id of the unit's main process, as the machine numbers it."""
         return int(self.property(unit, "MainPID"))
 
     def status(self, unit: str) -> str:
@@ -175,7 +175,7 @@ class Installation:
         return self.machine.run("journalctl", "--no-pager", "-o", "cat", "-u", unit).stdout
 
     def works(self) -> bool:
-        """Whether a request reaches the database."""
+        """Whether a request reaches the database: only then does an unknown token get a 401."""
         try:
             return self.api("GET", BASE, "apie_" + "x" * 43).status == 401
         except OSError:

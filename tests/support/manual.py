@@ -1,7 +1,7 @@
-"""docs/operations.md as its tests read it. Its blocks of code:
+"""docs/operations.md as its tests in tests/system read it. The manual's blocks of code:
 
-sh          commands, run in the order of the manual on a private stack (test_operations_manual.py); some also on the machine
-sh system   commands that only a real systemd can answer, run on the machine of `./dev test --system` (debian/test_4_manual.py)
+sh          commands that test_operations_manual.py runs in order on a private stack; debian/test_4_manual.py runs some, too
+sh system   commands that need a real systemd: debian/test_4_manual.py runs them on the machine of `./dev test --system`
 text        what the commands just above print; digits and the width of blanks may differ, and … stands for anything
 """
 from __future__ import annotations
@@ -16,16 +16,16 @@ KINDS = ("sh", "sh system", "text")
 
 @dataclass(frozen=True)
 class Block:
-    chapter: str  # the heading above it
-    line: int  # the number of its first line
+    chapter: str  # the last heading above the block
+    line: int  # the number, in the manual, of the first line after ```
     kind: str
     commands: str
     shown: str = ""  # the output in the manual
 
 
 def blocks(manual: Path = MANUAL) -> list[Block]:
-    """Returns the commands of both kinds, in order. ValueError for a block of unknown kind, or an output without a
-    command."""
+    """Returns the blocks `sh` and `sh system` in order, each with the `text` below it. ValueError for a block of unknown kind,
+    or a `text` that follows no command."""
     found: list[Block] = []
     chapter = kind = None
     for number, line in enumerate(manual.read_text().splitlines(), 1):
@@ -54,7 +54,7 @@ def _add(found: list[Block], block: Block) -> None:
 
 
 def not_printed(shown: str, printed: str) -> list[str]:
-    """The lines that the manual shows and the commands did not print."""
+    """Returns the lines that the manual shows and the commands did not print."""
     lines = [line.strip() for line in printed.splitlines()]
     return [line for line in shown.splitlines() if line.strip() and not any(_pattern(line).fullmatch(p) for p in lines)]
 

@@ -1,5 +1,5 @@
 """A separate network for a few processes (Linux namespaces, as root): a loopback, to which any address can be added, and
-an /etc/resolv.conf that names the test's DNS server. Packets leave such a network only by a cable to another."""
+an /etc/resolv.conf that names the test's DNS server. Packets leave such a network only by a cable to another network."""
 from __future__ import annotations
 
 import contextlib
@@ -28,7 +28,7 @@ exec cat
 
 
 def why_not() -> str:
-    """Returns why no namespace can be made here; empty if one can."""
+    """Returns why no namespace can be made here, or an empty text if namespaces can be made."""
     if os.geteuid() != 0:
         return "only root may make network namespaces"
     if not shutil.which("ip"):
@@ -39,7 +39,7 @@ def why_not() -> str:
 
 
 def enter_network(descriptor: int) -> None:
-    """Moves this thread into the namespace: sockets, programs and threads that it makes from now on are there, too."""
+    """Moves this thread into the network namespace. Sockets, programs and threads that the thread makes from now on are in it."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(descriptor, CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")
@@ -60,7 +60,7 @@ class Network:
         assert self._holder.stdout.readline() == "ready\n"
 
     def use_dns(self, *servers: str) -> None:
-        """Writes the file in place: a new file would not appear where the old one is mounted."""
+        """Overwrites resolv.conf: a new file would not appear where the old file is mounted."""
         self.resolv_conf.write_text("".join(f"nameserver {server}\n" for server in servers))
 
     def _command(self, arguments) -> list[str]:
@@ -91,7 +91,7 @@ class Network:
         self._holder.stdout.close()
         self._holder.wait()
 
-    # Servers in it.
+    # Servers in the network.
 
     def start_dns(self, *options: str) -> "Dns":
         return Dns(self, *options)
@@ -113,7 +113,7 @@ def end(process):
 
 
 class Dns:
-    """fakes/dns.py, by default at 127.0.0.1:53."""
+    """Runs fakes/dns.py, which listens at 127.0.0.1:53 unless `options` say otherwise."""
 
     def __init__(self, network: Network, *options: str):
         folder = Path(tempfile.mkdtemp(dir=network.folder))
@@ -132,7 +132,7 @@ class Dns:
         self._process.send_signal(signal.SIGCONT)
 
     def say(self, names: dict) -> None:
-        """Sets the answers for these names; those for other names stay."""
+        """Sets the answers for these names; answers for other names stay."""
         self._names |= names
         new = self._zone.with_suffix(".new")
         new.write_text(json.dumps(self._names))
@@ -143,13 +143,13 @@ class Dns:
         return [kind for kind, _ in self.questions_and_ways(name)]
 
     def questions_and_ways(self, name: str) -> list[tuple[int, str]]:
-        """Like questions(), each type with `tcp`, `edns` or `plain` (UDP without EDNS)."""
+        """Returns what questions() does, each type with the way of the question: `tcp`, `edns` or `plain` (UDP without EDNS)."""
         asked = (line.split() for line in self._log.read_text().splitlines())
         return [(int(kind), way) for question, kind, way in asked if question == name]
 
 
 class RemoteReceiver:
-    """Runs fakes/receiver.py; with `close` it closes the connection after every response."""
+    """Runs fakes/receiver.py. With `close`, the receiver closes the connection after every response."""
 
     def __init__(self, network: Network, cert, key, port, addresses, close):
         self.port, self._log = port, network.folder / f"requests-{addresses[0]}-{port}"

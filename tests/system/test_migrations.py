@@ -1,5 +1,5 @@
-"""`db migrate` during a backup: it waits briefly, says how to find the session with the transaction, and leaves the
-service running."""
+"""`db migrate` during a backup: it waits briefly, says how to find the session of the backup, and lets the service go
+on."""
 import contextlib
 import re
 import shutil
@@ -16,8 +16,8 @@ COLUMN = ("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 
 
 @pytest.fixture
 def migrate(stack, tmp_path):
-    """Starts `db migrate` with a further migration, which changes `entregas`; its output goes to a pipe. Afterwards
-    everything is as before."""
+    """Yields a function that starts `db migrate` with one more migration, which changes `entregas`. The process writes to
+    pipes. After the test the database is as before."""
     folder = shutil.copytree(ROOT / "sql/migrations", tmp_path / "migrations")
     number = len(list(folder.iterdir())) + 1
     (folder / f"{number:04}_prueba.sql").write_text("ALTER TABLE entregas ADD COLUMN anotacion INT NULL;\n")

@@ -1,4 +1,5 @@
-"""Runs the commands of docs/operations.md that need no systemd, on a private stack, in the situation of their chapter."""
+"""Runs the commands of docs/operations.md that need no systemd, on a private stack. Each chapter's commands find
+the situation that the chapter is about."""
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from support.wait import wait_until
 
 BLOCKS = manual.blocks()
 TEXT = manual.MANUAL.read_text()
-# Nothing is retried automatically during a case.
+# The first retry comes after an hour, and so not during a test.
 SETTINGS = setting(delivery_connect_timeout="1s", delivery_timeout="2s", delivery_lease="12s",
                    delivery_retry_schedule="1h,1h", delivery_allowed_networks="127.0.0.0/8")
 FAILS, WORKS = Behaviour(status=500), Behaviour()
@@ -29,7 +30,7 @@ class Place:
     def __init__(self, stack: Stack, receiver: Receiver, folder: Path):
         self.stack, self.receiver, self.folder = stack, receiver, folder
         stack_folder, self.bin = Path(stack.folder), folder / "bin"
-        # The manual's paths, and where they are in this test. A folder comes before its parent: they are replaced in order.
+        # The manual's paths, and where they are in this test. run() replaces them in order, so a folder comes before its parent.
         self.paths = {"/etc/apientidades/tls": stack_folder / "certs", "/etc/apientidades": stack_folder / "secrets",
                       "/var/backups": folder, "/var/lib/mysql": stack_folder / "db"}
         for name, own in (("fullchain.pem", "server.pem"), ("privkey.pem", "server.key")):
@@ -78,7 +79,8 @@ def place(tmp_path_factory):
         stack.down()
 
 
-# Each of these stages the situation of a chapter: it yields the variables, and may then check the effects of the commands.
+# Each function below stages the situation of a chapter: it yields the variables of the chapter's commands, and may check
+# their effects afterwards.
 
 def new_entity(place):
     case = {"ENTITY": fresh_id()}
@@ -122,7 +124,7 @@ BACKED_UP = {}
 
 
 def backed_up(place):
-    """A delivery has arrived and is to be replayed; the next one is pending, and keeps the replay waiting."""
+    """A delivery has arrived and is to be replayed. The next delivery fails and is pending, which keeps the replay waiting."""
     case = place.case()
     place.arrived(case)
     place.receiver.behave(case["PATH_OF"], FAILS)
@@ -136,7 +138,7 @@ def backed_up(place):
 
 
 def restored(place):
-    """The delivery and the replay that wait in the dump have been sent since, and a new delivery has arrived."""
+    """The delivery and the replay that wait in the dump have been sent since the dump, and a new delivery has arrived."""
     case, lost = BACKED_UP, place.case()
     place.receiver.behave(case["PATH_OF"], WORKS)
     place.stack.admin("delivery", "retry", case["DELIVERY"])
@@ -168,7 +170,8 @@ def black_hole(place):
 
 
 def own_outage(place):
-    """Writes what a dispatcher would write: a real outage needs a separate network (tests/dispatch/test_outages.py)."""
+    """Writes the rows that a dispatcher writes in an outage: a real outage needs a separate network, as in
+    tests/dispatch/test_outages.py."""
     case = place.case(FAILS)
     place.stack.sql(f"""UPDATE entregas SET ultimo_error = 'El servicio no tiene conexión a Internet en este momento: …' WHERE id = {case['DELIVERY']};
         INSERT INTO cortes_envio (despachador, tipo, desde, visto_en, entregas)
@@ -178,7 +181,7 @@ def own_outage(place):
 
 
 def out_of_numbers(place):
-    """The evaluation system's session takes the last ids. The triggers would refuse that, so they are dropped."""
+    """The evaluation system's session takes the last ids. Two triggers, which would refuse such ids, are dropped."""
     case = place.case()
     for trigger in ("numero_lo_pone_el_servidor", "numero_no_es_cero"):
         place.stack.sql(f"DROP TRIGGER {trigger}")
@@ -200,7 +203,7 @@ def out_of_numbers(place):
 
 
 def clock_jumped(place):
-    """Writes what a dispatcher would write."""
+    """Writes what a dispatcher writes when the database's clock has jumped 100 days ahead."""
     place.stack.sql("UPDATE reloj_visto SET salto_ms = 8640000000")
     yield {}
     assert place.stack.value("SELECT salto_ms FROM reloj_visto") == "0"
@@ -224,7 +227,7 @@ def held(place):
 
 
 def about_to_be_deactivated(place):
-    """The state after twelve failures within almost five days; the attempt made here is the last of them."""
+    """The state after twelve failures within almost five days. Only the last of these attempts is really made."""
     case = place.case(FAILS)
     place.stack.sql(f"""UPDATE webhook_ejecuciones SET fallos = 12, fallos_desde = UTC_TIMESTAMP(3) - INTERVAL 118 HOUR
         WHERE webhook_id = {case['WEBHOOK']}""")

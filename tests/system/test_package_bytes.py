@@ -1,4 +1,4 @@
-"""One commit always gives the same package, with a bill of materials of its contents."""
+"""One commit always gives the same package, and the same bill of materials for it."""
 import hashlib
 import json
 import os
@@ -43,7 +43,8 @@ def packing(script: str, root=ROOT, **options) -> subprocess.CompletedProcess:
 
 
 def packed(folder: Path, files: dict[str, bytes], size=1, time=EPOCH, mode=0o755) -> Path:
-    """Packs with dpkg-deb. The md5sums are in the order of `files`; one file is of `time`, and folders have `mode`."""
+    """Packs with dpkg-deb. DEBIAN/md5sums is in the order of `files`. The first file by name has the modification time `time`.
+    All folders but DEBIAN have `mode`."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -67,7 +68,7 @@ def packed(folder: Path, files: dict[str, bytes], size=1, time=EPOCH, mode=0o755
 def test_what_is_packed_is_the_same_bytes_wherever_it_is_packed(tmp_path):
     files = {f"usr/share/{name}": name.encode() * 700 for name in ("b", "a/ñ", "a/I", "a/i", "Z")}
     made = []
-    # Below a setgid folder, new folders are setgid.
+    # 0o2775: below a setgid folder, new folders are setgid, too.
     for name, order, place, mode in (("one", list(files), HERE, 0o755), ("another-folder", sorted(files), ELSEWHERE, 0o2775)):
         package = packed(tmp_path / name, {file: files[file] for file in order}, len(made), len(made) * 300_000_000, mode)
         done = packing(f'pack_alike {package} {tmp_path}/{name}.tree', place=place)
@@ -246,7 +247,7 @@ def as_anybody(folder: Path) -> list:
 
 
 def contents(package: Path, folder: Path) -> dict[str, str]:
-    """All that could differ, by name."""
+    """Returns all that could differ between two packages, each thing under a name."""
     subprocess.run(["dpkg-deb", "-R", package, folder], check=True, timeout=60)
     sums = {str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()}
     return {**sums, "members of ar": str(package.read_bytes()[:68]), "owners, rights and times": run("dpkg-deb", "-c", package).stdout}

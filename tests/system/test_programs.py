@@ -1,4 +1,4 @@
-"""The programs as processes: refusals to start, waiting, and ending."""
+"""How the programs refuse to start, wait for the database, and end."""
 import contextlib
 import os
 import signal
@@ -20,7 +20,7 @@ PROGRAMS = [*DAEMONS, "apientidades-admin"]
 
 @pytest.fixture(scope="module")
 def programs(stack):
-    """Name -> (command, environment) as in the stack."""
+    """Returns program name -> (command, environment) as in the stack."""
     arguments, environment = stack.command_of("fcgi")
     dispatcher, dispatcher_environment = stack.command_of("dispatcher")
     admin = dispatcher[0].replace("dispatcher", "admin")
@@ -36,7 +36,7 @@ def programs(stack):
 
 @pytest.fixture(scope="module")
 def run(programs):
-    """Runs a program that is expected to end by itself; its standard input is a listening socket, like the pool's."""
+    """Runs a program that is expected to end by itself. Like the pool, it has a listening socket as its standard input."""
     def start(name, *extra, settings=None, config=None, without_socket=False):
         command, environment = programs[name]
         command = list(command)
@@ -54,8 +54,8 @@ def run(programs):
 
 @pytest.fixture(scope="module")
 def supervise(programs):
-    """Starts a daemon as systemd does; told(…) waits for one message with all the given texts. At the end the daemon gets
-    a signal, and must end with status 0."""
+    """Starts a daemon as systemd does. Yields told(…), which waits for one message to systemd with all the given texts. At
+    the end the daemon gets a signal, and must end with status 0."""
     @contextlib.contextmanager
     def start(name, settings=None, number=signal.SIGTERM):
         command, environment = programs[name]
@@ -180,7 +180,7 @@ def test_a_database_without_the_schema_says_what_to_do(supervise, name, user, st
 
 
 def test_the_dispatcher_waits_for_a_migration_that_is_missing(supervise, stack):
-    """If an upgrade cannot migrate, systemd may still start the new version, which would send what it cannot record."""
+    """If an upgrade cannot migrate, systemd may still start the new dispatcher. It must not send what it could not record."""
     last = stack.sql("SELECT numero, nombre, huella FROM migraciones ORDER BY numero DESC LIMIT 1")[0]
     stack.sql(f"DELETE FROM migraciones WHERE numero = {last[0]}")
     try:
@@ -202,7 +202,7 @@ def test_the_watchdog_is_fed_with_and_without_a_database(supervise, name):
 
 @contextlib.contextmanager
 def relay(server: str, delay_s: list[float]):
-    """A socket through which a database server answers late: `delay_s[0]` seconds for each answer."""
+    """Yields the path of a socket through which each answer of a database server arrives `delay_s[0]` seconds late."""
     def answer(source, target):
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
@@ -309,7 +309,7 @@ def test_no_secret_on_any_command_line_or_in_any_log(stack, entity, receiver):
                                        ["report", "--event", "evaluacion.abierta", "--since", "1d", "--csv"]])
 @pytest.mark.parametrize("ignored", [False, True], ids=["", "SIGPIPE is ignored"])
 def test_a_closed_pipe_ends_the_operators_program_silently(programs, entity, arguments, ignored):
-    """It dies of SIGPIPE, as programs do in `… | head`; the shell shows exit status 141."""
+    """The program dies of SIGPIPE, as programs do in `… | head`; the shell shows exit status 141."""
     command, environment = programs["apientidades-admin"]
     reader, writer = os.pipe()
     os.close(reader)
@@ -332,9 +332,9 @@ def test_a_full_output_device_is_reported(programs):
 
 @pytest.mark.parametrize("name", DAEMONS)
 def test_closed_standard_descriptors_are_opened_on_dev_null(programs, name):
-    """Otherwise a socket could get number 1 or 2, and messages would go to the database or to a receiver."""
+    """Otherwise a socket could become descriptor 1 or 2, and what the program prints would go to the database or a receiver."""
     command, environment = programs[name]
-    closed = [1, 2] if name.endswith("fcgi") else [0, 1, 2]  # the pool's socket is its standard input
+    closed = [1, 2] if name.endswith("fcgi") else [0, 1, 2]  # descriptor 0 is the pool's socket
     with tempfile.TemporaryDirectory(prefix="apie-") as folder, socket.socket(socket.AF_UNIX) as listener, \
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as said:
         said.bind(f"{folder}/notify")

@@ -1,4 +1,4 @@
-"""Rights of each program's database user: an intruder in a program gets only these (sql/grants; OWASP API5)."""
+"""The rights of each program's database user (sql/grants). An intruder in a program gets no more than these (OWASP API5)."""
 from pathlib import Path
 
 import pytest
@@ -79,7 +79,7 @@ def test_a_program_may_do_no_more_than_its_work(stack, user, statement):
 
 
 def test_the_operator_may_change_every_table_but_the_audit(stack):
-    """Every table that a migration makes needs its grant in sql/grants/admin.sql."""
+    """A migration that makes a table needs a grant for the table in sql/grants/admin.sql."""
     tables = {row[0] for row in stack.sql("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
                                           " AND table_type = 'BASE TABLE'")}
     changed = {row[0] for row in stack.sql(
@@ -93,8 +93,8 @@ def hosts_of(stack, user):
 
 
 def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack, tmp_path):
-    """An upgrade runs without --evaluation-from. A user evaluacion@localhost without a password would let every local user
-    write."""
+    """An upgrade runs without --evaluation-from, and must not take localhost: a new user evaluacion@localhost without a password
+    would let every local user write notifications."""
     stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
     try:
         stack.sql("REVOKE SELECT ON notificaciones_resultado FROM evaluacion@'10.0.1.7'")
@@ -106,7 +106,7 @@ def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack
 
 
 def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(stack, tmp_path):
-    """The manual rotates a password without --evaluation-from, although the first setup had it."""
+    """The manual rotates a password without --evaluation-from, even if the first setup had that option."""
     hashed = "SELECT authentication_string FROM mysql.user WHERE user = 'evaluacion'"
     stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
     try:

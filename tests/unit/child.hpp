@@ -1,5 +1,4 @@
-// Runs code in a process of its own, for code that changes or ends its process: signals, descriptors,
-// environment.
+// Runs code that changes or ends its process (signals, descriptors, environment) in a child process.
 #pragma once
 
 #include <functional>
@@ -8,7 +7,7 @@
 namespace unit {
 
 struct ChildResult {
-  int status = -1;  // exit status; 128 + the number of the signal that ended the child
+  int status = -1;  // exit status, or 128 + the number of the signal that ended the child
   std::string out;
   std::string err;
 };

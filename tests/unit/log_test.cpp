@@ -26,7 +26,8 @@ namespace {
 
 std::string with(std::string_view value) { return format_log_line("m", {{"k", value}}); }
 
-/// What `body` writes on standard error in a process with JOURNAL_STREAM set (`journal`) or unset.
+/// Returns what `body` writes on standard error in a child process, which has JOURNAL_STREAM only if
+/// `journal`.
 std::string logged(bool journal, const std::function<void()>& body) {
   const auto child = unit::run_in_child([&] {
     if (journal)
@@ -43,7 +44,8 @@ std::string logged(bool journal, const std::function<void()>& body) {
 
 constexpr const char* journal_socket = "/run/systemd/journal/socket";
 
-/// Returns the journal's socket in a /run that only this process sees; -1 if the process may not mount one.
+/// Mounts a /run that only this process sees, and returns a socket at the journal's address in it. -1 if the
+/// process may not mount.
 int private_journal() {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return -1;
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||

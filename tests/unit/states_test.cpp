@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_names_are_those_of_the_tables) {
   BOOST_TEST(name(NotificationState::cancelled) == "cancelada");
 }
 
-// A leased delivery belongs to the holder of the lease: the operator does not change it.
+// A leased delivery belongs to the holder of the lease: neither the operator nor the API changes it.
 BOOST_AUTO_TEST_CASE(only_the_dispatcher_changes_what_is_under_a_lease) {
   for (const auto& [from, to, actor, when] : delivery::delivery_transitions) {
     if (from == DeliveryState::leased)

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_limit_is_the_service_managers) {
   ::setenv("WATCHDOG_USEC", "8000000", 1);
   ::unsetenv("WATCHDOG_PID");
   BOOST_TEST((Watchdog().interval() == 2s));
-  ::setenv("WATCHDOG_PID", "1", 1);  // another process is meant
+  ::setenv("WATCHDOG_PID", "1", 1);  // the limit is for process 1
   BOOST_TEST((Watchdog().interval() == 1h));
   ::unsetenv("WATCHDOG_USEC");
   ::unsetenv("WATCHDOG_PID");
