@@ -1,5 +1,5 @@
-"""Una entrega: what was sent, every attempt, what to correct, the button that sends it again, and the print that is
-evidence."""
+"""The portal's page of one delivery: what was sent, every attempt, what to correct, the button that sends the delivery again,
+and the print that is evidence."""
 import hashlib
 import json
 import re
@@ -116,8 +116,8 @@ def test_a_replay_that_fails_too(browser, entity, failure, expect):
 
 
 def test_the_delivery_ends_before_its_replay_is_known_to(browser, entity, failure, expect):
-    """The page asks for the delivery and for the replay separately. The button can be pressed again once the replay, too, is
-    known to have failed."""
+    """The page asks for the delivery and for the replay separately. The button stays disabled until both are known to have
+    failed."""
     page = open_portal(browser, entity.token, place(failure))
     going = {"entregadas": 0, "fallidas": 0, "reenviadas": 1, "estado": "terminado"}
     answer(page, "GET", f"webhooks/{failure[0].id}/reenvios/*", 200, going)
@@ -138,7 +138,7 @@ def test_a_refusal_after_the_button_was_drawn_anew(browser, entity, failure, exp
     page.route(f"**/entregas/{failure[1]}/reenvio", lambda route: held.append(route))
     page.get_by_role("button", name="Reenviar").click()
     answer(page, "GET", f"webhooks/{failure[0].id}/entregas/{failure[1]}", 200, shown(entity, failure) | {"intentos": 9})
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the page asks the API at once
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # this event makes the page ask the API at once
     expect(page.get_by_role("heading", name="Intentos (9)")).to_be_visible()
     expect(page.get_by_role("button", name="Pidiendo el reenvío…")).to_have_attribute("aria-disabled", "true")
     held[0].fulfill(status=500, json={"message": "Respuesta 500 de la prueba"})
@@ -196,7 +196,7 @@ def test_an_answer_that_never_came(browser, entity, failure, expect, arrives):
 
 
 def test_it_is_shown_once_the_service_is_back(browser, entity, failure, expect):
-    """The first request, for the webhook, gets no answer, so no Retry-After says when to ask again."""
+    """The page asks for the webhook first, and gets no answer. So no Retry-After says when to ask again."""
     page = browser.page(PORTAL + place(failure))
     path = f"**{API}webhooks/{failure[0].id}"
     page.route(path, lambda route: route.abort())

@@ -1,4 +1,5 @@
-"""The pictures of the README, from answers that are always the same: PORTAL_PICTURES=1 draws them anew."""
+"""Shows the portal with answers that are always the same, for the pictures of the README. PORTAL_PICTURES=1 draws the pictures
+anew."""
 import datetime
 import hashlib
 import os

@@ -27,8 +27,8 @@ NUMBERS = {"a": 11, "b": 12}
 RECEIVERS = {"a": 31, "b": 32}  # the address that each host's dispatcher dials
 DATABASE_PORT = 3306
 POOL_PROCESSES = 2
-TRIES = 30  # deliveries: among so many, each of the two hosts takes at least one
-BOUND = 35  # seconds within which every request is answered: nginx gives up after 30 s (fastcgi_read_timeout)
+TRIES = 30  # deliveries that held_by() tries; each of the two hosts almost surely takes at least one of them
+BOUND = 35  # seconds within which every request is answered: nginx waits at most 30 s for the pool (fastcgi_read_timeout)
 
 
 class HostsStack(Stack):
@@ -54,7 +54,7 @@ class HostsStack(Stack):
 
     @contextlib.contextmanager
     def at(self, box: Box):
-        """Puts this thread into a machine for the block, and afterwards into the front, where the clients are."""
+        """Moves this thread into the network of `box` for the block, and then into that of the front, where the clients are."""
         box.enter()
         try:
             yield
@@ -82,7 +82,7 @@ class HostsStack(Stack):
 
     def _start_front(self, link: "Link") -> None:
         main, socket_path = Path(self.folder, "nginx/nginx.conf"), Path(self.folder, "run/fcgi.sock")
-        socket_path.unlink()  # the stopped pool has left it
+        socket_path.unlink()  # the stopped pool has left its socket
         example = link.fill("front").replace("/run/apientidades-pools/fcgi.sock", str(socket_path))
         for host in self.hosts.values():
             example = example.replace(f"198.18.0.{host.number}:", f"{host.address}:")
@@ -172,7 +172,7 @@ class Host:
         return " | ".join(line for part in ("fcgi", "dispatcher", "nginx") for line in self.log(part).splitlines()[-3:])
 
     def alive(self) -> bool:
-        """Whether every process that was started still runs."""
+        """Whether all processes of this host still run."""
         return all(process.poll() is None for process in self._processes)
 
     def served(self) -> int:
@@ -219,7 +219,8 @@ class HostsArena(Arena):
         return sum(r.local_address == host.receiver_address for r in self.receiver.requests())
 
     def wait_at_work(self, host: Host, patience: float) -> float:
-        """Returns the seconds until the host's pool has answered and its dispatcher has delivered once more."""
+        """Waits until the host's pool has answered one more request and its dispatcher has made one more delivery. Returns the
+        seconds that this took."""
         taken, served, delivered = Stopwatch(), host.served(), self.delivered_by(host)
         wait_until(lambda: host.served() > served and self.delivered_by(host) > delivered, patience,
                    f"host {host.name} to serve and to deliver", every=0.1)
@@ -228,7 +229,7 @@ class HostsArena(Arena):
 
     @contextlib.contextmanager
     def held_by(self, host: Host):
-        """Like held(), with a delivery of this host's dispatcher."""
+        """Like held(), but this host's dispatcher sends the delivery."""
         for _ in range(TRIES):
             with self.held() as (id, webhook, answer):
                 if self._holder(webhook) == host.receiver_address:

@@ -1,4 +1,4 @@
-"""Diagnoses of real receivers: the requests, and the findings from their answers."""
+"""Diagnoses of real receivers: the requests, and the findings from the receivers' answers."""
 import contextlib
 import json
 import ssl
@@ -28,7 +28,7 @@ def certificate(stack):
 
 @pytest.fixture
 def scripted(stack, certificate):
-    """A function that starts a receiver, and returns an entity and its webhook there."""
+    """A function that starts a receiver, and returns an entity and its webhook at that receiver."""
     running = []
 
     def start(script, secret="s3creto"):
@@ -107,7 +107,7 @@ def test_a_webhook_without_a_secret(scripted):
 
 
 def test_a_rotation_under_way(scripted):
-    """During a rotation, the genuine request has two signatures, and the one with a wrong signature has two wrong ones."""
+    """During a rotation, the genuine request has two signatures, and the request `wrong` has two wrong signatures."""
     verifiers = [Verifier(secret) for secret in ("s3creto", "nuevo-secreto")]
 
     def script(connection, number, fields):
@@ -182,7 +182,7 @@ def test_a_receiver_that_closes_without_an_answer(entity, receiver):
 
 
 def test_a_slow_receiver_and_one_that_is_too_slow(entity, receiver):
-    """delivery.timeout is 2 s here."""
+    """delivery.timeout of the shared stack is 2 s. An answer that takes more than a third of that is slow."""
     slow, silent = entity.register(), entity.register()
     receiver.behave(slow.path, Behaviour(delay=0.8), Behaviour())
     receiver.behave(silent.path, Behaviour(fault="silent"))
@@ -243,7 +243,8 @@ def test_a_connection_that_cannot_be_made(entity, ports, name):
 
 
 def test_a_receiver_with_a_certificate_for_each_name(stack, tmp_path):
-    """The receiver presents another certificate to a client that sends no name (SNI)."""
+    """The receiver presents the right certificate only to a client that sends the name (SNI). Without `choose` it presents the
+    other certificate to every client."""
     ca = stack.env["CA_CERT"]
     other = issue(tmp_path, (ca, str(Path(ca).with_name("ca.key"))), "other", "otro.example.com")
     right = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -266,7 +267,7 @@ def test_a_receiver_with_a_certificate_for_each_name(stack, tmp_path):
 
 
 def test_a_mutual_tls_that_shows_after_the_handshake(entity, stack):
-    """In TLS 1.3 a missing client certificate is refused after the client's handshake."""
+    """In TLS 1.3 the server refuses a missing client certificate only after the client has ended its handshake."""
     valid = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
     with tcp.https_server(valid, tcp.ask_for_a_certificate(stack.env["CA_CERT"], ssl.TLSVersion.TLSv1_3)) as port:
         found = diagnose(entity, entity.register(port=port))

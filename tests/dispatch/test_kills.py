@@ -1,5 +1,6 @@
-"""Proves at-least-once delivery: dispatchers and the database fail while notifications flow, and support/ledger.py judges what
-arrived. The test prints the seed of its random choices; TEST_SEED sets the seed. `./dev test --long` runs the long form.
+"""Proves at-least-once delivery: dispatchers and the database fail while notifications flow, and tests/support/ledger.py
+judges what arrived. The test prints the seed of its random choices; TEST_SEED sets the seed. `./dev test --long` runs the long
+form.
 """
 import os
 import random

@@ -17,7 +17,7 @@ LEASE = 12  # seconds: delivery.lease of the shared stack
 
 @pytest.fixture
 def addresses(stack):
-    """A receiver that can tell the dispatchers apart, because each dials an address of its own."""
+    """A receiver that can tell the dispatchers apart, because each dispatcher dials another address of this receiver."""
     certificate = stack.env["RECEIVER_CERT"], stack.env["RECEIVER_KEY"]
     with Receiver(*certificate, free_port(), ("127.0.0.1", "127.0.0.2", "127.0.0.3")) as running:
         yield running
@@ -70,7 +70,7 @@ def test_three_dispatchers_share_the_work_without_repeats(new_entity, addresses,
 
 
 def test_what_a_dead_dispatcher_held_is_picked_up_by_another_one(entity, addresses, stack):
-    """The fan-out creates one delivery under a lease; the other, of a test event, is claimed later."""
+    """The fan-out creates one delivery under a lease; the other delivery, of a test event, is claimed later."""
     hook = entity.register(["evaluacion.abierta"], port=addresses.port)
     addresses.behave(hook.path, Behaviour(hold=True))
     entity.notify()

@@ -1,5 +1,5 @@
-"""`queue pause` of an entity, a webhook or a host: nothing is sent there, everything else goes on. With --for the pause ends by
-itself."""
+"""`queue pause` of an entity, a webhook or a host: nothing is sent to it, and everything else is sent. With --for the pause ends
+by itself."""
 import pytest
 
 from fakes.receiver import Behaviour
@@ -9,7 +9,7 @@ from support.wait import holds_for, wait_until
 
 @pytest.fixture
 def pause(stack):
-    """Pauses an entity, a webhook or a host; after the test, ends the pause."""
+    """A function that pauses an entity, a webhook or a host. The pauses end after the test."""
     selectors = []
 
     def of(option, value, *more):
@@ -29,7 +29,8 @@ def selector(option, entity, hook):
 
 
 def caught_up(entity, receiver, hook):
-    """Waits until the dispatcher has seen everything written so far: a later row of another entity has arrived."""
+    """Waits until the dispatcher has seen everything written so far: writes a notification of another entity, and waits until it
+    has arrived."""
     before = len(receiver.requests(hook.path))
     entity.notify()
     receiver.wait(hook.path, before + 1)

@@ -114,7 +114,7 @@ class Receiver {
   std::optional<std::string> late_;  // bytes to be sent on that connection
   std::optional<int> spoilt_;        // the connection on which late bytes were sent
   int connections_ = 0;
-  int ending_ = 0;  // connections up to this one belong to earlier inputs
+  int ending_ = 0;  // connections up to this number belong to earlier inputs
   fakes::TlsServer server_;
 };
 

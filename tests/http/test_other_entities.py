@@ -31,7 +31,7 @@ def test_no_request_of_one_entity_reads_or_changes_anything_of_another(entity, v
                     body = claims if method in ("PUT", "PATCH", "POST") else ...
                     seen.append(entity.api(method, path + suffix, json_body=body, headers=headers))
                     assert seen[-1].status in (400, 404, 405), seen[-1]
-        # The entity has no webhook, and another's webhook is not found.
+        # The entity has no webhook yet, and the victim's webhooks are not tested.
         for event in EVENTS[:3]:
             seen.append(entity.api("POST", TEST + suffix, json_body={**claims, "evento": event}, headers=headers))
             assert seen[-1].status == 404

@@ -1,4 +1,4 @@
-// The deliveries that entities see, page by page.
+// What entities see of their deliveries: the pages of the log, and the evidence of one delivery.
 #include "lib/store/deliveries/delivery_log.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_delivered_delivery_is_shown_as_delivered_during_its_repla
   BOOST_CHECK_EQUAL(read_log_page(session, webhook.id, {.state = "pendiente"}, 10, {}).deliveries.size(), 0U);
 }
 
-/// An earlier version wrote `entregada_en` at the first success.
+/// Earlier releases wrote `entregada_en` at the first success. Now only a replay writes it.
 BOOST_AUTO_TEST_CASE(the_time_of_one_delivered_by_the_version_before_is_kept) {
   queue_one();
   const auto id = only().id;

@@ -38,7 +38,7 @@ struct Fixture : MaintenanceFixture {
     add_entity(session, 1, "Entidad");
     add_entity(session, 2, "Entidad");
   }
-  /// The body of the 201, new or repeated.
+  /// Registers, and returns the body of the 201, whether new or repeated.
   std::string answer(std::string_view key, std::string_view body, EntityId entity = 1) {
     return answer_of(register_once(session, entity, key, body));
   }
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_repetition_comes_before_the_five_and_the_limit) {
   for (const auto* key : {"k2", "k3", "k4", "k5"}) answer(key, "cuerpo");
   const auto sixth = register_once(session, 1, "k6", "cuerpo");
   BOOST_TEST((!sixth.webhook && !sixth.earlier));
-  BOOST_TEST(count("claves_idempotencia") == 5);  // what was not registered is not remembered
+  BOOST_TEST(count("claves_idempotencia") == 5);  // the sixth request is not remembered
   BOOST_TEST(answer("k1", "cuerpo") == first);
   delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks"));
   delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks WHERE plaza IS NOT NULL"));
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_deleted_webhook_is_not_registered_again) {
   delete_webhook(session, {1}, number("SELECT MAX(id) FROM webhooks"));
   BOOST_CHECK(earlier("k", "cuerpo") == EarlierResult::webhook_deleted);
   session.execute("UPDATE webhooks SET secreto_clave = NULL, secreto_sellado = NULL");
-  session.execute("DELETE FROM webhooks");  // purged
+  session.execute("DELETE FROM webhooks");  // as when deleted webhooks are purged
   BOOST_CHECK(earlier("k", "cuerpo") == EarlierResult::webhook_deleted);
 }
 
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(after_24_hours_it_is_a_key_like_any_other) {
   BOOST_TEST(forget_old_requests(session) == 0U);
   BOOST_TEST(answer("k", "cuerpo") == first);
   make_older("86400 SECOND");
-  const auto second = answer("k", "otro");  // although the old key is not forgotten yet
+  const auto second = answer("k", "otro");  // although the old row of `k` still exists
   BOOST_TEST(second != first);
   BOOST_TEST(answer("k", "otro") == second);
   BOOST_TEST(count("claves_idempotencia") == 1);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(after_24_hours_it_is_a_key_like_any_other) {
 
 BOOST_AUTO_TEST_CASE(eight_concurrent_repetitions_register_one_webhook_without_conflict) {
   std::atomic<int> conflicts = 0;
-  for (const unsigned max : {0U, limit}) {  // without a limit, and with one
+  for (const unsigned max : {0U, limit}) {  // 0: no limit
     const auto key = std::to_string(max);
     std::vector<std::string> answers(8);
     run_at_once(8, [&](int i) {
@@ -148,7 +148,8 @@ BOOST_AUTO_TEST_CASE(eight_concurrent_repetitions_register_one_webhook_without_c
 }
 
 // Without the wait, a repetition could look for the key before the first request commits, and for a free
-// place afterwards. If none were left, its answer would be 400, although the webhook is registered.
+// `plaza` afterwards. If the first request took the last `plaza`, the repetition would be answered with 400,
+// although the webhook is registered.
 BOOST_AUTO_TEST_CASE(a_concurrent_registration_waits_for_the_quota_lock) {
   Session other = database.connect();
   session.execute("START TRANSACTION");

@@ -1,5 +1,5 @@
-// Notifications that another session keeps locked are fanned out all the same, once, and are marked as
-// processed when their rows are free.
+// Notifications with rows that another session keeps locked are fanned out all the same, but only once. The
+// rows are marked `procesada` when the locks are gone.
 #include <boost/test/unit_test.hpp>
 
 #include <thread>
@@ -113,8 +113,8 @@ BOOST_AUTO_TEST_CASE(a_locked_notification_without_subscribers_is_not_counted_as
   BOOST_CHECK_EQUAL(metrics.processed.value(), 1U);
 }
 
-// If such a notification were fanned out, its deliveries would be sent after the cancellation, or belong to
-// no notification.
+// If a notification were fanned out while another session cancels or deletes it, its deliveries would be sent
+// after the cancellation, or belong to no notification.
 BOOST_AUTO_TEST_CASE(a_notification_being_cancelled_or_deleted_waits_for_its_lock) {
   const auto deleted = insert_notification(session, 1);
   const auto locked = insert_notification(session, 1);
@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(a_notification_being_cancelled_or_deleted_waits_for_its_loc
   BOOST_CHECK_EQUAL(deliveries.at(0).integer("notificacion_id"), locked);
 }
 
-// The scanner alone would find the notifications that had no room only seconds later.
+// One batch has no room for all the notifications. The scanner alone would find the rest only seconds later.
 BOOST_AUTO_TEST_CASE(locked_notifications_beyond_one_batch_are_in_the_next) {
   using namespace std::chrono_literals;
-  constexpr int many = 40;  // more than twice bytes_per_batch
+  constexpr int many = 40;  // their data is more than twice bytes_per_batch
   const std::string data = R"({"evaluacionId": 1, "titulo": ")" + std::string(60'000, 'x') + R"("})";
   for (int entity = 2; entity < 2 + many; ++entity) {
     add_webhook(session, entity);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(locked_notifications_beyond_one_batch_are_in_the_next) {
   const auto patience = platform::monotonic_now() + 3s;
   std::int64_t listed = 0;
   while (listed < many && platform::monotonic_now() < patience) {
-    std::this_thread::sleep_for(60ms);  // so that all notifications found are due together
+    std::this_thread::sleep_for(60ms);  // longer than the 50 ms after which each is due
     fan_out.run_locked(batch);
     listed = session.query("SELECT COUNT(*) AS n FROM notificaciones_apartadas WHERE notificacion_id > ?", id)
                  .at(0)

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(to_cancel_a_replay_does_not_undo_a_delivery) {
     succeed(leased);
     ask(leased.id);
     BOOST_CHECK_EQUAL(fed(), 1U);
-    fail(claim_one(), 503);  // leaves an error in its row
+    fail(claim_one(), 503);  // leaves an error in the delivery's row
     return leased;
   };
   const auto make_due = [&] {

@@ -23,7 +23,7 @@ AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-pract
 
 
 def playwright_module():
-    """playwright.sync_api, from its folder."""
+    """Imports playwright.sync_api from the folder where ./dev installed Playwright."""
     packages = tool("playwright", f"venv/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages")
     if str(packages) not in sys.path:
         sys.path.append(str(packages))
@@ -51,7 +51,7 @@ def public_key_hash(base_url: str) -> str:
 
 @dataclass
 class Complaints:
-    """A page's console messages (violations of its Content-Security-Policy, too), uncaught errors and requests to other hosts."""
+    """A page's console messages (also violations of its Content-Security-Policy), uncaught errors and requests to other hosts."""
 
     origin: str
     lines: list[str] = field(default_factory=list)
@@ -61,7 +61,8 @@ class Complaints:
         page.on("pageerror", lambda error: self.lines.append(f"uncaught: {error}"))
         page.on("request", self._request)
 
-    # Chromium itself logs each request to the API that fails. The page shows the failure, and the tests check that.
+    # Chromium itself logs each failed request. A failed request to the API is no complaint: the page shows the failure, and
+    # the tests check what the page shows.
     def _console(self, message) -> None:
         told_by_chromium = message.text.startswith("Failed to load resource:")
         if not (told_by_chromium and API in message.location.get("url", "")):
@@ -81,7 +82,7 @@ class Browser:
 
     def page(self, path: str | None = None, *, width: int = 1280, height: int = 800, dark: bool = False, reduced_motion: bool = False,
              text: float = 1, timezone: str = "Europe/Madrid", locale: str = "es-ES", init: str | None = None, **context):
-        """Opens a page at `path`. `text`: the factor of the text's size; `init`: a script that runs before the page's own."""
+        """Opens a page at `path`. `text` multiplies the text's size; `init` is a script that runs before those of the page."""
         opened = self.browser.new_context(
             base_url=self.base_url, viewport={"width": width, "height": height}, locale=locale,
             timezone_id=timezone, color_scheme="dark" if dark else "light",

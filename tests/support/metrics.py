@@ -30,13 +30,13 @@ class Scrape:
         return [value for known, of, value in self.samples if known == name and labels.items() <= of.items()]
 
     def value(self, name: str, **labels) -> float:
-        """Returns the sum of all series with these labels; there must be at least one."""
+        """Returns the sum of all series with these labels. Fails if there is no such series."""
         found = self.select(name, **labels)
         assert found, (name, labels)
         return sum(found)
 
     def families(self) -> dict[str, tuple[str, frozenset]]:
-        """Name -> type and names of its labels, except `le`."""
+        """Maps the name of each metric to its type and the names of its labels, without `le`."""
         result = {}
         for name, kind in self.types.items():
             of = [labels for known, labels, _ in self.samples

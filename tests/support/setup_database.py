@@ -12,7 +12,7 @@ SCRIPT = ROOT / "packaging/apientidades-setup-database"
 
 
 class SetupDatabase:
-    """`folder`: an empty folder, for a copy of the script with other paths and for the apientidades-admin that it calls."""
+    """Writes into the empty `folder` a copy of the script with other paths, and the apientidades-admin that the copy calls."""
 
     def __init__(self, stack: Stack, folder: Path, secrets: Path | None = None, **settings):
         program, environment = stack.command_of("dispatcher")

@@ -1,4 +1,4 @@
-"""A private stack of the service, controlled through `./dev` as a person would."""
+"""A private stack of the service, controlled through `./dev` as a person would control it."""
 from __future__ import annotations
 
 import contextlib
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def clean_environment(**variables: str) -> dict:
-    """This process's environment with these variables, and without those that place or configure a stack."""
+    """Returns this process's environment without the variables that place or configure a stack, and with `variables`."""
     steering = ("APIENTIDADES_", "DEV_DIR", "DEV_PORT", "DEV_DB_PORT", "DEV_DB_ADDRESS", "DEV_DB_OPTIONS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     return {**kept, **variables}
@@ -43,7 +43,7 @@ def setting(**keys: str) -> dict:
 
 
 class Stack:
-    """If `folder` and `port` are given, the stack is already up, and down() leaves it alone."""
+    """If `folder` is given, the stack belongs to the caller: down() closes only the sessions."""
 
     def __init__(self, settings: dict | None = None, folder: str | None = None, port: str | None = None):
         self._own = folder is None
@@ -99,11 +99,9 @@ class Stack:
             self.dev("down", check=False)
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    # Actions of people and programs.
-
     def sql(self, text: str) -> list[list[str]]:
         """Runs a statement as the database's root, to read or to change any row. The session stays open, because tests
-        poll. If the server has been restarted since the last statement, a new session runs this one."""
+        poll. If the server has been restarted since the last call, a new session runs the statement."""
         with self._root_lock:
             try:
                 return self._ask_root(text)
@@ -122,7 +120,7 @@ class Stack:
         return self.sql(text)[0][0]
 
     def admin(self, *arguments):
-        """The parsed answer of an `apientidades-admin` command."""
+        """Runs an `apientidades-admin` command. Returns its parsed answer, or None if it prints nothing."""
         output = self.dev("admin", *arguments, "--json").stdout
         return json.loads(output) if output.strip() else None
 
@@ -158,7 +156,7 @@ class Stack:
         return self.delivery(id)
 
     def attempts(self, delivery: int) -> list[dict]:
-        """The evidence: one object per attempt, the first one first."""
+        """Returns the evidence: one object per attempt, oldest first."""
         return next(value for value in self.delivery(delivery).values() if isinstance(value, list))
 
     def stop(self, part: str, *options) -> None:
@@ -193,7 +191,8 @@ class Stack:
                 assert process.wait(30) == 0
 
     def cancel_all_waiting(self):
-        """Cancels what earlier tests have left, so that it is not delivered during a test that counts deliveries."""
+        """Cancels the notifications and deliveries that earlier tests have left, so that they are not sent during a test that
+        counts deliveries."""
         self.stop("dispatcher")
         self.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), arriendo = NULL,"
                  " arriendo_hasta = NULL WHERE estado IN ('pendiente', 'retenida', 'en_curso')")

@@ -16,7 +16,7 @@ MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
 
 @pytest.fixture(scope="module")
 def live(stack):
-    """The metrics of both programs."""
+    """The metrics of the dispatcher and of the pool."""
     with observed_dispatcher(stack) as dispatcher:
         return {"dispatcher": dispatcher(), "pool": scrape(stack.env["METRICS_URL"])}
 

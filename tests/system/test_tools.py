@@ -1,4 +1,4 @@
-"""scripts/dev/openapi.sh: a test tool is installed once for its pins, and again when they change."""
+"""make_tool of scripts/dev/openapi.sh installs a test tool once, and again when the tool's pinned versions change."""
 import subprocess
 
 from support.stack import ROOT, clean_environment

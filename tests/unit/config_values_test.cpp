@@ -1,4 +1,4 @@
-// Checks which values load_config accepts and refuses for a key. Most are at a limit or just beyond it.
+// Checks which values of a key load_config accepts and refuses: at a limit, just beyond it, and malformed.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/unit/config_support.hpp"

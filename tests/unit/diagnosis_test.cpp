@@ -18,10 +18,10 @@ const platform::UtcTime now{1764000000000ms};
 const auto public_address = *platform::IpAddress::parse("203.0.114.20");
 const auto other_address = *platform::IpAddress::parse("203.0.114.21");
 
-/// How a receiver answers; an unset field means a correct answer.
+/// How a receiver answers. The defaults are the answers of a correct receiver.
 struct Receiver {
   std::vector<platform::IpAddress> addresses{public_address};
-  std::map<platform::IpAddress, TransportResult> broken{};  // how the handshake with each fails
+  std::map<platform::IpAddress, TransportResult> broken{};  // how the handshake with an address fails
   TlsFacts tls{"TLS 1.3", 2, now + std::chrono::days(60)};
   std::map<Kind, int> status{{Kind::genuine, 200},
                              {Kind::wrong_signature, 401},
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(every_address_is_judged_though_four_are_dialled) {
   BOOST_TEST(text.find("1 de las direcciones no es") == 0U);
   Receiver behind{.addresses = std::vector(4, inner), .broken = {{inner, TransportResult::address_refused}}};
   BOOST_CHECK(item(behind, Check::addresses).result == Result::bad);
-  behind.addresses.push_back(public_address);  // a delivery would reach this address
+  behind.addresses.push_back(public_address);  // a delivery would reach the receiver at this address
   BOOST_CHECK((not_good(behind) == Found{{"direcciones", Result::warning}}));
 }
 
@@ -313,7 +313,9 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_
 BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothing) {
   for (const auto& [took, result] : std::map<platform::Milliseconds, Result>{
            {platform::Milliseconds(11s), Result::warning}, {platform::Milliseconds(13s), Result::good}}) {
-    Receiver receiver;  // five requests, the repeated one the last, take `took` each; the limit is 60 s
+    // Five requests take `took` each. The last of them finds the kept connection closed. connection_life of
+    // `subject` is 60 s.
+    Receiver receiver;
     receiver.took = took;
     receiver.kept = {{Kind::wrong_signature, TestRequest::Kept::used},
                      {Kind::no_signature, TestRequest::Kept::used},

@@ -9,7 +9,7 @@ namespace {
 
 const std::string base(api::base_path);
 
-/// The meaning of the request: "GET /webhooks", "405 GET, POST" or "404".
+/// Returns the route that the request matches ("GET /webhooks"), "405 " with the allowed methods, or "404".
 std::string meaning(std::string_view method, const std::string& target) {
   const api::Match match = api::match_route(method, target);
   if (match.route != nullptr)

@@ -1,4 +1,4 @@
-// A private folder that is removed at the end of its test.
+// A private folder, which the destructor removes.
 #pragma once
 
 #include <cstdlib>

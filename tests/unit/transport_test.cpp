@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// While this object exists, the poller cannot watch another socket, as on a host without memory for it.
+/// While this object exists, the poller cannot watch a further socket, as on a host that lacks memory.
 class Failure {
  public:
   Failure() : epoll_(find_epoll()), kept_(::dup(epoll_)), nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {

@@ -1,6 +1,7 @@
-"""The package on a separate Debian with a real systemd: installed once, and then used, in the order of the files. `./dev test
---system` builds the image and the package, and names both in variables; without these nothing here runs. `./dev test --only
-upgrade` also names the package of the next release, and runs only test_next_release.py."""
+"""Tests the package on a separate Debian with a real systemd. The package is installed once; then the files of this folder use
+it, in the order of their names. `./dev test --system` builds the image and the package, and names both in environment variables;
+without these no test of this folder runs. `./dev test --only upgrade` also names the package for the next release of Debian, and
+runs only test_next_release.py."""
 import os
 import tempfile
 from pathlib import Path
@@ -47,7 +48,7 @@ def machine():
 
 @pytest.fixture(scope="session")
 def fresh(machine):
-    """The machine as an Installation, on which the package may not be installed yet."""
+    """The Installation on `machine`; the package may not be installed yet."""
     running = Installation(machine, Path(os.environ["SYSTEM_PACKAGE"]))
     yield running
     running.close()
