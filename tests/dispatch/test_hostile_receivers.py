@@ -50,6 +50,8 @@ def raw(*texts, **how):
     return Behaviour(raw=texts, **how)
 
 
+# Tables of receivers: name -> (what it does, the expected `ultimoError`; "": success; None: not checked).
+
 # Answers without an end: the time-outs or the size limit end them.
 ENDLESS = {
     "never answers": (Behaviour(fault="silent"), TIMED_OUT),
@@ -104,7 +106,7 @@ NO_REDIRECTS = (300, 304, 305)  # though they are 3xx and may have a Location
 
 
 def redirect(status, url):
-    """Redirects to the same host, where libcurl could follow without a lookup."""
+    """Redirects to the same host, so that libcurl could follow without looking up a name."""
     return Behaviour(status=status, headers={"Location": url + "/trampa"})
 
 

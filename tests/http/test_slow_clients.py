@@ -118,8 +118,8 @@ def slow_reader(stack, port: int, data: bytes) -> Wire:
 
 
 def with_the_longest_answers(entity, stack) -> list[str]:
-    """Returns two paths: a delivery with the longest data and 100 attempts with the longest errors; a full page of deliveries
-    with the longest errors."""
+    """Returns two paths. The first shows a delivery with the longest data and 100 attempts, the second a full page of
+    deliveries. Every error has the greatest length."""
     hook, long = entity.register(), "REPEAT('\U0001F600', 500)"
     start = '{"evaluacionId": 1, "titulo": "'
     id = entity.notify("evaluacion.abierta", start + '\\"' * ((65536 - len(start) - 2) // 2) + '"}')

@@ -1,5 +1,5 @@
-"""limits.pending_test_deliveries: POST /webhooks/test must not flood a receiver. The count is in the database, so that both
-processes of the pool share it."""
+"""limits.pending_test_deliveries and limits.test_bytes: POST /webhooks/test must flood neither a receiver nor the database. The
+counts are in the database, so that both processes of the pool share them."""
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -117,7 +117,7 @@ def test_the_bytes_of_tests_in_a_day_are_limited_per_entity_not_per_token(stack,
     other = new_entity()
     other.register(["evaluacion.abierta"])
     tokens = [entity.token, entity.issue_token()]
-    body = {"evento": "evaluacion.abierta", "datosExtra": {"texto": "x" * 60_000}}  # sealed, in base64: a third longer
+    body = {"evento": "evaluacion.abierta", "datosExtra": {"texto": "x" * 60_000}}  # stored sealed and in base64: a third longer
     with stack.part_with("fcgi", **setting(limits_test_bytes="256KiB")):
         answers = [stack.api("POST", TEST, tokens[n % 2], json_body=body) for n in range(5)]
         assert [answer.status for answer in answers] == [200, 200, 200, 429, 429]

@@ -57,7 +57,9 @@ BOOST_AUTO_TEST_CASE(a_change_of_the_url_keeps_the_event_of_a_newer_version) {
   BOOST_CHECK(has_new_event());
   BOOST_CHECK(change({.active = false}) == WebhookChanged::done);
   BOOST_CHECK(has_new_event());
-  session.execute("UPDATE webhooks SET eventos = 'evento.nuevo'");  // an empty set violates a CHECK
+  // This release knows none of the webhook's events. If it wrote back the events that it knows, the empty set
+  // would violate a CHECK.
+  session.execute("UPDATE webhooks SET eventos = 'evento.nuevo'");
   BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
   BOOST_CHECK(has_new_event());
 }
@@ -141,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_change_tells_what_it_made_of_the_webhook) {
 BOOST_AUTO_TEST_CASE(the_version_is_of_the_configuration_and_the_secret) {
   const auto first = version_of(now());
   BOOST_CHECK_EQUAL(version_of(now()), first);
-  // Sets the same time after each change, as if all came within one millisecond.
+  // Sets the same time after each change, as if all changes came within one millisecond.
   const auto version_with = [&](const std::string& secret) {
     change_secret(session, {1}, webhook.id, {secret, std::chrono::seconds(0)}, keys());
     session.update("UPDATE webhooks SET fecha_modificacion = '2026-01-01 00:00:00.001'");
@@ -214,7 +216,7 @@ BOOST_AUTO_TEST_CASE(with_another_url_what_waits_is_due_and_failures_are_forgott
   session.update("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR");
   BOOST_CHECK(find_failure_streak(session, webhook.id, std::chrono::days(5)));
   change({.url = other_url});
-  BOOST_CHECK(!find_failure_streak(session, webhook.id, std::chrono::days(5)));  // before apply()
+  BOOST_CHECK(!find_failure_streak(session, webhook.id, std::chrono::days(5)));  // at once, before apply()
   const auto walk = apply();
   BOOST_CHECK(walk.applied == 1 && walk.hastened == 1 && walk.unfinished == 0);
   const auto again = claim_one();
@@ -268,7 +270,7 @@ BOOST_AUTO_TEST_CASE(an_answer_of_the_unchanged_url_counts_after_reactivation) {
   BOOST_CHECK_EQUAL(record_results(session, {gone}, {Milliseconds(1)}).deactivated.size(), 1U);
 }
 
-/// The change is committed, perhaps on another node, after the results were compared with the URL.
+/// The change is committed, perhaps on another node, after the results were compared with the former URL.
 BOOST_AUTO_TEST_CASE(a_change_applies_to_results_recorded_before_its_commit) {
   queue_one();
   auto result = failed_attempt(claim_one(), Milliseconds(3600000));
@@ -298,7 +300,7 @@ BOOST_AUTO_TEST_CASE(a_change_during_the_record_of_a_first_failure_ends_the_rest
     ChangeWalk walk;
     try {
       while (!walk.done) apply_changes(other, walk);
-    } catch (const LockTimeout&) {  // MySQL waits for the row; the dispatcher repeats the task
+    } catch (const LockTimeout&) {  // only MySQL waits for the row; the dispatcher would try again
       BOOST_CHECK(!session.is_mariadb());
     }
     record_executions(session, judged.batch, {Milliseconds(0)});

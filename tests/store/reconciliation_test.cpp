@@ -1,4 +1,5 @@
 // Deliveries are held, released and cancelled when their webhooks are disabled, enabled and deleted.
+// Deliveries that are held for too long are given up.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/maintenance/held.hpp"
@@ -125,8 +126,8 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_
   const auto first = add_webhook(session, 1), second = add_webhook(session, 2);
   insert_notification(session, 2);
   fan_out(session);
-  // This held delivery ends the gap that is locked below. Once held, the second webhook's next delivery lies
-  // beyond it in the index.
+  // The second webhook's first delivery, held here, ends the gap that is locked below. Its second delivery,
+  // once held, follows the first in the index, outside the gap.
   session.execute("UPDATE entregas SET estado = 'retenida'");
   for (const EntityId entity : {1, 2}) insert_notification(session, entity);
   fan_out(session);
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(with_nothing_to_do_a_reconciliation_reads_no_webhooks) {
   };
   const auto before = rows_read();
   reconcile(session);
-  BOOST_CHECK_LT(rows_read() - before, 50 + 3 * 600);  // SHOW STATUS itself reads some 600 variables
+  BOOST_CHECK_LT(rows_read() - before, 50 + 3 * 600);  // each SHOW STATUS reads some 600 rows
 }
 
 BOOST_AUTO_TEST_SUITE_END()

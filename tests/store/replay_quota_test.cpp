@@ -1,4 +1,5 @@
-// limits.replayed: what an entity may have replayed in a day.
+// limits.replayed: how many deliveries an entity may have replayed in a day. limits.replay_requests: how many
+// replays of a range it may ask for or simulate in an hour.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/quota_support.hpp"
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(an_entity_has_a_daily_quota_of_replayed_deliveries) {
   BOOST_CHECK(range.result == done);
   const auto full = refused(single, 9);
   BOOST_TEST_REQUIRE(full.has_value());
-  BOOST_CHECK(full->left == 0 && full->retry_after_s == hour_s);  // the range counts as nine while it runs
+  BOOST_CHECK(full->left == 0 && full->retry_after_s == hour_s);  // the running range counts as nine
   fed();
   cancel_replay(session, author, webhook.id, range.replay.id);  // five of nine were replayed
   const auto rest = refused(ReplayRange{UtcTime{}, {}, {}, false, true}, 5);

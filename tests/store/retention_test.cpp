@@ -133,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(a_locked_row_keeps_the_others_of_its_notification, TwoWe
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 6U);
 }
 
-// Otherwise the view would say for weeks that the notification went to no webhook.
+// If the notification stayed longer, notificaciones_resultado would say for weeks that it went to no webhook.
 BOOST_AUTO_TEST_CASE(a_notification_goes_with_its_deliveries) {
   add_finished(add_webhook(session, 1).id, 1, 8 * day, "fallida");
   BOOST_CHECK_EQUAL(sweep(session, {30 * day, 7 * day, 60 * day, {}, {}}).rows, 2U);
@@ -149,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(the_follower_reads_deliveries_kept_for_another_once, Two
   BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 0U);
   BOOST_CHECK_LT(rows_read(session) - before, 50);
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 0U);
-  BOOST_CHECK_LT(rows_read(session) - before, 6000 * 8);  // a few rows for each, however many are kept
+  BOOST_CHECK_LT(rows_read(session) - before, 6000 * 8);  // fewer than 8 rows for each kept delivery
 }
 
 BOOST_AUTO_TEST_CASE(deleted_webhooks_go_once_nothing_refers_to_them) {
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(the_follower_reads_up_to_what_is_too_young_and_stays_there)
   PurgeWalk follower;
   const auto first = purge(session, retention, follower, 500);
   BOOST_CHECK_EQUAL(first.rows, 3000U);  // deliveries and notifications
-  BOOST_CHECK_LE(first.windows, 6U);     // not the 40 windows of young rows
+  BOOST_CHECK_LE(first.windows, 6U);     // the young deliveries alone would be 40 windows
   const auto again = purge(session, retention, follower, 500);
   BOOST_CHECK_EQUAL(again.rows, 0U);
   BOOST_CHECK_LE(again.windows, 2U);
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(old_rows_of_which_another_session_holds_one_go_without_wait
   }));
 }
 
-// On MariaDB the right to SELECT is enough to lock a row.
+// On MariaDB the evaluation system, which may only read these rows, can lock them with SELECT … FOR UPDATE.
 BOOST_AUTO_TEST_CASE(a_locked_test_delays_no_sweep) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 3, 3 * day);
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(a_straggler_is_left_by_the_follower_and_taken_by_the_sweep)
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 600, 40 * day);
   add_finished(webhook, 600, day);
-  // A retry ended late.
+  // The first delivery's last retry ended late; the second delivery is held.
   session.execute("UPDATE entregas SET terminada_en = UTC_TIMESTAMP(3) - INTERVAL 1 DAY ORDER BY id LIMIT 1");
   session.execute("UPDATE entregas SET estado = 'retenida', terminada_en = NULL WHERE id = 2");
   PurgeWalk follower;
@@ -341,8 +341,8 @@ BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) 
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 600U);
 }
 
-// The purge walks through the webhooks in the order of their deletion, not of their ids; many were deleted at
-// the same time.
+// The purge walks through the webhooks in the order of their deletion, not of their ids. Here many webhooks
+// were deleted at the same time.
 BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_and_others_never) {
   const auto kept = add_webhook(session, 1).id;
   add_finished(kept, 1, 80 * day, "fallida");  // failed deliveries are kept longer than deleted webhooks
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_expired_rows_go_in_bounded_batches) {
   std::uint64_t total = 0;
   while (!follower.done()) {
     const auto removed = purge_window(session, retention, follower, 512);
-    BOOST_CHECK_LE(removed, 2 * 512U);  // and their attempts, which are not counted
+    BOOST_CHECK_LE(removed, 2 * 512U);  // attempts are not counted
     total += removed;
   }
   BOOST_CHECK_EQUAL(total, 200000U);
@@ -392,7 +392,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_held_open_does_not_make_the_follower_slower) {
   const auto begin = std::chrono::steady_clock::now();
   BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 40000U);
   const auto half = std::chrono::steady_clock::now();
-  add_finished(webhook, 20000, 40 * day);  // behind the 20,000 that the snapshot keeps
+  add_finished(webhook, 20000, 40 * day);  // after the 20,000 deliveries that the snapshot keeps
   const auto added = std::chrono::steady_clock::now();
   BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 40000U);
   BOOST_CHECK_LT((std::chrono::steady_clock::now() - added) / (half - begin), 3);

@@ -1,4 +1,4 @@
-// Shared by the tests of several sessions at once.
+// Shared by the tests that use several sessions at once.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class ThreadedWork {
 void run_at_once(int threads, const std::function<void(int)>& work);
 
 /// Runs `work` again after each lock time-out, as a client of the API would, and returns its result. On a
-/// loaded machine the last of many that wait for a lock may wait for too long.
+/// loaded machine, a session that waits for a lock behind many others may reach its time-out.
 template <class F>
 auto despite_lock_timeouts(F&& work) {
   for (;;) {
@@ -39,7 +39,7 @@ auto despite_lock_timeouts(F&& work) {
   }
 }
 
-/// A session that counts its errors, except duplicate keys and lock time-outs.
+/// A session that counts its errors in `errors`, except duplicate keys and lock time-outs.
 Session connect_counting(const Database& database, std::atomic<int>& errors);
 
 }  // namespace store::testing

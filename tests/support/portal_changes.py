@@ -8,7 +8,7 @@ HOSTILE = "<img src=x onerror=\"document.title='x'\"><b>b</b> \u202eevil\u202c Ù
 
 
 def at(browser, entity, place: str, heading: str, token: str | None = None, **how):
-    """Opens the portal at a place, and waits until the screen is complete."""
+    """Opens the portal at `place` (such as "#/entregas"), and waits until the screen under `heading` is complete."""
     page = open_portal(browser, token or entity.token, place, **how)
     arrived(page, heading)
     return page
@@ -59,11 +59,11 @@ def count_requests(page, method: str, path: str) -> list:
 
 
 def hide(page, hidden: bool) -> None:
-    """Hides the page, as if another tab were shown."""
+    """Tells the page that it is hidden, as if another tab were shown, or that it is visible again."""
     page.evaluate("""hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
         document.dispatchEvent(new Event('visibilitychange')); }""", hidden)
 
 
 def settle(page) -> None:
-    """Returns once the page's requests so far have been seen: it makes a request that comes after them."""
+    """Makes the page send one more request, and waits for the answer: by then the test knows of all earlier requests."""
     page.evaluate("fetch('tokens.css').then(answer => answer.text())")

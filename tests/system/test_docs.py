@@ -101,7 +101,7 @@ def test_the_reference_of_the_api_has_every_message_about_a_url_and_every_one_of
 
 
 def test_the_pages_have_every_message_of_the_api():
-    """Messages of the programs to clients: errors and confirmations."""
+    """The messages of the API and of nginx to clients: errors and confirmations."""
     told = "\n".join(file.read_text() for file in (ROOT / "web/docs").glob("*.md"))
     sentences = [text for text in literals(*API_SOURCES) if SPANISH.search(text)]
     assert len(sentences) > 100
@@ -120,7 +120,7 @@ def without(text: str, parts: list[str]) -> str:
 
 
 def test_the_pages_have_every_ultimo_error_and_what_to_do():
-    """The page shows whole messages, some of which programs compose of parts: it has every part, and no other text."""
+    """Programs compose some messages of parts. The page shows whole messages, with every part and no other text."""
     section = page("errores").partition("## Errores de la API")[0]
     rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
     told = [text for text in rows if text != "`ultimoError`" and not set(text) <= set("-|")]

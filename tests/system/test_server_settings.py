@@ -51,7 +51,8 @@ def entity(stack):
 
 @pytest.fixture
 def hostile(stack):
-    """Sets globals, and makes every program reconnect; afterwards everything is as before."""
+    """Returns a function that sets global variables and makes every program reconnect. After the test, the variables have their
+    former values, and the programs reconnect again."""
     changed = {}
 
     def set_all(*settings):
@@ -73,7 +74,7 @@ def disconnect(stack):
         try:
             stack.sql(f"KILL {id}")
         except SqlError as error:
-            assert error.code == 1094, error  # gone by itself
+            assert error.code == 1094, error  # the session has ended by itself
 
 
 def use_everything(stack, entity, setup):

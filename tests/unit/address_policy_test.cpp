@@ -147,7 +147,8 @@ BOOST_AUTO_TEST_CASE(an_allowed_network_with_a_pattern_is_open_for_names_that_ma
   BOOST_TEST(!opens(settings, "10.1.2.3", "example.org"));
   BOOST_TEST(!opens(settings, "10.1.2.3", "one.net"));
   BOOST_TEST(!opens(settings, "10.2.2.3", "a.one.net"));
-  BOOST_TEST(!opens(settings, "10.1.2.3"));  // the pattern excludes the overrides
+  // The default host of opens() matches an override, but no pattern of the networks.
+  BOOST_TEST(!opens(settings, "10.1.2.3"));
 }
 
 BOOST_AUTO_TEST_CASE(denied_networks_are_never_dialled) {
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(denied_networks_are_never_dialled) {
     BOOST_TEST(opens(settings, text), text);
 }
 
-// The dispatcher reaches our own public addresses from behind the packet filter.
+// The packet filter does not protect our own public addresses from the dispatcher, which is behind it.
 BOOST_AUTO_TEST_CASE(own_addresses_are_dialled_only_for_allowed_names) {
   auto settings = allowing({{network("8.8.8.0/24"), "uno.example"}});
   settings.own_addresses = {network("8.8.8.8"), network("8.8.4.4"), network("2600::1")};

@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(an_answer_of_a_former_url_only_makes_its_delivery_due) {
     BOOST_TEST(former.failures == 0U);
     BOOST_TEST((!former.gone && !former.probe && former.rest == 0ms && former.former_url));
     const auto text = "El receptor respondió " + std::to_string(status) + ": se espera un 2xx";
-    BOOST_TEST(former.error == text);  // a 410 deactivates nothing
+    BOOST_TEST(former.error == text);  // also for a 410, which deactivates nothing here
   }
 }
 

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(waiting_requests_are_bounded_per_entity_and_in_total) {
   BOOST_TEST((come(1, 9) == refused));
   BOOST_TEST((come(2, 20) == waits));
   BOOST_TEST((come(2, 21) == refused));
-  BOOST_TEST(leave(1) == 0);  // the request that gets the place is number 0
+  BOOST_TEST(leave(1) == 0);  // request number 0 gets the place
   BOOST_TEST((come(2, 22) == waits));
 }
 

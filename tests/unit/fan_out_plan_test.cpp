@@ -254,8 +254,9 @@ BOOST_AUTO_TEST_CASE(a_notification_that_would_wait_is_left_and_its_entity_is_bu
       (plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}, {13, Outcome::busy}}));
 }
 
-// Webhook 1 has nothing in flight, because webhook 9 holds the only slot of their host. The notification is
-// fanned out: no attempt of webhook 1 can end and make its entity ready again.
+// Webhook 9 holds the only slot of the host that it shares with webhook 1. If the notification were left, its
+// entity would be busy until an attempt of webhook 1 ends, but webhook 1 has nothing in flight. So the
+// notification is fanned out.
 BOOST_AUTO_TEST_CASE(a_notification_blocked_by_a_host_limit_is_not_left) {
   FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 1, .longest = std::chrono::seconds(15)});
   slots.identify({9, 9, "receptor.example:443", false});
@@ -350,7 +351,7 @@ BOOST_AUTO_TEST_CASE(data_that_were_not_fetched_are_too_long) {
 
 namespace {
 
-/// Notification `id`; its data do not come with its row.
+/// Notification `id` of the entity `of`, with `bytes` of data, too many to come with its row.
 PendingNotification large(delivery::NotificationId id, delivery::EntityId of, std::uint64_t bytes = 60'000) {
   return {id, of, Event::evaluacion_abierta, platform::UtcTime{}, bytes, std::nullopt};
 }

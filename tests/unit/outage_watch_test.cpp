@@ -98,8 +98,8 @@ BOOST_AUTO_TEST_CASE(hosts_that_must_not_be_asked_are_no_witnesses) {
   OutageWatch other(nowhere, log, metrics, careful);
   other.judge(answers("127.0.0.1"), now);
   BOOST_CHECK(other.judge({silent(6, now + 1s)}, now + 1s).empty());
-  // The two checks are given up at once and their hosts forgotten: too few are left for an outage. `clock` is
-  // the time that the watch is told.
+  // The watch checks two of the five hosts. Their address is not allowed, so the watch forgets them, and
+  // knows too few hosts to declare an outage. `clock` is the time that the watch is told.
   std::vector<Attempt> judged;
   auto clock = now + 1s;
   while (judged.empty() && clock < now + 10s) {
@@ -132,7 +132,8 @@ BOOST_AUTO_TEST_CASE(a_name_server_that_answers_ends_the_silence_of_names_and_no
   unresolved.transport = TransportResult::name_unresolved;
   unresolved.silence = Silence::names;
   watch.judge({unresolved, silent(7, now + 1s)}, now + 1s);
-  // First no server was asked, which says nothing; then the servers answer that the name does not exist.
+  // In the first attempt no name server was asked, which says nothing. In the second, a name server answered
+  // that the name does not exist.
   auto unknown = ended(8, now + 2s);
   unknown.transport = TransportResult::name_unresolved;
   BOOST_CHECK_EQUAL(watch.judge({unknown}, now + 2s).size(), 1U);
