@@ -155,7 +155,8 @@ def test_nothing_is_repeated_in_another_entity(browser, entity, new_entity, expe
 
 
 def test_what_is_registered_here_is_of_the_same_entity(browser, entity, receiver, expect):
-    """The entity had no webhook at the login."""
+    """The entity had no webhook at the login. Only the webhook that is registered here shows that both tokens are the same
+    entity's."""
     page = open_portal(browser, entity.token, "#/webhooks/nuevo")
     register(page, f"https://nuevo.receptor.test:{receiver.port}/uno")
     expect(page.get_by_role("heading", name="Webhook registrado")).to_be_visible()
@@ -217,7 +218,7 @@ def test_a_clock_that_is_wrong_is_noticed(browser, entity, expect, hours, told):
     expect(page.get_by_text(re.compile(f"va 3 horas {told}"))).to_be_visible()
 
 
-@pytest.mark.parametrize("zone", ["America/Bogota", "Europe/London", "Africa/Lagos"])  # Lagos has Madrid's time in winter; London had it at time 0 (1970)
+@pytest.mark.parametrize("zone", ["America/Bogota", "Europe/London", "Africa/Lagos"])  # Lagos has Madrid's time in winter; London had Madrid's time in 1970, at time 0
 def test_another_time_zone_is_noticed(browser, expect, zone):
     page = open_portal(browser, timezone=zone)
     expect(page.get_by_text(f"otra zona horaria ({zone})")).to_be_visible()

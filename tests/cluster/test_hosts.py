@@ -1,4 +1,5 @@
-"""Several application hosts: one nginx, two FastCGI pools, two dispatchers; a host is cut off and returns, and one is lost.
+"""Two application hosts behind a front nginx, each with a FastCGI pool and a dispatcher. In each test one host is cut off, from
+everything or from the database alone, and returns; or it loses its power.
 `./dev cluster test hosts` and `./dev test --long` run it, each host in its own network namespace (scripts/dev/hosts.sh). The test
 prints the seed of its random choices; TEST_SEED sets the seed.
 """
@@ -19,8 +20,8 @@ from support.wait import wait_until
 
 pytestmark = pytest.mark.skipif(not os.environ.get("TEST_HOSTS"), reason="needs ./dev cluster test hosts")
 
-CUT = LEASE + 28  # longer than the lease and every time-out that a request meets
-RETURN = 45  # a dispatcher waits 30 s for the answer to a statement, and tries again after up to 5 s
+CUT = LEASE + 28  # seconds: longer than the lease and every time-out that a request meets
+RETURN = 45  # seconds; a dispatcher waits 30 s for the answer to a statement, and up to 5 s more before it tries again
 IDLE_TRANSACTION = 4  # seconds after which the database ends an idle transaction
 
 
@@ -69,15 +70,15 @@ def test_requests_and_deliveries_go_on(fault, capsys):
 
 
 def cut_off(arena, visitors, host, cut, restore):
-    """Cuts the host off for CUT seconds. A request that is at the host at the cut gets an error within BOUND; every later
-    request is answered."""
+    """Cuts the host off for CUT seconds. A request that the host is serving at the moment of the cut gets an error within BOUND
+    seconds; no later request gets an error."""
     in_course = InCourse(arena, host)
     faults.moment(arena)
     in_course.begin()
     seen = arena.in_flight()
     cut()
     cut_at = time.monotonic()
-    seen |= arena.in_flight()  # what the host claimed until the cut
+    seen |= arena.in_flight()  # also what the host claimed just before the cut
     in_course.go_on()
     taken = Stopwatch()
     arena.progress()
@@ -97,7 +98,7 @@ def require_only_those_in_course(visitors, cut_at: float) -> None:
 
 
 class Held:
-    """A registration that waits in some pool for a row that another session has locked."""
+    """A registration that waits, in one of the two pools, for the row of its entity, which the session `lock` has locked."""
 
     def __init__(self, arena: HostsArena, entity: Entity, number: int):
         self._entity, self._seconds = entity, Stopwatch()
@@ -119,7 +120,7 @@ class Held:
 
 BLOCKED = ("SELECT p.host FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id"
            " WHERE p.user = 'apientidades_api' AND t.trx_state = 'LOCK WAIT'")
-HELD, TRIES = 4, 5  # each try may register a webhook for each entity, which may have five
+HELD, TRIES = 4, 5  # each try may register one webhook for each entity; an entity may have five webhooks
 SPREAD_IN = 2  # seconds; the cut must come within the 5 s for which the API waits for a row
 
 
@@ -135,7 +136,8 @@ class InCourse:
         assert spread, f"in {TRIES} tries, {HELD} requests at once never reached both hosts"
 
     def _spread(self, number: int) -> bool:
-        """Begins HELD registrations. Returns whether some wait at each host; if not, all have ended."""
+        """Begins HELD registrations. Returns True if some of them wait at each host; otherwise ends them all and returns
+        False."""
         self._held = [Held(self._arena, entity, number) for entity in self._entities]
         with contextlib.suppress(AssertionError):
             places = wait_until(lambda: len(found := self._arena.root(BLOCKED)) == HELD and found, SPREAD_IN, every=BLOCKED_EVERY)
@@ -152,7 +154,8 @@ class InCourse:
             one.lock.close()
 
     def check(self) -> None:
-        """Each request at the host that was cut off got a 504 in time and registered nothing; each other registered once."""
+        """Each request at the host that was cut off got a 504 in time and registered nothing; each other request
+        registered one webhook."""
         for one in self._held:
             one.join()
         statuses = sorted(one.status for one in self._held)
@@ -164,12 +167,13 @@ class InCourse:
 
 
 def cut_from_database(arena, visitors, host):
-    """Cuts the host off from the database: its pool refuses requests in time, and later serves again by itself."""
+    """Cuts the host off from the database: its pool refuses requests within BOUND seconds, and serves again by itself after the
+    cut."""
     faults.moment(arena)
     seen = arena.in_flight()
     host.box.unplug("data")
     cut_at, taken = time.monotonic(), Stopwatch()
-    seen |= arena.in_flight()  # what the host claimed until the cut
+    seen |= arena.in_flight()  # also what the host claimed just before the cut
     health = {}
 
     def asked_long_enough():
@@ -196,7 +200,7 @@ def cut_from_database(arena, visitors, host):
 
 
 def power_off(arena, visitors, host):
-    """The host vanishes within a transaction that has rows locked: the database frees them, and the other host goes on."""
+    """The host vanishes within a transaction that has locked rows: the database frees the rows, and the other host goes on."""
     id, seen, cut_at = wait_until(lambda: gone_while_recording(arena, host), 120, "a host to vanish while it records")
     taken = Stopwatch()
     host.power_off()

@@ -1,4 +1,4 @@
-"""Names with several addresses, some of them silent: an attempt dials the next address while the one before is silent
+"""Names with several addresses, some of them silent: an attempt dials the next address while the previous one is silent
 (RFC 8305). delivery.connect_timeout is 1 s here, including the lookup."""
 import pytest
 
@@ -14,7 +14,7 @@ TIMED_OUT = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: co
 UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL"
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 
-ANSWERS = {  # the addresses that DNS returns, in this order, and the attempt's error; no error: the attempt succeeds
+ANSWERS = {  # the addresses that DNS returns, in this order, and the attempt's error: empty if the attempt succeeds
     "silent, good": ({"a": [SILENT[0], PUBLIC]}, ""),
     "two silent, good": ({"a": [*SILENT[:2], PUBLIC]}, ""),
     "five silent, good: each has its turn in time": ({"a": [*SILENT, PUBLIC]}, ""),
@@ -62,7 +62,7 @@ def test_the_next_address_begins_while_the_one_before_is_silent(world, name):
 
 
 def test_the_address_that_answered_is_the_first_one_from_then_on(world):
-    """While the DNS answer is valid, the silent address is not dialled, even once it answers."""
+    """While the DNS answer is valid, the silent address is not dialled, even once a receiver answers there."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [WAKING, PUBLIC]}})
@@ -80,7 +80,7 @@ def test_the_address_that_answered_is_the_first_one_from_then_on(world):
 
 
 def test_a_kept_connection_that_ended_is_dialled_again(world):
-    """The addresses of its host are dialled within the same attempt."""
+    """The attempt that finds the connection closed dials the addresses of the host."""
     certificate = world.stack.env["RECEIVER_CERT"], world.stack.env["RECEIVER_KEY"]
     entity = world.entity()
     hook = entity.register()

@@ -1,6 +1,6 @@
 """DNS that fails, stalls, lies and changes. The dispatcher's only network is a loopback, and its only DNS server is the
-test's. Its receivers have addresses that it must take for public ones. A receiver at 127.0.0.1 is a trap: only
-abierto.receptor.test may reach it."""
+test's. The receiver has addresses that the dispatcher must take for public. The receiver's address 127.0.0.1 is a trap: only
+webhooks at abierto.receptor.test may reach it."""
 import os
 
 import pytest
@@ -20,7 +20,7 @@ UNRESOLVED = "No se pudo resolver el nombre del receptor: revise la URL y el DNS
 NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
 UNREACHABLE = ("No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL")
 
-ANSWERS = {  # what DNS says of the receiver's name, and the error that the entity reads; no error: the delivery arrives
+ANSWERS = {  # what DNS answers for the receiver's name, and the error that the entity reads: empty if the delivery arrives
     "a plain answer": ({"a": [PUBLIC]}, ""),
     "an alias": ({"cname": "elsewhere.example.com", "a": [PUBLIC]}, ""),
     "many addresses": ({"a": [OTHER_PUBLIC, PUBLIC]}, ""),
@@ -70,7 +70,7 @@ def world(stack):
 
 
 def outcome(world, entity, hook):
-    """Returns the webhook in the listing, once it shows an attempt."""
+    """Returns the webhook's entry in the listing, once the entry shows an attempt."""
     return wait_until(lambda: (w := entity.listed(hook))["ultimaEjecucion"] and w, what="an attempt in the listing")
 
 
@@ -119,7 +119,8 @@ def test_a_connection_that_is_always_busy_follows_a_change_of_its_name_all_the_s
 
 
 def test_an_internal_network_is_open_for_the_names_that_match_its_pattern_alone(world):
-    """A network without a pattern is for the names of delivery.host_overrides, of which there are none here."""
+    """delivery.allowed_networks also has 127.0.0.0/8 without a pattern, which opens it only to names of delivery.host_overrides.
+    There are no such names here."""
     for name, error in (("abierto.receptor.test", ""), ("cerrado.receptor.test", NOT_PUBLIC)):
         entity = world.entity()
         response = entity.api("POST", BASE, json_body={"url": f"https://{name}/{name}", "eventos": ["evaluacion.abierta"]})
@@ -215,7 +216,7 @@ def test_webhooks_of_a_host_share_a_lookup_that_delays_no_other(world):
     other.notify()
     world.receiver.wait(quick.path, timeout=0.7)
     wait_until(lambda: all(w["ultimoError"] == UNRESOLVED for w in entity.api("GET", BASE).json()), what="the errors")
-    # All four failed after the one lookup; their retries, 300 ms later, share another.
+    # The first attempts of the four webhooks share a lookup; their retries, due 300 ms later, share a second lookup.
     tries = len(world.dns.questions(host))
     assert tries <= 3 * 2 * 2, "three tries of two types, twice at most"
 
@@ -234,7 +235,7 @@ def test_a_changed_resolv_conf_is_noticed(world):
 
 
 def test_lookups_leave_nothing_behind(world):
-    """No thread and no socket remains. In a pool of threads each stalled lookup would keep a thread."""
+    """No thread and no socket remains. A resolver with a pool of threads would keep one thread for each stalled lookup."""
     entity = world.entity()
     hooks = [entity.register([event]) for event in EVENTS[:5]]
     before = world.threads(), world.descriptors()
@@ -251,8 +252,8 @@ def test_lookups_leave_nothing_behind(world):
 
 @pytest.mark.skipif(not HAS_V6, reason="no IPv6 here")
 def test_a_server_without_edns_costs_no_family(world):
-    """Each family's question with EDNS gets a FORMERR, and c-ares 1.18 takes the second FORMERR as final. Here only one family
-    has an address that can be reached."""
+    """The question of each family (A, AAAA) with EDNS gets a FORMERR. c-ares 1.18 takes the second FORMERR as final, and so one
+    family would have no address. In each of the two cases only one family has an address that can be reached."""
     for alone in ({"a": [PUBLIC], "aaaa": [UNROUTED_V6]}, {"a": [UNROUTED], "aaaa": [PUBLIC_V6]}):
         entity = world.entity()
         hook = entity.register()
@@ -263,8 +264,8 @@ def test_a_server_without_edns_costs_no_family(world):
 
 
 def test_a_long_answer_needs_no_tcp(world):
-    """60 addresses take 1,000 bytes, which EDNS allows. A busy machine may cause a second try, without EDNS, which may need
-    TCP."""
+    """60 addresses take 1,000 bytes, which EDNS allows. On a busy machine c-ares may try a second time, without EDNS, and may
+    then need TCP."""
     entity = world.entity()
     hooks = [(entity.register([event]), event) for event in EVENTS[:5]]
     world.network.use_dns("127.0.0.53", "127.0.0.1")
@@ -279,7 +280,7 @@ def test_a_long_answer_needs_no_tcp(world):
 
 @pytest.mark.parametrize("tcp", ["closed", "refused"])
 def test_a_name_that_needs_tcp_costs_the_others_nothing(world, tcp):
-    """Eight other names are looked up at the same time; the server takes a while to answer them."""
+    """Eight other names are looked up at the same time; the DNS server answers these slowly."""
     if tcp == "refused":
         world.network.use_dns("127.0.0.2")
         names = world.network.start_dns("--address", "127.0.0.2", "--udp")

@@ -14,7 +14,7 @@ from support.wait import wait_until
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 HERE, RECEIVER = "11.0.0.100", "11.0.0.1"
-DOOMED = "11.0.0.2"  # a receiver's address, until it is taken away: then nothing answers
+DOOMED = "11.0.0.2"  # a receiver's address until a test deletes it; from then on nothing answers there
 ENTITIES, WEBHOOKS = 20, 5
 HOSTS = ENTITIES * WEBHOOKS
 RATE = 200  # rows a second
@@ -25,7 +25,8 @@ NAME = "red{}x{}.receptor.test"
 
 
 class World:
-    """Replaces the stack's dispatcher by one in a network with a cable to another network, where the receivers are."""
+    """Replaces the stack's dispatcher by a dispatcher in the network `near`. A cable leads to the network `far`, where the
+    receiver is."""
 
     def __init__(self, stack, schedule: str):
         self.stack = stack
@@ -70,7 +71,8 @@ def world(stack, receiver, schedule):
 
 
 def answer_at_refused_addresses(stack, receiver):
-    """Makes receivers answer at addresses that the World's dispatcher refuses: to check its link, it must find other hosts."""
+    """Makes receivers answer at addresses that the World's dispatcher will refuse. To check its link, that dispatcher contacts
+    hosts that have answered, and must choose others than these."""
     entities = [Entity(stack, receiver) for _ in range(ENTITIES)]
     hooks = [entity.register().id for entity in entities]
     for entity in entities:
@@ -79,7 +81,8 @@ def answer_at_refused_addresses(stack, receiver):
 
 
 class Crowd:
-    """Entities with five webhooks each. Every webhook has its own host; the five have different events."""
+    """Entities with five webhooks each. Every webhook has its own host; the five webhooks of an entity have different
+    events."""
 
     def __init__(self, world: World, address: str, number: int):
         self.world, self.stack = world, world.stack
@@ -107,7 +110,7 @@ class Crowd:
 
 
 class Writer:
-    """Writes RATE rows a second, in a thread, until the block ends."""
+    """Writes up to RATE rows a second, in a thread, until the `with` block ends."""
 
     def __init__(self, crowd: Crowd):
         self.crowd, self.rows, self._stop = crowd, 0, threading.Event()
@@ -160,7 +163,7 @@ def test_an_outage_costs_no_delivery_a_retry_step(world):
 
 @pytest.mark.parametrize("schedule", ["1s,1s"])
 def test_black_hole_receivers_are_not_taken_for_an_outage(world):
-    """The black holes answered before: hosts that have answered are asked when the dispatcher judges an outage."""
+    """The black holes have answered before, so the dispatcher may contact them, too, to check whether there is an outage."""
     others = [Entity(world.stack, world.receiver) for _ in range(6)]
     hosts = [f"bueno{number}.receptor.test" for number in range(6)]
     world.say(hosts, a=[RECEIVER])

@@ -1,4 +1,4 @@
-"""apientidades-receptor shows an entity its first notifications: what it says, what it refuses, what it survives."""
+"""apientidades-receptor, which shows an entity its first notifications: what the program says, refuses and survives."""
 import ast
 import contextlib
 import importlib.machinery
@@ -93,7 +93,7 @@ def test_it_takes_no_more_than_python_3_9_and_its_standard_library():
     assert {name.split(".")[0] for name in imported} <= set(sys.stdlib_module_names)
 
 
-# The program itself.
+# The running program.
 
 
 class Running:
@@ -199,7 +199,7 @@ def test_a_failure_on_purpose_shows_the_retries(run, entity):
 
 
 def test_slowness_on_purpose_is_a_time_out_and_a_repetition(run, entity):
-    running = run("--lento", "5s")  # the dispatcher of these tests waits 2 s
+    running = run("--lento", "5s")  # delivery.timeout is 2 s in these tests
     entity.register(["evaluacion.abierta"], SECRET, running.port)
     entity.notify()
     running.wait_text("dentro de 5 s, por --lento")
@@ -262,7 +262,7 @@ def test_garbage_silence_and_floods_delay_no_notification(run):
         pool.submit(big.send, b"x" * 10_000_000)
         running.wait_text("RECHAZADO: anuncia 10000000 bytes")
         assert running.post(now(1)).status == 204
-        for _ in range(receptor.CONEXIONES + 20):  # more than it serves at a time
+        for _ in range(receptor.CONEXIONES + 20):  # more connections than the program serves at a time
             stranger(hello)
         for number in range(2, 5):
             assert running.post(now(number)).status == 204

@@ -1,4 +1,4 @@
-"""Certificates by a test authority, valid or not."""
+"""Certificates, valid or not, signed by a test authority."""
 from __future__ import annotations
 
 import subprocess
@@ -29,8 +29,9 @@ ELLIPTIC = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
 
 def issue(folder, authority: tuple, label: str, name: str, start="20200101000000Z", end="20490101000000Z", key=ELLIPTIC,
           digest="sha256", usage=""):
-    """Makes a certificate for a DNS name, signed by an authority (certificate, key); returns the files of certificate and key.
-    `start`, `end`: ASN.1 times in UTC. `key`: as for openssl's -newkey. `usage`: extended key usage."""
+    """Makes a certificate for the DNS name `name`; returns its files (certificate, key). `authority`: the files (certificate, key)
+    of the signer. `label`: the common name, and the name of the files. `start`, `end`: ASN.1 times in UTC. `key`: as for
+    openssl's -newkey. `usage`: extended key usage; empty: none."""
     folder = Path(folder)
     certificate, private, request = (folder / f"{label}.{kind}" for kind in ("crt", "key", "csr"))
     configuration = folder / "ca.conf"
@@ -45,7 +46,8 @@ def issue(folder, authority: tuple, label: str, name: str, start="20200101000000
 
 
 def followed_by(folder, certificate, *others):
-    """Returns the files (chain, key) of a server that sends its certificate together with those others."""
+    """Makes a chain of `certificate` and `others`, each a pair of files (certificate, key). Returns the files (chain, key) for a
+    server that sends the chain."""
     chain = Path(folder) / f"{len(others)}_more.crt"
     chain.write_text("".join(Path(file).read_text() for file, _ in (certificate, *others)))
     return str(chain), certificate[1]

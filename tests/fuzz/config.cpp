@@ -29,7 +29,7 @@ class MemoryFile {
   int fd_;
 };
 
-/// Takes the text before the separator, and drops the separator.
+/// Removes from `text` everything up to the first separator; returns what stood before the separator.
 std::string cut(std::string_view& text, char separator) {
   std::string first(text.substr(0, text.find(separator)));
   text.remove_prefix(std::min(first.size() + 1, text.size()));
@@ -56,7 +56,7 @@ void check(const Config& config) {
                 "connecting is part of an attempt");
   for (const auto& override : settings.delivery.host_overrides)
     fuzz::require(!platform::IpAddress::parse(override.pattern), "no address is overridden");
-  // The output of `config show` is valid input.
+  // The values that `config show` prints are valid input.
   std::vector<std::string> arguments;
   for (const auto& [name, value, source] : config.values)
     arguments.push_back(std::string("--").append(name).append("=").append(value));

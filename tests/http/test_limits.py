@@ -19,13 +19,13 @@ MALFORMED = ["Bearer x", "Bearer apie_" + "x" * 42, "Bearer apie_" + "x" * 44, "
 
 
 def limited(stack, **limits):
-    """The stack with these limits in nginx, and no others."""
+    """For the `with` block, the stack's nginx enforces these limits and no others."""
     return stack.part_with("nginx", **setting(**{f"limits_{name}": str(value) for name, value in limits.items()}))
 
 
 def refused_after(limit: int, request):
-    """Sends requests until one gets a 429; returns that answer. nginx must accept `limit` requests, and further ones at
-    `limit` a minute."""
+    """Sends requests until one gets a 429; returns that answer. nginx must accept at least `limit` requests first.
+    At most it may accept one more, and `limit` further ones for each minute that passes."""
     started = time.monotonic()
     for count in itertools.count():
         response = request()
@@ -57,7 +57,7 @@ def test_requests_of_a_token(entity, new_entity, stack):
     other = new_entity()
     with limited(stack, requests_per_token=5):
         is_429(refused_after(5, lambda: entity.api("GET", BASE)), retry_after=13)
-        assert stack.client(source="127.0.0.2")("GET", BASE, entity.token).status == 429  # from any address
+        assert stack.client(source="127.0.0.2")("GET", BASE, entity.token).status == 429  # another address does not help
         assert statuses(5, lambda: other.api("GET", BASE + "/eventos")) == [200] * 5
         assert statuses(20, lambda: stack.api("GET", BASE)) == [401] * 20
 
@@ -80,7 +80,8 @@ def test_every_spelling_of_a_token_is_that_token(entity, stack):
 
 
 def test_requests_of_an_address_with_and_without_a_token(entity, stack):
-    """An address has one limit for all requests, however many tokens they carry, valid or not. Another address has its own."""
+    """An address has one limit for all its requests, whatever tokens they carry, valid or not. Another address has its own
+    limit."""
     noisy = stack.client(source="127.0.0.3")
     with limited(stack, requests_per_address=12, requests_per_token=1):
         tokens = itertools.chain(MALFORMED, (f"Bearer {token(n)}" for n in itertools.count()))
@@ -124,7 +125,8 @@ def test_test_events_of_a_token(entity, new_entity, stack):
 
 
 def test_requests_at_once_of_an_address(entity, stack):
-    """A slow client can hold only so many of nginx's connections. Idle connections do not count."""
+    """At most three requests of an address are in progress, so that a slow client cannot hold all of nginx's connections.
+    Connections without a request do not count."""
     head = (f"POST {BASE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {entity.token}\r\n"
             "Content-Length: 9\r\n\r\n").encode()
     with limited(stack, concurrent_requests_per_address=3):
@@ -165,7 +167,8 @@ def test_an_invalid_limit_is_refused_and_named(stack, key):
         assert result.returncode == 2 and f"limits.{key}" in result.stderr and "0 to 1000000" in result.stderr
 
 
-# IPv6 clients. This machine has only one IPv6 address, so the test names others by the PROXY protocol, as a trusted proxy does.
+# IPv6 clients. This machine has only one IPv6 address, so the test sends client addresses by the PROXY protocol,
+# as a trusted proxy does.
 
 PROXIED = """
     include {snippets}/apientidades-limit-keys.conf;
@@ -181,7 +184,8 @@ PROXIED = """
 
 @pytest.fixture(scope="module")
 def status_from(stack, tmp_path_factory):
-    """Yields a function: the status for a request from an address. Two requests a minute are accepted."""
+    """Yields a function that sends a request as if from an address, and returns the status. nginx accepts two requests a minute
+    from each address."""
     limits = tmp_path_factory.mktemp("limits")
     stack.dev("admin", "nginx", "limits", "--folder", limits, **setting(limits_requests_per_address="2"))
     with own_nginx(PROXIED.format(snippets=SNIPPETS, limits=limits)) as port:

@@ -33,7 +33,7 @@ struct Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// Another session, for what happens at the same time.
+  /// Opens another session, as a second program would.
   Session connect() const { return {server(name), {"root", 30}}; }
 
   std::string name;
@@ -41,7 +41,7 @@ struct Database {
 };
 
 /// Returns another session, which has locked the webhook's deliveries in `state` that meet `condition`, and
-/// the gaps beside them in the index.
+/// the gaps beside them in the index entregas_por_reclamar.
 Session lock_gap(const Database& database, WebhookId webhook, std::string_view state,
                  const std::string& condition = "TRUE");
 /// No delivery meets this condition, so lock_gap locks only the gap in which a delivery due now would be
@@ -53,12 +53,12 @@ const webhook::KeyRing& keys();
 /// Adds the entity, with a webhook subscribed to every event.
 Webhook add_webhook(Session& session, EntityId entity, std::optional<std::string> secret = {});
 
-/// Inserts as the evaluation system does.
+/// Inserts a notification as the evaluation system does.
 NotificationId insert_notification(Session& session, EntityId entity,
                                    std::string_view event = "evaluacion.cerrada",
                                    std::string_view data = R"({"evaluacionId": 1, "titulo": "t"})");
 
-/// SQL text: a table of one column `seq` from 1 to `count`, on either server.
+/// SQL text: a table of one column `seq` from 1 to `count`, for MariaDB and for MySQL.
 std::string numbers(int count, const std::string& alias = "numeros");
 
 /// How the server would read one table for a statement: texts of EXPLAIN, empty where EXPLAIN has NULL.
@@ -68,7 +68,7 @@ struct PlanStep {
 std::vector<PlanStep> explain(Session& session, const std::string& sql);
 
 /// Waits until a session waits for a lock; false if none does within `patience`. `look` is a session that
-/// waits for no lock itself. `query`: a LIKE pattern of the waiting statement.
+/// waits for no lock itself. `query`: a LIKE pattern for the waiting statement.
 bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::string_view query = "%");
 
 /// Rows and index entries that the session has read so far.

@@ -1,4 +1,4 @@
-// The audit of the operator's actions, and what keeps it complete.
+// The audit of the operator's actions, transactions within transactions, and sessions that only read.
 #include "lib/store/audit/audit.hpp"
 
 #include <boost/test/unit_test.hpp>

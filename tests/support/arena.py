@@ -27,13 +27,13 @@ SETTINGS = setting(
     delivery_allowed_networks="127.0.0.0/8")
 EVENT = ["evaluacion.abierta"]
 DISPATCHERS = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
-BLOCKED_EVERY = 0.2  # seconds between queries of innodb_trx, which the server caches for 0.1 s
+BLOCKED_EVERY = 0.2  # seconds between a test's queries of innodb_trx, which the server caches for 0.1 s
 BLOCKED = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher' AND state LIKE 'Waiting for table%'"
 
 
 class Arena:
     def __init__(self, seed: int, stack: Stack | None = None):
-        """`stack`: a stack that is not up yet, with settings like SETTINGS."""
+        """`stack`: a stack that is not up yet, with settings that include SETTINGS."""
         self.random = random.Random(seed)
         self.ledger = Ledger(TIMEOUT)
         self._arrived: set[str] = set()
@@ -60,7 +60,7 @@ class Arena:
     def __exit__(self, *_):
         self._closing.close()
 
-    # The database, as its root.
+    # The database, as its user root.
 
     def connect(self) -> SqlSession:
         return SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
@@ -74,7 +74,7 @@ class Arena:
 
     def in_flight(self, expiring: bool = False) -> dict[int, str]:
         """Returns delivery -> lease of all leased deliveries, a dead dispatcher's included. `expiring`: only leases that have
-        expired or will within 2 s."""
+        expired or will expire within 2 s."""
         query = "SELECT id, arriendo FROM entregas WHERE estado = 'en_curso'"
         query += " AND arriendo_hasta < UTC_TIMESTAMP(3) + INTERVAL 2 SECOND" if expiring else ""
         return {int(id): lease for id, lease in self.root(query)}
@@ -96,7 +96,7 @@ class Arena:
         self.root.close()
         self.root = self.connect()
 
-    # Its traffic.
+    # The traffic.
 
     def _traffic(self, audiences: list[Audience]) -> Traffic:
         writer = Writer(self._connect_evaluation, self.ledger)
@@ -193,7 +193,7 @@ class Arena:
         return self.stack.pids("dispatcher")[0]
 
     def kill(self, pid: int) -> dict[int, str]:
-        """Kills the process, waits until the database has noticed its end, and returns what is in flight."""
+        """Kills a dispatcher, waits up to 1 s until the database has noticed its end, and returns in_flight()."""
         before = self.sessions()
         end(pid, signal.SIGKILL)
         with contextlib.suppress(AssertionError):  # the process may have been between two connections

@@ -11,7 +11,8 @@ from support.stack import Stack, free_port, setting
 PASSWORD = "unmistakable-password"
 GIVING_AWAY = ["mysql_clear_password", "dialog", "caching_sha2_password", "sha256_password", "mysql_old_password"]
 COMMAND = "a|;1e touch {0}"
-# Texts for each place where an answer may be inserted: a sed script, a shell's word, SQL text, a command of the client.
+# Answers that mean something else if a program inserts them unescaped into a sed script, a shell's word, SQL text or a command
+# of the database client.
 INJECTIONS = [COMMAND, "|e touch {0}", "$(touch {0})", "`touch {0}`", "'; \\! touch {0}", "\\! touch {0}", "localhost\n\\! touch {0}",
               "x' OR '1", "a\tb", "&", "%n", "a b"]
 
@@ -44,7 +45,7 @@ def run_admin(stack, password_file, hosts, **settings):
 
 
 def run_daemon(stack, password_file, hosts, **settings):
-    """Runs the dispatcher until it has logged why it waits."""
+    """Runs the dispatcher until it logs that it waits for the database; returns the log."""
     program, environment = stack.command_of("dispatcher")
     own = setting(database_password_file=str(password_file), database_hosts=hosts, **settings)
     with subprocess.Popen(program, env={**environment, **own}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
@@ -92,7 +93,7 @@ def test_where_tls_is_demanded_nothing_is_said_in_clear(stack, password_file, tm
 
 
 def test_another_machine_without_tls_is_refused_before_the_first_connection(stack, password_file, tmp_path):
-    """The configuration takes neither host for this machine, so the server receives nothing."""
+    """The configuration takes neither localhost.localdomain nor HERE for this machine."""
     server = FakeDatabase(asks="mysql_clear_password")
     with server.listen("0.0.0.0") as port:
         hosts = f"localhost.localdomain:{port},{HERE}:{port}"
@@ -104,7 +105,7 @@ def test_another_machine_without_tls_is_refused_before_the_first_connection(stac
     assert server.received == b""
 
 
-HERE = "0.0.0.0"  # connects to this machine, but the configuration takes it for another one
+HERE = "0.0.0.0"  # leads to this machine, but the configuration takes it for another machine's address
 
 
 def test_a_server_gets_no_file(stack, password_file, tmp_path):
@@ -129,7 +130,7 @@ def test_nothing_that_a_server_says_is_run(stack, tmp_path, pattern, words):
     server = FakeDatabase(certificate=certificate(stack), answers=answers)
     with server.listen() as port:
         setup = SetupDatabase(stack, tmp_path, database_hosts=f"localhost:{port}")
-        # The fake server has no tables, so the commands `db …` of the setup are skipped.
+        # The fake server has no tables, so this apientidades-admin does nothing when the setup calls it with `db …`.
         (tmp_path / "apientidades-admin").write_text(
             (tmp_path / "apientidades-admin").read_text().replace("exec ", '[[ $1 != db ]] || exit 0\nexec ', 1))
         results = [setup("--user", "root", "--evaluation-from", "localhost", check=False),

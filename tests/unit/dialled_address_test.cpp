@@ -1,6 +1,7 @@
-// Compares the address policy with libcurl: for thousands of generated URLs, it checks what libcurl would
-// connect to. Nothing leaves the machine: libcurl is told the address of each name and may look up none, and
-// no socket is opened. A failure shows the seed of the URLs; TEST_SEED sets it.
+// Compares the address policy with libcurl: no URL that the policy accepts may make libcurl connect to an
+// address that is not public. The URLs are generated. Nothing leaves the machine: the test tells libcurl the
+// address of each name, forbids lookups, and opens no socket. A failure shows the seed of the URLs; TEST_SEED
+// sets the seed.
 #include <arpa/inet.h>
 #include <curl/curl.h>
 
@@ -28,7 +29,7 @@ struct Dialled {
 
 curl_socket_t record(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   const sockaddr* address = &candidate->addr;
-  // The port is at the same place in both families.
+  // sin6_port has the same offset as sin_port.
   const auto port = ntohs(reinterpret_cast<const sockaddr_in*>(address)->sin_port);
   static_cast<std::vector<Dialled>*>(data)->push_back({IpAddress::from_sockaddr(address).value(), port});
   return CURL_SOCKET_BAD;
@@ -50,7 +51,7 @@ bool is_literal(const std::string& host) {
 }
 
 /// Answers like getaddrinfo, which also reads every old notation of IPv4. A private name leads to this
-/// machine.
+/// machine, any other name to a public address.
 std::string resolved(std::string name) {
   if (name.ends_with('.')) name.pop_back();
   name = text::lower(name);
@@ -135,7 +136,7 @@ void check(const GeneratedUrl& url, Tally& tally) {
     ++tally.accepted;
     check_accepted(*target);
   }
-  // libcurl never gets text that is not ASCII from us, because it would read the text by the locale.
+  // Our programs give libcurl only ASCII, because libcurl would read other text by the locale.
   if (!is_ascii(url.text)) return;
   const auto dialled = dialled_for(url.text);
   if (std::ranges::all_of(dialled, is_public_by_the_registries, &Dialled::address)) return;
@@ -153,7 +154,7 @@ std::uint64_t chosen_seed() {
 BOOST_AUTO_TEST_SUITE(dialled_address)
 
 BOOST_AUTO_TEST_CASE(nothing_accepted_dials_an_address_that_is_not_public) {
-  constexpr int urls = 5'000;  // half a second
+  constexpr int urls = 5'000;  // they take half a second in all
   const auto seed = chosen_seed();
   BOOST_TEST_MESSAGE("TEST_SEED=" << seed);
   UrlGenerator generator(seed);

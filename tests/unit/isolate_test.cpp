@@ -9,7 +9,7 @@ BOOST_AUTO_TEST_SUITE(isolate)
 
 namespace {
 
-/// A database that refuses every batch with one of `bad` in it.
+/// A database that refuses every batch that contains an item of `bad`.
 struct Database {
   explicit Database(std::set<int> refused = {}) : bad(std::move(refused)) {}
 

@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(each_is_told_once_from_its_time_on) {
   BOOST_TEST((ready.after(2).due == UtcTime{}));
 }
 
-// A webhook with a retry tomorrow may get a delivery that is due today: its next read must not begin at that
-// retry.
+// A webhook with a retry tomorrow may get a delivery that is due today, so the next read of the webhook's
+// deliveries must not begin at the retry.
 BOOST_AUTO_TEST_CASE(what_comes_before_the_first_one_found_is_not_skipped) {
   constexpr Milliseconds day{86'400'000};
   const UtcTime seen(Milliseconds(1'000'000));
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_suspended_comes_back_only_if_something_is_found
   BOOST_TEST(ready.take_due(at(10)).size() == 1U);
 }
 
-// A webhook with a retry in an hour may get a new delivery at any moment, so the search includes it.
+// A webhook with a retry in an hour may get a new delivery at any moment, so ranges() includes the webhook.
 BOOST_AUTO_TEST_CASE(only_webhooks_that_are_due_or_postponed_are_not_searched) {
   ReadyWebhooks ready;
   ready.found({5, UtcTime{}, past}, now);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(
   ready.finished(1, now);
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);
   BOOST_TEST(ready.take_due(now).empty());
-  ready.waits(1, now);  // something new
+  ready.waits(1, now);  // the webhook has a new delivery
   BOOST_TEST((ready.take_due(now) == Ids{1}));
   BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(20))));
 }
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);
   ready.note_left(1, true);
   ready.advance(1, {UtcTime(Milliseconds(20)), 4});
-  ready.note_left(1, false);  // a batch without such rows
+  ready.note_left(1, false);  // a batch without rows left to a newer release
   ready.advance(1, {UtcTime(Milliseconds(30)), 9});
   for (int i = 0; i < 5; ++i) ready.look_again();
   BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(30))));
@@ -126,7 +126,8 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   BOOST_TEST((ready.after(1).due == UtcTime{}));
 }
 
-// A delivery that was claimed but not started keeps its due time, and its place before those that follow.
+// A delivery that was claimed but not started keeps its due time, so it is read before deliveries that are
+// due later.
 BOOST_AUTO_TEST_CASE(returned_deliveries_are_read_before_later_ones) {
   ReadyWebhooks ready;
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(returned_deliveries_are_read_before_later_ones) {
   ready.note_left(1, true);
   ready.advance(1, {UtcTime(Milliseconds(50)), 4});
   ready.returned(1, now);
-  BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(50))));  // behind rows left to a newer version
+  BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(50))));  // skips rows left to a newer release
 }
 
 BOOST_AUTO_TEST_CASE(a_webhook_without_work_for_a_minute_is_forgotten) {

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(every_event_of_the_catalogue_is_valid) {
 
 BOOST_AUTO_TEST_CASE(offending_names_are_told) {
   BOOST_TEST(refusal(with_events(R"(["nada"])")) == "Eventos no válidos: nada");
-  // The message passes as a C string: a zero byte must not hide the names after it.
+  // what() returns a C string: a zero byte in a name must not hide the names after it.
   BOOST_TEST(refusal(with_events(R"(["x\u0000y","a"])")) == R"(Eventos no válidos: "x\u0000y", a)");
   BOOST_TEST(refusal(with_events(R"(["b","incidencia.cerrada","a","b"])")) == "Eventos no válidos: b, a");
   BOOST_TEST(refusal(with_events(R"(["Incidencia.Cerrada","incidencia.cerrada "])")) ==
