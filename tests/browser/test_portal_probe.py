@@ -1,4 +1,4 @@
-"""Probar: a test event is sent, and the page shows its arrival by itself."""
+"""The portal's page «Probar» sends a test event, and shows its arrival without a reload."""
 import pytest
 
 from fakes.receiver import Behaviour

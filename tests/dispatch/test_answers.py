@@ -13,7 +13,7 @@ CHUNKED = "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
 DONE = "Content-Length: 0\r\n\r\n"
 HOUR = "Retry-After: 3600\r\n"
 
-ANSWERS = {  # name -> the bytes; the recorded status; seconds until the next attempt, at least and at most (None: no retry)
+ANSWERS = {  # name -> bytes; recorded status; least and most seconds until the retry (negative: overdue; None: no retry)
     "an interim answer's field": (f"HTTP/1.1 103 Early Hints\r\n{HOUR}\r\nHTTP/1.1 503 No\r\n{DONE}", 503, -60, 1),
     "an interim answer's field, then a shorter one":
         (f"HTTP/1.1 103 Early Hints\r\n{HOUR}\r\nHTTP/1.1 503 No\r\nRetry-After: 30\r\n{DONE}", 503, 25, 30),
@@ -37,7 +37,7 @@ ANSWERS = {  # name -> the bytes; the recorded status; seconds until the next at
 
 @pytest.fixture(scope="module")
 def outcomes(stack, receiver):
-    """name -> (the listing's entry, status of the first attempt, seconds until the next one)."""
+    """name -> (the webhook in the API's listing, status of the first attempt, seconds until the second)."""
     campaign = Campaign(stack, receiver, dict.fromkeys(ANSWERS, receiver.port))
     for name, (_, hook, _) in campaign.hooks.items():
         receiver.behave(hook.path, Behaviour(raw=(ANSWERS[name][0],)), Behaviour())
@@ -59,7 +59,8 @@ def test_lines_of_other_parts_are_not_the_answers(outcomes, name):
 
 
 def test_an_answer_counts_though_the_request_was_not_read(stack):
-    """The receiver answers after the head and closes, which resets the connection during the body (RFC 9112 section 9.6)."""
+    """The receiver answers after the request's head and closes the connection. This resets the connection while the dispatcher
+    sends the body (RFC 9112 section 9.6)."""
     def script(connection, _number, _fields):
         connection.send(b"HTTP/1.1 413 Too large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         return False
@@ -79,8 +80,8 @@ def test_an_answer_counts_though_the_request_was_not_read(stack):
 
 
 def test_a_417_is_an_answer(stack):
-    """If the connection is reset while the body is sent, the dispatcher sends the request once more, with Expect. After a 417
-    libcurl itself would repeat the request without Expect; the receiver would reset that one, too, and so on."""
+    """If a new connection is reset while the body is sent, the dispatcher sends the request once more, with Expect. After a 417
+    libcurl itself would repeat the request without Expect. The receiver would reset the connection again, and so on."""
     def script(connection, _number, fields):
         if "expect" not in fields:
             return False
@@ -90,7 +91,7 @@ def test_a_417_is_an_answer(stack):
     with ScriptedReceiver(certificate, script) as receiver, stack.dispatcher_with(**setting(delivery_retry_schedule="1h")):
         entity = Entity(stack, receiver)
         hook = entity.register()
-        for _ in range(5):  # some get no 417: only an error in sending, on a new connection, leads to Expect
+        for _ in range(5):  # not every delivery gets a 417: Expect follows only an error in sending on a new connection
             id = stack.delivery_id(entity.notify(data={"evaluacionId": 1, "titulo": "x" * 60_000}), hook.id)
             wait_until(lambda: stack.attempts(id), what="an attempt")
             sent = [fields for fields in receiver.requests(hook.path) if fields["webhook-id"].endswith(f"_{id}")]

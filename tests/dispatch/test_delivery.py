@@ -1,4 +1,4 @@
-"""A row becomes a signed POST (web/docs/que-llega.md)."""
+"""A row of `notificaciones_pendientes` becomes a signed POST, which web/docs/que-llega.md describes for entities."""
 import json
 import re
 import time

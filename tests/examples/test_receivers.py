@@ -1,4 +1,4 @@
-"""The receivers of examples/ against the real dispatcher, and against forged notifications: the same for each language."""
+"""The receivers of examples/ against the real dispatcher, and against forged notifications. Most tests run for each language."""
 import contextlib
 import http.client
 import importlib.util
@@ -36,7 +36,7 @@ def language(request):
 
 @pytest.fixture
 def webhook(entity):
-    """Registers a webhook of this entity at a receiver."""
+    """Returns a function that registers a webhook of `entity` at a receiver."""
     return lambda receiver, secret=SECRET: entity.register(["evaluacion.abierta"], secret, receiver.port)
 
 
@@ -78,7 +78,7 @@ def test_a_receiver_judges_every_vector_as_expected(language, stack):
 def test_a_repetition_is_answered_2xx_and_processed_once(language, stack):
     with running(language, stack, SECRET) as receiver, ThreadPoolExecutor(8) as pool:
         notifications = [genuine(number) for number in range(20)]
-        sent = [notification for notification in notifications for _ in range(4)]  # four copies, sent at once
+        sent = [notification for notification in notifications for _ in range(4)]  # four copies of each, sent by 8 threads
         answers = list(pool.map(lambda aviso: receiver.post(aviso.cabeceras, aviso.cuerpo), sent))
         answers.append(receiver.post(sent[0].cabeceras, sent[0].cuerpo))
         last = genuine(20)
@@ -176,13 +176,14 @@ def test_a_signed_body_that_is_no_notification_is_written_and_stops_no_other(lan
             wait_until(lambda: failure in receiver.log.read_text(), what=f"the log to say: {failure}")
 
 
-# Receivers that process in a thread -> how many notifications to send: more than the thread's queue holds, if it has a limit.
+# Language of each receiver that processes in a thread -> notifications to send. If the thread's queue is limited, it holds fewer.
 BEHIND = {"python": 100, "java": 100, "go": 10_100, "rust": 100}
 
 
 @pytest.mark.parametrize("language", BEHIND)
 def test_slow_processing_holds_up_no_answer_and_loses_nothing(language, stack):
-    """The first notification prints more than a pipe holds, so its processing lasts until the output is read, after the answers."""
+    """For the first notification, the receiver prints more than a pipe holds. So its processing lasts until the test reads the
+    output, which it does only after the answers."""
     require(language)
     output, its_output = os.pipe()
     with (ThreadPoolExecutor(1) as pool, open(output, "rb") as reader,
@@ -229,7 +230,7 @@ def test_strange_clients_delay_no_notification(language, stack):
     with running(language, stack, SECRET) as receiver, ThreadPoolExecutor(1) as pool:
         strangers = [socket.create_connection(("127.0.0.1", receiver.port)) for _ in range(20)]
         for stranger in strangers[:10]:
-            stranger.sendall(b"\x16\x03\x01\x02\x00\x01\x00")  # half a TLS handshake; the others send nothing
+            stranger.sendall(b"\x16\x03\x01\x02\x00\x01\x00")  # half a TLS handshake; the other ten send nothing
         strangers[0].sendall(b"GET / HTTP/1.0\r\n\r\n")
         wire = receiver.client.wire(b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
         endless = receiver.client.wire(b"POST /avisos HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n")
@@ -280,7 +281,7 @@ def is_closed_after_a_byte(wire) -> bool:
     wire.socket.settimeout(0.5)
     try:
         wire.send(b"x")
-        return wire.socket.recv(65536) == b""  # before that, there may be a 408
+        return wire.socket.recv(65536) == b""  # a 408 may come first, and the end only at the next call
     except TimeoutError:
         return False
     except OSError:

@@ -41,12 +41,12 @@ def test_database_killed_503_and_recovery_without_help(entity, stack, receiver, 
         says_nothing_of_the_inside(response)
     for method, path in (("GET", BASE), ("DELETE", BASE + "/1"), ("GET", BASE + "/nada")):
         assert entity.api(method, path).status == 503
-    assert stack.api("GET", BASE).status == 401  # without credentials the database is not asked
+    assert stack.api("GET", BASE).status == 401  # a request without credentials does not reach the database
 
     stack.start("db")
     wait_until(lambda: entity.api("GET", BASE).status == 200, 10, "the API to answer again")
     assert entity.api("GET", BASE).text == "[]"
-    with ThreadPoolExecutor(32) as pool:  # enough requests for the sessions of all threads
+    with ThreadPoolExecutor(32) as pool:  # many threads, each with its own session, must connect again
         assert {r.status for r in pool.map(lambda _: entity.api("GET", BASE), range(64))} == {200}
 
     stack.connect_evaluation()
@@ -56,7 +56,8 @@ def test_database_killed_503_and_recovery_without_help(entity, stack, receiver, 
 
 
 def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):
-    """Every session of the API is killed while the request waits. The answer is 503, or a success that is really stored."""
+    """Every session of the API is killed while the request waits. The answer is 503 and nothing is stored, or
+    201 and the webhook is stored."""
     with locked(stack) as release:
         answer = in_background(entity.api, "POST", BASE, json_body=GOOD)
         wait_blocked(stack)

@@ -1,4 +1,5 @@
-// A long INSERT of ours into `entregas` keeps no other INSERT waiting for a number (AUTO_INCREMENT).
+// While this service's long INSERT into `entregas` runs, other INSERTs need not wait for their AUTO_INCREMENT
+// numbers.
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <thread>

@@ -34,7 +34,7 @@ struct Fixture : MaintenanceFixture {
                     values + ")");
     return session.last_insert_id();
   }
-  /// Inserts at least one row against each CHECK of the columns that a writer sets.
+  /// For each CHECK on the columns that a writer sets, inserts at least one row that violates it.
   std::vector<NotificationId> insert_bad_rows() {
     switch_checks_off();
     session.execute("SET sql_mode = 'ALLOW_INVALID_DATES'");
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_operator_retries_or_discards_a_quarantined_notification
   BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
   BOOST_CHECK_EQUAL(taken.notifications[0].id, retried);
   BOOST_CHECK_EQUAL(queue_status(session).rejected, 0);
-  // Without the trigger, a quarantined notification is discarded in its own row.
+  // Without the trigger, discarding a quarantined notification changes its own row.
   session.execute("DROP TRIGGER del_sitio");
   const auto later = insert_notification(session, 1);
   session.update("INSERT INTO notificaciones_apartadas SELECT ?, 'rechazada', 'x', 'v', UTC_TIMESTAMP(3)",

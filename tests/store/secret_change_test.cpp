@@ -44,7 +44,8 @@ struct SecretFixture : DeliveryFixture {
         .at(0)
         .integer("n");
   }
-  /// The secret in column a, the only one that an earlier version knows.
+  /// The secret in column a (`secreto_sellado`), the only column that an earlier release knows. Column b is
+  /// `secreto_b_sellado`.
   std::string in_a() {
     const auto row =
         session
@@ -106,7 +107,8 @@ BOOST_AUTO_TEST_CASE(both_sign_while_the_grace_runs) {
   BOOST_CHECK((in_force() == Texts{"tres", "dos"}));
 }
 
-// `webhook explain` names this key if it is missing. A missing key of the previous secret stops nothing.
+// `webhook explain` names the key of the current secret if the key file lacks it. A missing key of the
+// previous secret stops no delivery.
 BOOST_AUTO_TEST_CASE(the_key_of_the_present_secret) {
   const auto key = [this] { return find_backlog(session, webhook.id).value().secret_key.value_or("none"); };
   BOOST_CHECK_EQUAL(key(), "k1");
@@ -145,7 +147,7 @@ BOOST_AUTO_TEST_CASE(an_earlier_version_always_finds_a_secret) {
   BOOST_CHECK(set("siete").result == SecretChanged::done && kept() == 1);  // recognised as the current one
 }
 
-/// An earlier version, which knows only one secret, deletes the webhook.
+/// An earlier release, which knows only column a, deletes the webhook.
 BOOST_AUTO_TEST_CASE(no_secret_of_a_deleted_webhook_is_kept) {
   set("dos", 1h);
   session.update(
@@ -267,16 +269,16 @@ BOOST_AUTO_TEST_CASE(the_version_outlives_another_key_but_no_other_secret) {
     const auto before = version(session, id);
     BOOST_CHECK_EQUAL(reencrypt(session, newer_keys()).secrets, std::uint64_t(kept()));
     BOOST_CHECK_EQUAL(version(session, id), before);
-    // Every secret was sealed again under k2 above, and now is under k1.
+    // All secrets are sealed under k2 now; this seals them again under k1.
     BOOST_CHECK_EQUAL(reencrypt(session, keys_again()).secrets, std::uint64_t(kept()));
     BOOST_CHECK_EQUAL(version(session, id), before);
     set(secret, std::string(secret) == "dos" ? 1h : 0s);
-    without_date();  // two changes may share a millisecond
+    without_date();  // the version must differ even if two changes share a millisecond
     BOOST_CHECK(seen.insert(version(session, id)).second);
   }
 }
 
-/// An earlier version writes only the secret and its fingerprint.
+/// An earlier release writes only the secret in column a and its fingerprint.
 BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
   reencrypt(session, newer_keys());
   const auto before = version(session, webhook.id);
@@ -287,7 +289,7 @@ BOOST_AUTO_TEST_CASE(another_secret_by_an_earlier_version_is_another_version) {
   BOOST_CHECK(version(session, webhook.id) != before);
 }
 
-/// A webhook from a version without fingerprints.
+/// The webhook was made by a release without fingerprints.
 BOOST_AUTO_TEST_CASE(a_missing_fingerprint_is_made) {
   session.update("UPDATE webhooks SET secreto_huella = NULL");
   const auto unnamed = version(session, webhook.id);

@@ -23,7 +23,7 @@ _batches = itertools.count(1)
 class Losses:
     requests: int
     lost_requests: int
-    answers: Counter  # by status, or the kind of error
+    answers: Counter  # status, or name of the exception -> number of requests
     rows: int
     lost_deliveries: int
     repeated: int
@@ -35,8 +35,8 @@ class Losses:
 
 
 class Load:
-    """with Load(…) as load: …; then load.losses(). Two clients send requests, each on a new connection, with pauses
-    of 10 ms; one session writes rows, and repeats a row with an unknown outcome."""
+    """with Load(…) as load: …; then load.losses(). Two clients send requests, each request on a new connection,
+    and pause for 10 ms after each. A third thread writes rows, and after an error the same row again, until it is stored."""
 
     CLIENTS = 2
     PAUSE = 0.05  # seconds between rows

@@ -28,7 +28,7 @@ http {{
 
 @contextlib.contextmanager
 def own_nginx(http: str):
-    """Yields the port that nginx listens on. Replaces, in `http`, PORT and FOLDER (a folder with a file `ok`)."""
+    """Yields the port that nginx listens on. In `http`, PORT stands for that port, FOLDER for a folder with a file `ok`."""
     with tempfile.TemporaryDirectory(prefix="apie-nginx-") as name:
         folder, port = Path(name), free_port()
         folder.joinpath("ok").write_text("ok")
@@ -46,7 +46,7 @@ def own_nginx(http: str):
 
 
 def site_of(stack) -> str:
-    """Returns the stack's apientidades.conf for own_nginx(): at another port, without the pool's metrics."""
+    """Returns the stack's apientidades.conf for own_nginx(): with PORT for the port, and without the pool's metrics."""
     text = Path(stack.folder, "nginx/apientidades.conf").read_text().partition("# The pool's metrics")[0]
     return text.replace(f":{stack.api.port} ", ":PORT ")
 

@@ -9,7 +9,7 @@ PORTAL = "/apientidades/portal/"
 
 
 def open_portal(browser: Browser, token: str | None = None, place: str = "", **how):
-    """Opens the portal at a place ("#/entregas"), after login with a token if there is one."""
+    """Opens the portal at `place` (such as "#/entregas"), and then logs in with `token` if it is given."""
     page = browser.page(PORTAL + place, **how)
     if token:
         enter(page, token)

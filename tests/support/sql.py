@@ -12,15 +12,15 @@ NULL = "NULL"
 SESSION = ("SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615,"
            " sql_big_selects = 1, autocommit = 1, completion_type = 0 /*M! , max_statement_time = 0, tx_read_only = 0 */"
            " /*!80000 , max_execution_time = 0, transaction_read_only = 0 */")
-GONE = (2006, 2013, 2026)  # the connection is lost; the code is 2026 with TLS, which MySQL uses even on its socket
+GONE = (2006, 2013, 2026)  # codes of a lost connection; 2026 is the code with TLS, which MySQL uses even on its Unix socket
 
 
 class SqlError(Exception):
-    """A refusal of the server: `code` is its error number."""
+    """An error that the server or the client reports. `code` is its number, or 2006 if it has none."""
 
     def __init__(self, line: str):
         super().__init__(line)
-        number = re.match(r"ERROR (\d+)", line)  # no number in an error that the client itself finds
+        number = re.match(r"ERROR (\d+)", line)  # the client's own errors may have no number
         self.code = int(number.group(1)) if number else GONE[0]
 
 
@@ -77,7 +77,7 @@ def literal(value) -> str:
 
 
 def numbers(count: int) -> str:
-    """A table of one column `seq` from 1 to `count`, on either server."""
+    """A table of one column `seq` from 1 to `count`, for MariaDB and MySQL."""
     return f"JSON_TABLE(CONCAT('[0', REPEAT(',0', {count - 1}), ']'), '$[*]' COLUMNS (seq FOR ORDINALITY)) numeros"
 
 

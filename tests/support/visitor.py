@@ -31,7 +31,7 @@ class Asked:
 
 
 class Visitor:
-    """A thread of an entity. Every registration has its own URL, so that a repeated one is visible in the table."""
+    """A thread that acts for an entity. Each POST registers a URL of its own, so judge() sees if a POST was carried out twice."""
 
     def __init__(self, entity: Entity, pause: float = 0.02):
         self.entity = entity
@@ -105,7 +105,7 @@ class Visitor:
 
 
 def judge(visitors: list[Visitor], rows: list[list[str]]) -> list[str]:
-    """Returns what is wrong with `rows`: each registered URL with its number of webhooks, deleted ones included."""
+    """Returns what is wrong. `rows` has each registered URL with the number of its webhooks, deleted webhooks included."""
     counts = {url: int(count) for url, count in rows}
     problems = []
     for visitor in visitors:

@@ -35,7 +35,7 @@ def list_entities(stack, *how, **settings):
 
 
 def refused(stack, *how, **settings) -> str:
-    """Returns the one line of error that apientidades-admin prints when it connects in this way."""
+    """Returns the one line of error that apientidades-admin prints with `how` and `settings`; without them it succeeds."""
     assert list_entities(stack).returncode == 0
     result = list_entities(stack, *how, **settings)
     lines = result.stderr.strip().splitlines()
@@ -61,13 +61,13 @@ def test_a_server_of_another_authority_is_refused(remote, tmp_path):
 
 
 def test_a_server_of_another_name_is_refused(remote, port):
-    """Its certificate is for localhost."""
+    """The server's certificate is for localhost, not for 127.0.0.2."""
     with tcp_server(forward_to(port), "127.0.0.2") as tunnel:
         assert "database.hosts" in refused(remote, database_hosts=f"127.0.0.2:{tunnel}")
 
 
 def test_an_ip_address_with_tls_stops_the_start(remote, port):
-    """libmariadb 3.4 accepts a certificate of any name from 127.0.0.1."""
+    """At 127.0.0.1, libmariadb 3.4 would accept a certificate for any name."""
     result = list_entities(remote, database_hosts=f"127.0.0.1:{port}")
     assert (result.returncode, result.stdout) == (2, "")
     assert "database.hosts" in result.stderr and "database.tls_ca" in result.stderr
@@ -84,7 +84,7 @@ def test_a_server_without_tls_gets_no_password(remote, port):
     def strip(client):
         with socket.create_connection(("127.0.0.1", port)) as server:
             greeting = bytearray(server.recv(4096))
-            flags = greeting.index(0, 5) + 1 + 4 + 8 + 1  # after the version's NUL: thread, salt, filler
+            flags = greeting.index(0, 5) + 1 + 4 + 8 + 1  # the thread, the salt and a filler follow the NUL of the server's version
             offered = int.from_bytes(greeting[flags:flags + 2], "little")
             assert offered & CLIENT_SSL
             greeting[flags:flags + 2] = (offered & ~CLIENT_SSL).to_bytes(2, "little")

@@ -11,7 +11,8 @@ POSTINST = (ROOT / "packaging/deb/postinst").read_text()
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs functions of postinst with another folder of secrets; `commands` replace commands of the system."""
+    """Returns a function that runs `script` with the functions of postinst, and with tmp_path for /etc/apientidades. `commands`
+    replace commands of the system."""
     def of(script, **commands):
         for name, body in commands.items():
             (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")

@@ -14,7 +14,8 @@ LONGEST_CELL = 120
 
 # `nobody`, "nobody", nobody:nogroup and the user nobody are names of the system.
 MARKER = re.compile(r"\b(?:somebody|(?<!\buser )(?<![\"'`=])nobody(?![\"'`]|:\w)|whoever|meanwhile|whose)\b", re.I)
-# A sentence without subject or verb: at the start of a text, a line, a list's item or a cell, or after another sentence.
+# "Of" at the start of a text, a line, a list's item or a cell, or after a full stop or a like mark. A sentence that begins so
+# often lacks its subject or verb.
 OF = re.compile(r"(?:\A|[.!?:;)»] |^\s*(?:[*-] |\d+\. )?|\| )(Of )", re.M)
 CODE_SPAN = re.compile(r"(`+).+?\1", re.S)
 
@@ -25,9 +26,10 @@ class Text(NamedTuple):
     text: str
 
 
-# Each of these returns the comments of a source; line comments that follow each other are one.
+# The functions cpp_comments to shell_comments return the comments of a source.
 
 def joined(comments: list[Text]) -> list[Text]:
+    """Makes one comment of line comments on consecutive lines."""
     result: list[Text] = []
     for comment in comments:
         if result and result[-1].line + result[-1].text.count("\n") + 1 == comment.line:
@@ -74,7 +76,7 @@ def python_comments(source: str) -> list[Text]:
 
 
 def shell_comments(source: str) -> list[Text]:
-    """A comment begins with a # after a blank, outside of quotes that end on its line."""
+    """A comment begins with a # at the start of a line or after a blank, but not within quotes that end on that line."""
     result = []
     for number, line in enumerate(source.splitlines(), 1):
         bare = re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", lambda quoted: "_" * len(quoted[0]), line)
@@ -102,7 +104,7 @@ def comments_of(file: Path):
     return None
 
 
-# What is checked.
+# The files to check, and the checks.
 
 def files() -> list[Path]:
     result = []
@@ -123,7 +125,7 @@ def without_code(text: str) -> str:
 
 
 def markers(texts: list[Text]) -> list[tuple[int, str]]:
-    """The line of each marker, and the text there."""
+    """For each match of MARKER or OF: its line, and the text from there."""
     found = [(text, one.start(one.lastindex or 0)) for text in texts for pattern in (MARKER, OF) for one in pattern.finditer(text.text)]
     return sorted((text.line + text.text.count("\n", 0, at), text.text[at:].split("\n", 1)[0][:60]) for text, at in found)
 
@@ -157,7 +159,7 @@ def test_documents_are_plain_english():
 
 
 def prose(cell: str) -> str:
-    """The prose of a cell, without images, targets of links and quoted messages («so»); empty if the cell is all code."""
+    """The prose of a cell, without images, targets of links and messages in «»; empty if the cell is all code."""
     if not re.search(r"\w", CODE_SPAN.sub("", cell)):
         return ""
     cell = re.sub(r"!\[[^\]]*\]\([^)]*\)|«[^»]*»", "", cell)
@@ -177,7 +179,7 @@ def test_no_cell_of_a_table_is_a_paragraph():
         pytest.fail(f"longer than {LONGEST_CELL}; a list or a paragraph reads better:\n" + "\n".join(places), pytrace=False)
 
 
-# The test finds what it must find.
+# The functions above find what they must find.
 
 @pytest.mark.parametrize("comments, source, expected", [
     (cpp_comments, 'auto a = "// no";  // one\n/// two\nint b; /* three\nfour */\n', ["one\ntwo\nthree\nfour "]),

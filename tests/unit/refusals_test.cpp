@@ -77,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(the_memory_is_bounded_and_every_bad_notification_is_foun
     for (int id = 1; id <= many; ++id) {
       now += Refusals::each;
       if (id % 100 == 0) pass();
-      if (refused(round * many + id)) ++bad;  // never the same one twice: none is bad
+      if (refused(round * many + id)) ++bad;  // no notification is refused twice, so none is bad
     }
     BOOST_TEST(refusals.known() <= Refusals::most_known);
   }

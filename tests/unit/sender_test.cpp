@@ -185,8 +185,8 @@ BOOST_AUTO_TEST_CASE(an_extension_of_a_chunk_without_end_ends_the_connection) {
   BOOST_CHECK(attempt.duration < settings.timeout / 2);
 }
 
-// For each value, libcurl compares the names of all fields: 64 KB of fields took 800 ms of the network's
-// thread.
+// For each value that the sender looks up, libcurl compares the names of all fields. An answer with 64 KB of
+// fields took 800 ms of the network's thread.
 BOOST_AUTO_TEST_CASE(no_more_than_ten_values_of_retry_after_are_looked_for) {
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {
     std::string answer = "HTTP/1.1 503 Wait\r\nContent-Length: 0\r\n";
@@ -199,7 +199,8 @@ BOOST_AUTO_TEST_CASE(no_more_than_ten_values_of_retry_after_are_looked_for) {
   BOOST_CHECK_EQUAL(attempt.retry_after.size(), 10U);
 }
 
-// A part of a TLS record is data, too: its content would be taken for the answer to the next request.
+// The server sends half of a TLS record after its answer. If the connection were used again, that record
+// would be taken for the next answer.
 BOOST_AUTO_TEST_CASE(half_a_record_that_waits_spoils_the_connection) {
   std::atomic<int> halves = 0;
   std::string rest;
@@ -250,14 +251,14 @@ BOOST_AUTO_TEST_CASE(a_receiver_that_does_not_end_its_connection_keeps_no_socket
   const auto sender = sender_to(server);
   const auto before = open_descriptors();
   BOOST_CHECK_EQUAL(send_to(server, *sender).status, 200);
-  wait_until([&] { return open_descriptors() <= before + 1; }, 10s);  // the server's socket
+  wait_until([&] { return open_descriptors() <= before + 1; }, 10s);  // 1: the server's socket
   BOOST_CHECK_LE(open_descriptors(), before + 1);
   over = true;
 }
 
 // The handle fails as if libcurl had no memory left.
 BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_program) {
-  settings.ca_file = std::string(9'000'000, 'x');  // longer than any option may be
+  settings.ca_file = std::string(9'000'000, 'x');  // longer than libcurl allows for any option
   BOOST_CHECK(send(0ms) == TransportResult::local_failure);
   dispatcher::Sender sender(settings, attempts);
   Request check;
@@ -277,7 +278,8 @@ BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_p
   BOOST_CHECK(ended[0].outcome == dispatcher::Check::Outcome::not_asked);
 }
 
-// Otherwise, on a host without IPv6, one receiver that has only an IPv6 address would end every outage.
+// If an attempt without a socket were a sign of life, a receiver that has only an IPv6 address would end
+// every outage of a host without IPv6.
 BOOST_AUTO_TEST_CASE(an_attempt_without_a_socket_is_no_sign_of_life) {
   settings.source_addresses = {{platform::IpNetwork::parse("127.0.0.0/8").value(), false}};
   settings.allowed_networks = {{platform::IpNetwork::parse("::1/128").value(), "::1"}};

@@ -37,7 +37,7 @@ bool has_word(const std::string& words, const std::string& wanted) {
   return false;
 }
 
-/// Whether the time is within the tolerance and one of the secrets made the signature of this header.
+/// Whether the time is within the tolerance and one of the secrets made the signature in `header`.
 bool takes(const Receiver& receiver, const Value& vector, const std::string& header) {
   const auto& headers = *vector.find("cabeceras");
   const auto id = text(headers, "webhook-id");

@@ -31,7 +31,7 @@ bool rejected_saying(std::string_view url, std::string_view what) {
   return rejection(url).find(what) != std::string::npos;
 }
 
-/// "host:port" of an accepted URL.
+/// "host:port" of an accepted URL; the message of the rejection of any other.
 std::string dialled(std::string_view url, const std::vector<HostOverride>& with = none) {
   const auto verdict = judge_target_url(url, with);
   const auto* target = std::get_if<TargetUrl>(&verdict);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(it_begins_with_https) {
 BOOST_AUTO_TEST_CASE(length_counts_characters_as_sent_and_as_stored) {
   BOOST_TEST(accepted(with_length(2000)));
   BOOST_TEST(rejected_saying(with_length(2001), "2000"));
-  // 2000 as sent, more as punycode.
+  // 2000 characters as sent, but more once the host is punycode.
   const std::string idn = "https://ñ.example.com/";
   BOOST_TEST(rejected_saying(idn + std::string(2001 - idn.size(), 'a'), "2000"));
   // 2000 characters in more than 2000 bytes: not too long, but not ASCII.
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(malformed_hosts) {
   BOOST_TEST(!accepted("https://" + long_name + "com/"));
 }
 
-// libcurl's parser and WHATWG's disagree on the first of these.
+// libcurl's parser and WHATWG's find different hosts in the first URL.
 BOOST_AUTO_TEST_CASE(backslashes_white_space_and_control_characters) {
   using namespace std::string_view_literals;
   for (const auto url :
@@ -409,7 +409,7 @@ BOOST_AUTO_TEST_CASE(what_requests_to_a_url_share_is_its_host_and_port) {
   BOOST_TEST(webhook::host_and_port("https://[2001:db8::1]:8443/") == "[2001:db8::1]:8443");
 }
 
-// Otherwise each spelling of a host's address or port would have limits of its own.
+// All spellings of one host and port must share one set of limits.
 BOOST_AUTO_TEST_CASE(all_spellings_of_a_host_and_port_are_one_host) {
   for (const auto* url : {"https://example.org:443/", "https://example.org:0443/",
                           "https://example.org:000443", "https://EXAMPLE.org"}) {

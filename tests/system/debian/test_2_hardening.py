@@ -10,7 +10,7 @@ from support.installation import DISPATCHER, POOL
 
 LIMITS = {DISPATCHER: 1.5, POOL[0]: 0.5}
 
-# Prints which kinds of socket its process may make, and whether it reaches nginx on this machine's loopback.
+# A Perl program: prints which kinds of socket it may make, and whether it reaches nginx on this machine's loopback.
 PROBE = """use Socket;
 for ([AF_UNIX, "unix"], [AF_INET, "inet"], [AF_INET6, "inet6"], [16, "netlink"], [17, "packet"]) {
   print "probe $_->[1] ", (socket(my $s, $_->[0], SOCK_DGRAM, 0) ? "made" : "refused"), "\\n"; }
@@ -44,7 +44,7 @@ def test_a_crash_writes_no_memory_to_the_disk(machine, installation, name):
 
 
 def probe(installation, instance: str, more: str = "") -> dict:
-    """Runs PROBE in an instance of the pool's unit, with `more` in its [Service]; returns what PROBE printed."""
+    """Runs PROBE in an instance of the pool's unit, with `more` added to its [Service]; returns what PROBE printed."""
     unit = f"apientidades-fcgi@{instance}.service"
     (installation.machine.root / "usr/local/share/probe.pl").write_text(PROBE)
     installation.drop_in(unit, "[Unit]\nOnFailure=\n[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nExecStart=\n"
@@ -69,7 +69,7 @@ def test_the_pool_reaches_no_network(installation, figure):
 
 
 def test_a_remote_database_with_the_documented_drop_in(machine, installation):
-    """Follows the manual's commands, over TCP, with a database administrator who has a password."""
+    """Runs the commands of docs/installation.md, with the database at 127.0.0.1 and an administrator who has a password."""
     configuration = machine.root / "etc/apientidades/apientidades.conf"
     before = configuration.read_text()
     machine.run("mariadb", "-e", "GRANT ALL ON *.* TO dba@localhost IDENTIFIED BY 'contrasena' WITH GRANT OPTION")
@@ -89,14 +89,14 @@ def test_a_remote_database_with_the_documented_drop_in(machine, installation):
     installation.wait_working()
 
 
-ADDRESS, NAME = "10.9.9.9", "bd.ejemplo.es"  # for a database elsewhere
+ADDRESS, NAME = "10.9.9.9", "bd.ejemplo.es"  # of the database in the fixture `elsewhere`
 USERS = ["apientidades_admin", "apientidades_api", "apientidades_dispatcher", "evaluacion"]
 
 
 @pytest.fixture
 def elsewhere(machine, installation):
-    """Puts the database at an address other than loopback, with a certificate. Yields a function that configures the service for
-    it, and adds a text to the configuration."""
+    """Makes the database listen, with a certificate, at ADDRESS, which is not a loopback address. Yields a function that points
+    `database.hosts` to NAME and appends `text` to the configuration."""
     configuration, hosts = machine.root / "etc/apientidades/apientidades.conf", machine.root / "etc/hosts"
     before, names = configuration.read_text(), hosts.read_text() if hosts.exists() else ""
     options = machine.root / "etc/mysql/mariadb.conf.d/99-tests.cnf"
@@ -131,13 +131,13 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
     installation.sql(f"CREATE USER apientidades_api@'%' IDENTIFIED BY 'x'; CREATE USER evaluacion@'{ADDRESS}' IDENTIFIED BY 'x'")
     elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
     assert "--evaluation-from HOST" in setup(check=False, arguments="")
-    said = setup()  # its migrations connect as one of the new users
+    said = setup()  # apientidades-setup-database migrates as one of the new users
     assert users(ADDRESS) == [[user, "ANY"] for user in USERS]
     assert users("%") == [["apientidades_api", ""]]
     for user in USERS:
         assert f"user '{user}'@'{ADDRESS}', REQUIRE SSL" in said
     assert re.findall("DROP USER .*", said) == ["DROP USER 'apientidades_api'@'%'"]
-    # Reads and writes do not depend on a user of the earlier host: the test removes one.
+    # INSERTs and the view must work without apientidades_admin@localhost, the view's earlier definer.
     definers = "SELECT definer FROM information_schema.views WHERE table_schema = 'apientidades'"
     assert installation.sql(definers) == [[f"apientidades_admin@{ADDRESS}"]]
     installation.sql("DROP USER apientidades_admin@localhost")
@@ -155,7 +155,7 @@ def rights(installation, user):
 
 
 def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, installation):
-    """An earlier version may have left rights that this one does not need. Rights on other databases are not ours."""
+    """An earlier release may have left rights that this release does not need. Rights on other databases stay."""
     before = rights(installation, "apientidades_api")
     user = "apientidades_api@localhost"
     installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); CREATE TABLE apientidades.`mi-tabla` (`una columna` INT);"
@@ -179,7 +179,7 @@ def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, ins
 
 
 def test_triggers_of_another_definer_are_made_again(machine, installation):
-    """A restored dump or an earlier version leaves such triggers. If the definer does not exist, no INSERT works."""
+    """A restored dump or an earlier release leaves such triggers. If the definer does not exist, no INSERT works."""
     definer = "SELECT DISTINCT definer FROM information_schema.triggers WHERE trigger_schema = 'apientidades'"
     installation.sql("USE apientidades; DROP TRIGGER numero_no_es_cero; CREATE DEFINER = 'otro'@'%' TRIGGER numero_no_es_cero"
                      " AFTER INSERT ON notificaciones_pendientes FOR EACH ROW DO 0")
@@ -188,7 +188,7 @@ def test_triggers_of_another_definer_are_made_again(machine, installation):
 
 
 def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it_needs_new_rights(machine, installation, elsewhere):
-    """This machine's root may grant nothing on that server, and programs that lack rights fail."""
+    """This machine's root may grant nothing on a database elsewhere, and the new programs would fail without their new rights."""
     elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
     setup = f"MYSQL_PWD=contrasena apientidades-setup-database --user dba --evaluation-from {ADDRESS}"
     machine.shell(setup)

@@ -1,4 +1,4 @@
-"""Upgrade under load from the previous package, removal, installation over what stayed, purge."""
+"""Upgrade of the package under load, removal, installation over what the removal left, purge."""
 import re
 import subprocess
 
@@ -16,7 +16,7 @@ LEFT = ("find / -xdev -name '*apientidades*' -not -path '/proc/*' -not -path '/s
 
 
 def repack(package, folder, version, change):
-    """The same programs as another version, with files changed by change(tree)."""
+    """Returns a package of the same programs with another version number, after change(tree) has changed its files."""
     tree = folder / "tree"
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
     control = tree / "DEBIAN/control"
@@ -29,7 +29,7 @@ def repack(package, folder, version, change):
 
 @pytest.fixture(scope="module")
 def next_package(installation, tmp_path_factory):
-    """A later version with a further migration."""
+    """A later package with one more migration."""
     def add_migration(tree):
         migrations = tree / "usr/share/apientidades/sql/migrations"
         number = len(list(migrations.iterdir())) + 1
@@ -40,7 +40,7 @@ def next_package(installation, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def first_package(installation, tmp_path_factory):
-    """The package with the units of 0.1.0: the socket stopped with apientidades.target itself."""
+    """The package with units as in release 0.1.0, in which the socket stopped directly with apientidades.target."""
     def change_units(tree):
         units = tree / "usr/lib/systemd/system"
         (units / "apientidades-listening.target").unlink()
@@ -60,7 +60,7 @@ def apt(machine, package) -> str:
 def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, next_package, figure):
     files = "cd /etc && sha256sum apientidades/*.* nginx/sites-available/apientidades.conf"
     before, pids = machine.shell(files), [installation.pid(unit) for unit in SERVICES]
-    # Rights that an earlier version may have had, and that the new one does not have.
+    # An earlier release may have had these rights; the new package takes them away.
     installation.sql("GRANT SELECT (etiqueta), DELETE ON apientidades.tokens_acceso TO apientidades_api@localhost")
     with Load(installation) as load:
         apt(machine, next_package)
@@ -90,7 +90,8 @@ def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_
 
 def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(machine, installation, first_package, next_package):
     apt(machine, first_package)
-    installation.systemctl("stop", "apientidades-listening.target", check=False)  # that version does not start it at boot
+    # As after a boot with release 0.1.0, which lacks this target.
+    installation.systemctl("stop", "apientidades-listening.target", check=False)
     apt(machine, next_package)
     assert installation.property("apientidades-listening.target", "ActiveState") == "active"
     installation.systemctl("stop", "apientidades.target")
@@ -100,7 +101,7 @@ def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(ma
 
 
 def test_an_upgrade_without_the_database(machine, installation, next_package):
-    """The migration cannot be applied, so the processes of the running version go on with the unchanged tables."""
+    """The migration cannot be applied, so the processes that run go on with the unchanged tables."""
     pids = [installation.pid(unit) for unit in SERVICES]
     installation.systemctl("stop", "mariadb")
     try:
@@ -116,7 +117,7 @@ def test_an_upgrade_without_the_database(machine, installation, next_package):
 
 @pytest.fixture
 def one_more(machine, installation):
-    """Adds a migration that changes `entregas`, and removes it afterwards, because the program does not know it."""
+    """Adds a migration that changes `entregas`, and removes it afterwards, because the package does not have it."""
     folder = machine.root / "usr/share/apientidades/sql/migrations"
     number = len(list(folder.iterdir())) + 1
     file = folder / f"{number:04}_entregas.sql"
@@ -163,7 +164,7 @@ def test_installed_again_it_goes_on(machine, installation, next_package):
 
 def test_purged_nothing_is_left_but_certificates_the_database_and_its_keys(machine, installation, figure):
     keys = machine.shell("cat /etc/apientidades/secrets.keys")
-    machine.shell("rm -rf /etc/letsencrypt")  # the operator's own hook, made as the manual says
+    machine.shell("rm -rf /etc/letsencrypt")  # the operator's certbot hook, made as docs/operations.md says
     purged = machine.run("apt-get", "-q", "-y", "purge", "apientidades", timeout=300)
     assert machine.shell(LEFT) == "/etc/apientidades"
     certificates = machine.shell("find /etc/apientidades ! -type d").splitlines()
