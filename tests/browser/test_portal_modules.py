@@ -62,7 +62,7 @@ def test_utc_has_its_date_where_it_is_another_day(call, iso, words):
 
 
 def texts_of_receivers() -> list[str]:
-    """The beginning of each text of a failure, from docs/receivers.md."""
+    """Returns each text of a failure in docs/receivers.md."""
     rows = re.findall(r"^\| [^|]+ \| ([A-Z][^|]+) \|$", (ROOT / "docs/receivers.md").read_text(), re.M)
     return [row for row in rows if row.split()[0] in ("No", "El", "La", "Los")]
 
@@ -83,7 +83,7 @@ STATUSES = {"401 o 403": (401, 403), "404": (404,), "405": (405,), "413": (413,)
 
 
 def remedies_of_the_page() -> list[tuple[str, str]]:
-    """Each text of a failure and what to do, from web/docs/errores.md, without markup."""
+    """Returns each text of a failure in web/docs/errores.md, with the cell that says what to do, without markup."""
     section = re.search(r"^## Por qué no llegó un aviso$(.*?)^## ", (ROOT / "web/docs/errores.md").read_text(), re.M | re.S)[1]
     plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", section).replace("`", "")
     filled = re.sub(r"\{estado\}(?= \()", "302", plain).replace("{tiempo}", "5s").replace("{puerto}", "25")

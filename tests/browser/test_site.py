@@ -14,7 +14,7 @@ WIDE = ["que-llega", "referencia", "errores", "verificar-la-firma"]  # the pages
 
 @pytest.fixture(scope="module", autouse=True)
 def site():
-    """Builds the site for a run of pytest alone; `./dev test` has built it already."""
+    """Builds the site, in case pytest was not started by `./dev test`, which builds it first."""
     subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
 
 

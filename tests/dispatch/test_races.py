@@ -12,7 +12,7 @@ from support.wait import wait_until
 
 @pytest.fixture
 def pouring(entity):
-    """During the test, writes some hundreds of rows a second for the entity."""
+    """During the test, writes up to 500 notifications a second for the entity."""
     stop = threading.Event()
 
     def pour():
@@ -30,7 +30,7 @@ def test_a_delete_that_races_fan_out_and_claim(entity, receiver, stack, root, po
     for _ in range(8):
         hook = entity.register()
         receiver.behave(hook.path, Behaviour(delay=0.02))
-        receiver.wait(hook.path, 25, 20)  # more than may be in flight: some are created leased, others claimed
+        receiver.wait(hook.path, 25, 20)  # more requests than may be in flight, so some deliveries are created leased, others claimed later
         response = entity.api("DELETE", f"{BASE}/{hook.id}")
         rows = root(f"SELECT id, estado FROM entregas WHERE webhook_id = {hook.id}")
         assert response.status == 200, response
@@ -70,7 +70,7 @@ def test_a_purge_and_a_replay_that_meet(entity, receiver, stack, root, replay_fi
         return stack.admin("delivery", "retry", "--webhook", hook.id, "--since", "2000-01-01T00:00:00Z")
 
     root("START TRANSACTION")
-    root(f"SELECT id FROM entregas WHERE id = {ids[FAILED // 2]} FOR UPDATE")  # the replay waits here, the purge skips it
+    root(f"SELECT id FROM entregas WHERE id = {ids[FAILED // 2]} FOR UPDATE")  # the replay waits for this row, the purge skips it
     if replay_first:
         replayed = in_background(replay)
         wait_row_lock(stack, "admin")

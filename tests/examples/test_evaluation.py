@@ -1,4 +1,4 @@
-"""examples/evaluacion: the evaluation system writes notifications and reads their results, with its own rights alone."""
+"""examples/evaluacion: the evaluation system writes notifications and reads their results, with only its own database rights."""
 import getpass
 import os
 import shutil
@@ -27,7 +27,8 @@ TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
 
 @pytest.fixture
 def socket(stack):
-    """A link to the database's socket that the user `nobody` can reach: the stack's folder is closed to other users."""
+    """Yields the path of a hard link to the database's socket. If the tests run as root, the examples run as the user
+    `nobody`, who cannot enter the stack's folder but can enter the link's."""
     with tempfile.TemporaryDirectory(prefix="apie-example-", dir=Path(stack.folder).parent) as folder:
         who = as_nobody()
         if who:
@@ -38,7 +39,8 @@ def socket(stack):
 
 @pytest.fixture(params=PROGRAMS)
 def run(request, stack, socket):
-    """A function that runs the example and returns the ended process. `changes`: environment variables; None removes one."""
+    """Returns a function that runs the example and returns the ended process. `changes`: environment variables to set; None
+    removes a variable."""
     require(request.param)
     database = stack.env["DB_NAME"]
     environment = {
@@ -98,7 +100,8 @@ def test_without_a_password_it_says_so(run):
 
 @pytest.fixture
 def user_of_the_socket(stack):
-    """A database user without a password: the server knows which system user is at the other end of its socket."""
+    """Yields the name of a database user without a password. The server asks the kernel which system user has
+    connected to its socket."""
     if os.environ.get("DEV_DATABASE") == "mysql":
         pytest.skip("MySQL has a plugin for this, which the stack does not load")
     name = as_nobody().get("user") or getpass.getuser()

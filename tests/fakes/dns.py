@@ -62,7 +62,7 @@ def read_question(message: bytes) -> tuple[str, int, bytes]:
 
 
 def edns_size(message: bytes, question: bytes) -> int:
-    """Returns how many bytes an answer over UDP may have; 0 if the question is without EDNS."""
+    """Returns how many bytes the question's EDNS allows for an answer over UDP; 0 if the question is without EDNS."""
     if message[10:12] == b"\0\0":
         return 0
     kind, size = struct.unpack("!HH", message[12 + len(question) + 1:][:4])
@@ -140,7 +140,7 @@ class Zone:
         self.path, self.log, self.asked, self.lock = path, log, {}, threading.Lock()
 
     def peek(self, message: bytes) -> dict | None:
-        """The entry for a question's name; the question is neither counted nor logged."""
+        """Returns the first entry for the question's name, without counting or logging the question."""
         return json.loads(self.path.read_text()).get(read_question(message)[0])
 
     def entry(self, name: str, kind: int, how: str) -> dict | None:

@@ -8,13 +8,14 @@
 
 namespace {
 
-constexpr std::size_t longest_message = 600;  // offending names are cut after 500 bytes
+constexpr std::size_t longest_message = 600;  // a message shows at most 500 bytes of wrong events
 
 void require_unicode(const std::string& text) {
   fuzz::require(text::count_characters(text).has_value(), "every string is UTF-8");
 }
 
-/// Checks the value and all within it. Takes from `source` the text of each number, in order.
+/// Checks `value` and all values in it. Finds the text of each number in `source`, in order; `source` then
+/// begins after that text.
 void check(const json::Value& value, std::string_view& source, unsigned depth) {
   fuzz::require(depth <= json::max_depth, "depth is capped");
   if (const auto* number = value.number()) {

@@ -103,7 +103,7 @@ def test_half_a_request_costs_the_others_nothing(entity, stack):
 
 
 def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):
-    """There are more silent peers than threads. A request through nginx waits for a thread and is answered."""
+    """There are more silent peers than threads. A request through nginx is answered once a silent peer has lost its thread."""
     head = request_head(entity.token, "POST", "/apientidades/v1/webhooks", 100)
     with contextlib.ExitStack() as peers:
         for said in (b"", head[:20], head + record(STDIN, b"{")) * 16:

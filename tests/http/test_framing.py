@@ -16,7 +16,8 @@ GOOD = json.dumps({"url": "https://example.com/", "eventos": ["evaluacion.abiert
 
 @pytest.fixture
 def head(entity):
-    """Makes the head of a request with these headers; by default a POST /webhooks that leaves the connection open."""
+    """Returns a function that makes the head of a request with `headers`; by default a POST /webhooks that leaves the connection
+    open."""
     def make(*headers: str, close: bool = False, method: str = "POST", path: str = BASE) -> bytes:
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {entity.token}",
                  "Content-Type: application/json", *headers, *(["Connection: close"] if close else []), "", ""]
@@ -29,7 +30,7 @@ def chunks(*parts: bytes, end: bytes = b"0\r\n\r\n") -> bytes:
 
 
 def statuses(stack, data: bytes) -> list[int]:
-    """The status of every answer until the server closes; each error must have a message."""
+    """Returns the status of every answer until the server closes the connection; each error must have a message."""
     with stack.api.wire(data) as wire:
         responses = wire.responses()
     assert all(r.message for r in responses if r.status >= 400)
@@ -76,8 +77,8 @@ def test_a_body_where_none_is_expected_is_read_and_ignored(stack, head):
 # Chunks.
 
 def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(stack, head):
-    """nginx's buffer also holds the frames of the chunks, so such a body goes to a file. The body may have a secret, so the
-    file must be in memory."""
+    """nginx's buffer also holds the frame of each chunk, so a body of many small chunks goes to a file. The body may have a
+    secret, so the file must be below /run, which is in memory."""
     site = (ROOT / "nginx/apientidades.conf").read_text()
     folder, = re.findall(r"^    client_body_temp_path +(\S+);$", site, re.M)
     assert folder.startswith("/run/"), "not on a disk"

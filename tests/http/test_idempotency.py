@@ -139,8 +139,8 @@ def test_what_was_refused_may_be_sent_again_with_the_same_key(entity):
 
 
 def test_a_lost_session_stores_webhook_and_key_or_neither(entity, stack):
-    """If the session is killed during a registration, the webhook and its key are both stored, or neither. After the next try
-    there is one of each."""
+    """If the database session is killed during a registration, the webhook and its key are both stored, or neither is. After
+    the next try there is one webhook and one key."""
     with locked(stack) as release:
         answer = in_background(register, entity, "k")
         wait_blocked(stack)

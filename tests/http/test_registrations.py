@@ -67,7 +67,7 @@ def test_only_what_was_registered_counts(limited, entity):
 
 
 def test_the_body_is_judged_before_the_limit(limited, entity):
-    """The limit comes last, as web/docs/usar-la-api.md says."""
+    """The limit is checked last, as web/docs/usar-la-api.md says."""
     kept = [register(entity) for _ in range(4)]
     for _ in range(LIMIT - 4):
         assert register_and_delete(entity).status == 201
@@ -84,7 +84,7 @@ def test_parallel_requests_never_exceed_the_limit(limited, entity, stack):
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: register_and_delete(entity), range(60)))
     accepted = [answer for answer in answers if answer.status == 201]
-    five = [answer for answer in answers if answer.status == 400]  # the entity had five at that moment
+    five = [answer for answer in answers if answer.status == 400]  # the entity had five webhooks at that moment
     assert len(accepted) + len(five) < 60
     assert registered(entity) == len(accepted) == LIMIT
     too_many = [answer for answer in answers if answer not in accepted and answer not in five]

@@ -16,7 +16,7 @@ using dispatcher::QueueScanner;
 
 constexpr int others = 20'000;
 
-/// Inserts a notification for each of the next `count` entities from 1000 on.
+/// Inserts `count` notifications, each for a different entity. The entities' ids are from 1000 to 20999.
 void notify_others(Session& session, int count) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"

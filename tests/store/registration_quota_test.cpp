@@ -1,4 +1,4 @@
-// The limit of registrations an hour, under concurrency and over time.
+// limits.registrations, the registrations per hour of one entity, under concurrency and over time.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <stdexcept>
@@ -18,7 +18,7 @@ NewWebhook registration(EntityId entity) {
   return {entity, "https://receptor.example.org/", events, {}};
 }
 
-/// Registers a webhook. If refused, returns the seconds to wait; if accepted, deletes it and returns 0.
+/// Registers a webhook, deletes it and returns 0. If the quota refuses it, returns the seconds to wait.
 unsigned register_one(Session& session, unsigned limit, EntityId entity = 1) {
   try {
     const auto made = despite_lock_timeouts(
@@ -36,7 +36,7 @@ struct Fixture : MaintenanceFixture {
     add_entity(session, 1, "Entidad");
     add_entity(session, 2, "Entidad");
   }
-  /// How many of `tries` are accepted.
+  /// Returns how many of `tries` registrations are accepted.
   int accepted(int tries, unsigned limit) {
     int passed = 0;
     for (int i = 0; i < tries; ++i) passed += register_one(session, limit) == 0 ? 1 : 0;
@@ -50,7 +50,7 @@ BOOST_FIXTURE_TEST_SUITE(registration_quota, Fixture)
 
 BOOST_AUTO_TEST_CASE(the_hourly_registration_quota_refills_gradually) {
   set_clock({});
-  BOOST_TEST(accepted(8, 6) == 6);  // although each has been deleted
+  BOOST_TEST(accepted(8, 6) == 6);  // deleted webhooks count, too
   BOOST_TEST(register_one(session, 6) > 590U);
   BOOST_TEST(register_one(session, 6) <= 600U);
   BOOST_TEST(register_one(session, 6, 2) == 0U);  // another entity has its own quota
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_limit_that_changes_holds_at_once) {
   BOOST_TEST(accepted(9, 0) == 9);
 }
 
-// 3600 s are not a multiple of 7: the seventh registration must still be accepted.
+// 3600 s divided by 7 is no whole number of microseconds. The seventh registration must still be accepted.
 BOOST_AUTO_TEST_CASE(the_hour_is_divided_without_loss) {
   set_clock({});
   for (const unsigned limit : {1U, 7U, 60U, 77U}) {

@@ -32,7 +32,7 @@ class Campaign:
                 entity.notify(event)
 
     def rows(self, columns: str, tables: str = "entregas e", order: str = "e.id") -> dict:
-        """name -> the rows of its deliveries, in order."""
+        """name -> the rows of its webhook's deliveries, sorted by `order`."""
         names = {str(hook.id): name for name, (_, hook, _) in self.hooks.items()}
         found = {name: [] for name in self.hooks}
         for webhook, *row in self.stack.sql(f"SELECT e.webhook_id, {columns} FROM {tables}"
@@ -41,7 +41,7 @@ class Campaign:
         return found
 
     def wait_ended(self, count: int = 1, timeout: float = 25) -> dict:
-        """name -> [state, attempts] of its deliveries, once there are `count` of each and all of them have ended."""
+        """name -> [state, attempts] of each delivery, once each webhook has at least `count` deliveries and all have ended."""
         def ended():
             found = self.rows("e.estado, e.intentos")
             return all(len(rows) >= count and {state for state, _ in rows} <= {"entregada", "fallida"}
@@ -49,13 +49,13 @@ class Campaign:
         return wait_until(ended, timeout, "all deliveries to end", every=0.2)
 
     def attempts(self) -> dict:
-        """name -> the evidence of its deliveries, in order."""
+        """name -> the evidence of each attempt, sorted by delivery and attempt."""
         tables = "entregas e JOIN intentos_entrega i ON i.entrega_id = e.id"
         return {name: [Evidence(int(ms), None if status == "NULL" else int(status), error) for ms, status, error in rows]
                 for name, rows in self.rows("i.duracion_ms, i.estado_http, i.error", tables, "e.id, i.numero").items()}
 
     def listed(self) -> dict:
-        """name -> its webhook in the listing, once every webhook has had an attempt."""
+        """name -> its webhook as the API lists it, once every webhook has had an attempt."""
         entities = {entity.id: entity for entity, _, _ in self.hooks.values()}.values()
 
         def all_tried():

@@ -9,7 +9,8 @@ from support.actors import BASE, Entity
 
 
 class Customer:
-    """A thread. A webhook must be in the listing after its 201, and not in the one after its DELETE, whichever nodes answer."""
+    """A thread that registers and deletes webhooks. Whichever nodes answer, the entity's list must have a webhook once it is
+    registered, and must not have it once it is deleted."""
 
     def __init__(self, entity: Entity):
         self._entity = entity
@@ -18,7 +19,7 @@ class Customer:
         self._thread = threading.Thread(target=self._run, name="customer", daemon=True)
         self.answered = 0  # requests with a status that the caller of _ask() wanted
         self.refused = 0  # 502, 503 and 504
-        self.longest_s = 0.0  # the longest wait for an answer, with the refusals before it
+        self.longest_s = 0.0  # the longest time that a request took, from its first try to its last
 
     def start(self) -> None:
         self._thread.start()
@@ -41,7 +42,7 @@ class Customer:
             self._error = error
 
     def _round(self) -> None:
-        for left in self._listed():  # registered although the answer was an error
+        for left in self._listed():  # registered although the POST was answered with an error
             self._ask("DELETE", f"{BASE}/{left}", {200, 404})
         body = {"url": "https://cliente.receptor.test/", "eventos": ["incidencia.cerrada"]}
         made = self._ask("POST", BASE, {201}, json_body=body, repeat=False)
@@ -59,7 +60,7 @@ class Customer:
         return [line for line in lines if f"request={response.headers.get('x-request-id')}" in line]
 
     def _ask(self, method: str, path: str, wanted: set, repeat: bool = True, **how):
-        """Repeats the request until it is answered. Without `repeat`, returns None if it is refused."""
+        """Repeats the request while it is refused with 502, 503 or 504. Without `repeat`, returns None if it is refused."""
         began = time.monotonic()
         while True:
             response = self._entity.api(method, path, **how)

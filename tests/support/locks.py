@@ -10,7 +10,7 @@ from support.wait import wait_until
 
 @contextlib.contextmanager
 def locked(stack: Stack, table: str = "webhooks"):
-    """Locks `table` for all others until the block ends, or until the yielded function is called."""
+    """Locks `table` against all other sessions until the block ends, or until the yielded function is called."""
     client = subprocess.Popen([ROOT / "dev", "sql"], stdin=subprocess.PIPE, text=True,
                               env={**stack.environment, **stack.settings})
 
@@ -30,7 +30,7 @@ def locked(stack: Stack, table: str = "webhooks"):
 
 
 def wait_blocked(stack: Stack, count: int = 1) -> None:
-    """Returns once `count` statements of the API wait for the lock."""
+    """Returns once at least `count` statements of the API wait for a table lock."""
     query = ("SELECT COUNT(*) FROM information_schema.processlist"
              " WHERE state LIKE 'Waiting for table%' AND user LIKE '%api'")
     wait_until(lambda: int(stack.value(query)) >= count, what=f"{count} blocked requests")
@@ -51,7 +51,7 @@ def in_background(function, *arguments, **named) -> Future:
 
 
 def wait_row_lock(stack: Stack, user: str) -> None:
-    """Returns once a session of a user with this ending (`admin`, `api`) waits for a row."""
+    """Returns once a session waits for a row lock. `user`: how the name of its database user ends (`admin`, `api`)."""
     query = ("SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p"
              f" ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.user LIKE '%{user}'")
     # The server caches innodb_trx for 0.1 s.

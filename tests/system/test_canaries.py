@@ -1,7 +1,7 @@
 """Plants secrets, tokens, credentials and datosExtra wherever a request can carry them, during all kinds of failures. Then
-no log, answer, process list, output for the operator or table may have any of them. What is kept by contract is not planted:
-in the database, the evaluation system's data and accepted URLs, as written; in the access log, a request's path without its
-query.
+no log, answer, process list, output for the operator or table may have any of them. No canary is planted in what is kept
+by contract: the database keeps the evaluation system's data and accepted URLs as written, and the access log keeps a request's
+path without its query.
 """
 import base64
 import contextlib
@@ -139,7 +139,7 @@ class Story:
                     self.call("DELETE", f"{BASE}/{response.json()['id']}")
         for method, path in ENDPOINTS:
             for sent in headers:
-                # The canaries are in the query, because the access log has the path.
+                # The canaries are in the query, because the access log keeps the path.
                 response = self.send(method, f"{path}?access_token={self.token}&secreto={self.canaries.plant('query')}",
                                      body=bodies[2] if method == "POST" else None, headers=sent)
                 assert response.status != 201
@@ -158,7 +158,7 @@ class Story:
                 pass
 
     def failing_receivers(self):
-        """The receivers answer with a canary, and with the secret of a webhook."""
+        """Makes receivers fail. Several answers have a canary, and one also has the secret of its webhook."""
         echo = self.canaries.plant("answer of a receiver")
         failing = {self.hooks[A]: [Behaviour(status=500, body=echo + self.signed[self.hooks[A]]), Behaviour(fault="hang_up"),
                                    Behaviour(status=301, headers={"Location": f"https://{echo}.example.com/"})],
@@ -185,7 +185,7 @@ class Story:
         self.keys.reload("dispatcher", "fcgi")
 
     def unreadable(self):
-        """Damages the sealed secrets, so that they cannot be decrypted."""
+        """Damages the sealed secrets for a while, so that they cannot be decrypted."""
         reverse = "UPDATE webhooks SET secreto_sellado = REVERSE(secreto_sellado)"
         self.stack.sql(reverse)
         self.call("POST", TEST, {"evento": A, "datosExtra": {"a": self.canaries.plant("datosExtra")}})
@@ -258,7 +258,7 @@ def told():
 
 
 def test_the_story_went_as_told(told):
-    """Otherwise the search would find nothing because nothing happened."""
+    """If the story had not happened, the search would find nothing and prove nothing."""
     for hook, secret in told.signed.items():
         for request in told.receiver.requests(hook.path):
             assert verify.problems(request.headers, request.body, secret, request.wall_ns / 1e9) == []

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(the_shortest_spelling_reads_back) {
 int with_time_suspended(long seconds, const std::function<bool()>& holds) {
   if (::unshare(CLONE_NEWTIME) != 0) return 97;
   std::ofstream("/proc/self/timens_offsets") << "boottime " << seconds << " 0" << std::endl;
-  const auto inside = ::fork();  // only a child is in the namespace
+  const auto inside = ::fork();  // unshare() moves only later children into the namespace
   if (inside == 0) ::_exit(holds() ? 0 : 1);
   int status = -1;
   ::waitpid(inside, &status, 0);

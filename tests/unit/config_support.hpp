@@ -1,4 +1,5 @@
-// Loads a configuration from a file's text, variables and options, and returns the settings or the message.
+// Loads a configuration from a file's text, environment variables and options, and returns the configuration
+// or the error message.
 #pragma once
 
 #include <string>
@@ -21,7 +22,8 @@ inline platform::Config load(const Sources& sources) {
                                sources.environment);
 }
 
-/// Returns the message of the ConfigError, with the folder cut off the file's first path; or "no error".
+/// Returns the message of the ConfigError, without the temporary folder in the first path that it names.
+/// Returns "no error" if the configuration is loaded.
 inline std::string config_failure(const Sources& sources) {
   const TemporaryFolder folder;
   try {

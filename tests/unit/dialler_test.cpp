@@ -1,4 +1,5 @@
-// Dials several addresses of one name. Those that may be dialled are on loopback, and some listen.
+// Dials several addresses of one name. The addresses here that may be dialled are on loopback; the test
+// listens on some of them.
 #include "dispatcher/http/dialler.hpp"
 
 #include <netinet/in.h>
@@ -49,7 +50,7 @@ struct Fixture {
     port = ntohs(own.sin_port);
   }
 
-  /// Makes the address drop connection attempts: its queue of connections is full.
+  /// Fills the address's queue of connections, so that the address drops further ones.
   void silence(const char* address) {
     listen(address, 0);
     for (int i = 0; i < 3; ++i) {
@@ -104,7 +105,8 @@ BOOST_AUTO_TEST_CASE(an_address_behind_many_silent_ones_is_dialled) {
   BOOST_CHECK(dialled.address == ip("127.0.1.7") && dialled.socket.fd() >= 0);
 }
 
-// libcurl calls connect() on the connected socket. Only the first further call succeeds.
+// libcurl calls connect() on the socket that the dialler has connected. Linux lets only the first such call
+// succeed, so the dialler must not make one.
 BOOST_AUTO_TEST_CASE(the_socket_can_be_connected_once_more) {
   listen("127.0.0.6");
   const auto dialled = dial({ip("127.0.0.6")});
@@ -113,7 +115,7 @@ BOOST_AUTO_TEST_CASE(the_socket_can_be_connected_once_more) {
 }
 
 BOOST_AUTO_TEST_CASE(all_refuse) {
-  listen("127.0.0.7");  // chooses the port, at which the others do not listen
+  listen("127.0.0.7");  // chooses the port; the addresses dialled below do not listen at it
   const auto dialled = dial({ip("127.0.0.8"), ip("127.0.0.9")});
   BOOST_CHECK(dialled.socket.fd() < 0 && dialled.address == ip("127.0.0.9") && dialled.heard);
   BOOST_CHECK(!dialled.timed_out && dialled.error == ECONNREFUSED);

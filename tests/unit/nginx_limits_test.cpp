@@ -1,4 +1,4 @@
-// limits.* as nginx reads them.
+// The directives by which nginx enforces its part of limits.*.
 #include "admin/output/nginx_limits.hpp"
 
 #include <boost/test/unit_test.hpp>

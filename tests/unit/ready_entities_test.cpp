@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(what_is_refused_after_the_walk_is_read_again_too) {
   BOOST_TEST(ready.found({7, {1}, false}));
 }
 
-// A look must not make the next turn read all rows left to a newer version again.
+// After look_again(), the next turn must not read again all rows that are left to a newer release.
 BOOST_AUTO_TEST_CASE(rows_left_to_a_newer_version_are_passed_over_in_one_go) {
   auto ready = with_many({7});
   ready.note_left(7, true);
@@ -257,7 +257,8 @@ BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_star
   BOOST_TEST(position(ready) == lowest);
 }
 
-// Every look finds rows left to a newer version. An entity with nothing else must not have a turn each time.
+// Every look finds the rows left to a newer release. An entity that has only such rows must not have a turn
+// after each look.
 BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_again_after_a_while) {
   auto ready = with_many({7});
   ready.note_left(7, true);
@@ -266,7 +267,7 @@ BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_ag
   BOOST_TEST(!ready.found({7, {100}, false}));
   BOOST_TEST(next(ready, 9).empty());
   BOOST_TEST(text(ready.ranges()) == "-..6 8..+ ");
-  ready.appeared(7);  // something new
+  ready.appeared(7);  // a new notification
   BOOST_TEST(position(ready) == 150);
   ready.finished(7);
   for (int i = 0; i < 6; ++i) ready.look_again();

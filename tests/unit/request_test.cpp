@@ -17,7 +17,7 @@ using webhook::KeyRing;
 
 const platform::UtcTime occurred(Milliseconds(1795168800007));  // 2026-11-20T10:00:00.007Z
 const platform::UtcTime created(Milliseconds(1795168800100));
-const platform::UtcTime now(Milliseconds(1795168861999));  // of the attempt; in whole seconds: 1795168861
+const platform::UtcTime now(Milliseconds(1795168861999));  // the attempt's time; cut to seconds: 1795168861
 const platform::MonotonicTime lease_until{std::chrono::seconds(77)};
 
 const std::string data = R"({ "evaluacionId": 42, "titulo": "Ñ", "nota": 7.50 })";
@@ -120,8 +120,8 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_makes_no_request) {
   BOOST_TEST(!held(target(sealed)));
 }
 
-// If the entity sets another secret after a key was lost, its deliveries must not be held until the grace
-// period ends.
+// After a sealing key is lost, an entity can set another secret. Its deliveries must then be sent at once,
+// although the previous secret is unreadable during the grace period.
 BOOST_AUTO_TEST_CASE(a_previous_secret_that_is_unreadable_holds_nothing) {
   auto in_grace = target(ring().seal(4, secret));
   const auto alone = dispatcher::headers_of(std::get<Request>(prepare(in_grace)), now);

@@ -1,4 +1,4 @@
-// What the writer promises without a database: it drops nothing, and no caller waits for it.
+// What the result writer promises without a database: it drops no result and makes no caller wait.
 #include "dispatcher/results/result_writer.hpp"
 
 #include <poll.h>
@@ -32,7 +32,7 @@ struct Fixture {
   ResultWriter writer{settings, store::Session(unreachable_database(), {"nobody"}), std::chrono::seconds(10),
                       log, metrics};
 
-  /// Waits for a heartbeat of the writer's thread after this call.
+  /// Waits until the writer's thread gives its next heartbeat.
   void await_try() const {
     const auto given = platform::monotonic_now();
     while (writer.heartbeat().age(given).count() >= 0) std::this_thread::yield();
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
   BOOST_TEST(writer.take_done().empty());
 }
 
-// The webhook's slot must become free.
+// take_done() must report the attempt, so that its webhook's slot becomes free.
 BOOST_AUTO_TEST_CASE(a_local_failure_is_done_without_a_result) {
   auto attempt = ended(TransportResult::local_failure);
   attempt.delivery.webhook = 7;
