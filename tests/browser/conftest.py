@@ -4,7 +4,7 @@ import pytest
 from support.browser import Browser, launch, playwright_module
 
 
-# The scope is not the session: while Playwright runs, nothing else in this thread may run asyncio.
+# The scope is the module, not the session, because while Playwright runs, nothing else in this thread may run asyncio.
 @pytest.fixture(scope="module")
 def chromium(stack):
     with pytest.MonkeyPatch.context() as environment:

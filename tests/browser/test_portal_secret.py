@@ -1,4 +1,4 @@
-"""Secreto: the rotation step by step, as the receiver sees it, and what interrupts it."""
+"""The portal's screen «Secreto»: a rotation step by step, the requests that the receiver then gets, and interruptions."""
 import re
 
 import pytest

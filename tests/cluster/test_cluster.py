@@ -39,7 +39,8 @@ def freeze(stack, node):
 
 def disturb(arena, node, what, waits: list) -> dict:
     """Does the fault `what` to a node, until every dispatcher has changed to another node and deliveries are recorded again.
-    Adds the time that this took to `waits`."""
+    Adds (seconds until then, name of the fault, node) to `waits`. Returns the deliveries that were in flight, or {} if their
+    leases cannot have expired."""
     wait_until(arena.settled, what="the dispatchers to have begun")
     faults.moment(arena)
     taken, seen = Stopwatch(), arena.in_flight()
@@ -58,7 +59,8 @@ def disturb(arena, node, what, waits: list) -> dict:
 
 
 def kill_all(arena, waits: list) -> dict:
-    """Kills every node at once, with SIGKILL. `./dev cluster KIND` then finds the node that must start first."""
+    """Kills every node at once, with SIGKILL. `./dev cluster KIND` then finds the node that must start first. Adds to `waits`
+    the seconds until deliveries are recorded again. Returns the deliveries that were in flight, or {}, as disturb() does."""
     faults.moment(arena)
     pids = [pid for node in NODES for pid in arena.stack.pids(node)]
     seen, taken = arena.in_flight(), Stopwatch()

@@ -1,4 +1,4 @@
-"""The dispatcher's metrics, and STATUS= of dispatcher and API: each test causes what they show, and reads it."""
+"""The dispatcher's metrics, and STATUS= of the dispatcher and the API. Each test causes what these show, and reads them."""
 import math
 import socket
 import subprocess
@@ -86,7 +86,7 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
     try:
         wait_until(lambda: scrape().value("apientidades_paused") == 1, what="paused")
         entity.notify(ocurrida_en="2026-01-01 00:00:00")
-        # Counts in the table, because the gauge is only as new as the last look at the queue.
+        # `pending` is counted in the table, because the gauge is only as new as the dispatcher's last count.
         pending = int(stack.sql("SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente'")[0][0])
         wait_until(lambda: scrape().value("apientidades_queue_notifications", state="pendiente") == pending, what="the depth")
         wait_until(lambda: scrape().value("apientidades_queue_oldest_seconds", of="notification") > 86400)
@@ -111,7 +111,7 @@ def test_a_secret_that_stays_unreadable_is_counted_again_and_again(scrape, stack
     assert scrape().value("apientidades_deliveries_total", state="retenida") - before.value(
         "apientidades_deliveries_total", state="retenida") == 1
     stack.wait_delivery(delivery, "retenida")
-    stack.sql(spoil)  # reversed twice
+    stack.sql(spoil)  # reversed again, so readable
     stack.sql(look_again)
     receiver.wait(hook.path, timeout=20)
 
@@ -152,7 +152,7 @@ def test_webhooks_near_their_deactivation(scrape, stack, entity, receiver):
     receiver.behave(hook.path, Behaviour(status=500))
     stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "fallida")
     half, nine_tenths = wait_until(lambda: None if math.isnan(past()[0]) else past(), what="the first count")  # counts other tests' webhooks
-    begin_streak(61)  # of 120 hours: delivery.disable_after
+    begin_streak(61)  # delivery.disable_after is 120 hours
     wait_until(lambda: past() == [half + 1, nine_tenths], what="one webhook past half")
     begin_streak(109)
     wait_until(lambda: past() == [half + 1, nine_tenths + 1], what="the same webhook past nine tenths")

@@ -27,7 +27,7 @@ def failed_tasks(stack) -> int:
 
 
 def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver, stack):
-    """The refused results come first; they are so many that the database seems to refuse all results."""
+    """The 30 refused results come first. After 20 the dispatcher believes that the database refuses all results."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register(["evaluacion.abierta"], port=2) for entity in entities for _ in range(5)]
     other = new_entity()
@@ -65,7 +65,7 @@ def test_a_refused_result_and_a_locked_row_together_stop_no_other(new_entity, re
     with refused(stack, "intentos_entrega", condition):
         root(f"START TRANSACTION; SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {locked.id} FOR UPDATE")
         ids = [stack.delivery_id(entity.notify(), hook.id) for entity, hook in zip(entities, hooks)]
-        for hook in hooks:  # the attempts end together, and are recorded in one batch
+        for hook in hooks:  # the attempts end together, so that one batch records their results
             receiver.wait(hook.path, 2)
         for hook in hooks:
             receiver.release(hook.path)
@@ -85,17 +85,17 @@ def test_a_notification_that_cannot_be_fanned_out_stops_no_other(entity, new_ent
         wait_until(lambda: f"entity={entity.id} " in refusals(stack), what="the refusal")
         stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
         assert failed_tasks(stack) == failures, "a refusal for one entity is no failure of the task"
-    if stack.notification(poison)["estado"] == "rechazada":  # if it was refused twice in this time
+    if stack.notification(poison)["estado"] == "rechazada":  # it may have been refused twice
         stack.admin("notification", "retry", poison)
     stack.wait_delivery(stack.delivery_id(poison, hook.id), "entregada")
 
 
 def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(entity, stack):
     hook = entity.register()
-    stack.admin("queue", "pause")  # so that all of them wait when the fan-out begins
+    stack.admin("queue", "pause")  # so that all notifications wait when the fan-out begins
     try:
         ids = [entity.notify() for _ in range(24)]
-        good, bad = [ids[0], *ids[21:]], ids[1:21]  # more than the fan-out tries at once of an entity after a refusal
+        good, bad = [ids[0], *ids[21:]], ids[1:21]  # after a refusal, the fan-out tries 8 of an entity at once
         with refused(stack, "entregas", f"NEW.notificacion_id IN ({','.join(map(str, bad))})"):
             stack.admin("queue", "resume")
             for id in good:
@@ -105,7 +105,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
     finally:
         stack.admin("queue", "resume")
     for id in bad:
-        if stack.notification(id)["estado"] == "rechazada":  # if it was refused twice in this time
+        if stack.notification(id)["estado"] == "rechazada":  # it may have been refused twice
             stack.admin("notification", "retry", id)
         stack.wait_notification(id, "procesada", 30)
         stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
@@ -113,7 +113,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
 
 @contextlib.contextmanager
 def unchecked_length(stack):
-    """Drops the CHECK of the length, as if a writer had switched it off in its session."""
+    """Drops the CHECK of the length of `datos`, as if a writer's session had switched the CHECK off."""
     table, rule = "notificaciones_pendientes", "datos_de_mas_de_64_KiB"
     stack.sql(f"ALTER TABLE {table} DROP CONSTRAINT {rule}")
     try:
@@ -137,7 +137,7 @@ def test_data_that_are_too_long_are_rejected(entity, stack):
 
 
 def test_rows_written_past_the_checks_are_rejected(new_entity, receiver, stack):
-    """The evaluation system's user can bypass the CHECKs without a special right."""
+    """On MariaDB the evaluation system's user can bypass the CHECKs without a special right."""
     if "MariaDB" not in stack.value("SELECT VERSION()"):
         pytest.skip("on MySQL a CHECK holds for every session")
     entities = [new_entity() for _ in range(4)]

@@ -9,15 +9,16 @@ from support.wait import wait_until
 
 TABLE = "notificaciones_pendientes"
 GOOD = json.dumps({"evaluacionId": 1, "titulo": "t"})
-# Rows of a session that has switched off its CHECKs: the columns after entidad_id, their values, how the reason begins.
+# Rows that only a session without CHECKs can write: (columns after entidad_id, their values, beginning of the reason).
 BAD = [
     ("evento, datos", f"'nada', {literal(GOOD)}", "evento: "),
     ("evento, datos", "'evaluacion.abierta', '{'", "datos: "),
     ("evento, datos, clave", f"'evaluacion.abierta', {literal(GOOD)}, CONCAT(REPEAT('c', 70), seq)", "clave: "),
     ("evento, datos, ocurrida_en", f"'evaluacion.abierta', {literal(GOOD)}, '2026-00-15'", "ocurrida_en: "),
 ]
-BETWEEN = 25  # bad rows of a kind, between two good ones
-SOON = 120  # a refused row is skipped for up to 80 s, a retried quarantined one for up to 30 s (docs/delivery.md)
+BETWEEN = 25  # bad rows of one kind, between two good rows
+# Seconds. A refused row is skipped for up to 80 s, a retried quarantined row for up to 30 s (docs/delivery.md#bad-rows).
+SOON = 120
 
 
 def forget_bad_rows(stack) -> None:

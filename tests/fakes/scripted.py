@@ -66,7 +66,7 @@ class Connection:
 
 
 class ScriptedReceiver:
-    """Calls `script(connection, number, fields)` once the head of a request has been read; `number` counts the requests of the
+    """Calls `script(connection, number, fields)` after reading the head of each request; `number` counts the requests of the
     connection from 1. If the script returns False, the connection is closed. Serves until close()."""
 
     def __init__(self, certificate: tuple[str, str], script, version: ssl.TLSVersion | None = None):
@@ -85,7 +85,7 @@ class ScriptedReceiver:
             return [fields for connection in self.connections for fields in connection.requests if fields[":path"] == path]
 
     def connections_of(self, path: str) -> list[Connection]:
-        """Returns the connections with a request of that path, in the order in which they were accepted."""
+        """Returns the connections with a request of that path, in the order in which their TLS handshakes ended."""
         with self._changed:
             return [c for c in self.connections if any(fields[":path"] == path for fields in c.requests)]
 

@@ -13,7 +13,7 @@ from support.stack import free_port
 from support.wait import wait_until
 
 PAGE = "/apientidades/docs/primeros-pasos.md"
-HOST = "avisos.receptor.test"  # the stack dials it on this machine
+HOST = "avisos.receptor.test"  # the stack's dispatcher dials 127.0.0.1 for it
 
 
 class Newcomer:

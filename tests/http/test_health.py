@@ -38,7 +38,7 @@ def test_the_database_down_and_back(stack):
     wait_until(lambda: status(stack) == 200)
     stack.stop("db", "-9")
     try:
-        # Each process may repeat its last answer for a second.
+        # Each handler process may repeat its last answer for a second.
         wait_until(lambda: all(status(stack) == 503 for _ in range(20)), 5, "503")
         answer = stack.api("GET", HEALTH)
         assert answer.headers["retry-after"] == "5" and "disponible" in answer.message
@@ -54,8 +54,8 @@ def test_the_database_hangs(stack):
     database = stack.pids("db")[0]
     os.kill(database, signal.SIGSTOP)
     try:
-        # In each process one request may hang with the database. Once the last answer of a process is 3 s old, the process
-        # answers other requests with 503.
+        # In each handler process one health check may hang with the database. Once the process's last answer is 3 s old, it
+        # answers its other health checks with 503.
         results, threads = [], []
 
         def ask():
@@ -92,7 +92,7 @@ def test_health_checks_rarely_query_the_database(stack):
             thread.start()
         for thread in threads:
             thread.join()
-        # 200 requests, which take some seconds; each of the two processes asks the database once a second at most.
+        # The 200 requests take some seconds. Each of the two handler processes checks the database at most once a second.
         assert asked() - before < 60
     finally:
         stack.start("dispatcher")

@@ -36,7 +36,7 @@ struct EarlyFixture : DeliveryFixture {
       ids.push_back(one.id);
     return ids;
   }
-  /// Gives the delivery an event that only a newer version knows.
+  /// Gives the delivery an event that only a newer release knows.
   void make_unknown(DeliveryId id) {
     session.execute("ALTER TABLE notificaciones_pendientes DROP CONSTRAINT evento_no_es_uno_de_los_11");
     session.update(
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_probe_takes_the_longest_untried_delivery_once_per_interva
   BOOST_REQUIRE_EQUAL(leased.size(), 1U);
   BOOST_CHECK(leased[0].id == waiting[1] && leased[0].kind == AttemptKind::probe);
   BOOST_TEST(found().empty());
-  // Another dispatcher that has found the same webhooks gets none.
+  // Another dispatcher that has found the same webhooks gets no delivery.
   BOOST_TEST(claim_probes(session, webhooks, 15min, long_lease).leased.deliveries.empty());
 }
 

@@ -1,5 +1,6 @@
 // Finished rows cost nothing: deleted webhooks, revoked tokens, finished notifications and deliveries.
-// Compares how many rows each operation reads with 2 and with 100,002 finished rows of each kind.
+// Counts the rows that each operation reads while there are 2 finished rows of each kind, and while there are
+// 100,002. Compares the two counts.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <map>
@@ -136,12 +137,12 @@ void list_failing(Fixture& f) {
 struct Operation {
   const char* name;
   std::function<void(Fixture&)> run;  // leaves as many live rows as it found
-  int slack = 20;                     // how many more rows it may read when many are finished
+  int slack = 20;                     // how many more rows it may read with 100,002 finished rows
 };
 
 /// A step of the reconciliation reads 200 webhooks, also deleted ones, and a few rows for each.
 constexpr int reconciled_at_once = 200 * 8;
-/// The purge reads a window of 512 deliveries and one of 512 notifications, and stops: all are too young.
+/// The purge reads 512 deliveries and 512 notifications. All are too young to be purged, so it reads no more.
 constexpr int purged_at_once = 2 * 512;
 
 const std::vector<Operation> operations{

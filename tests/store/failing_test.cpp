@@ -18,7 +18,7 @@ constexpr Milliseconds disable_after = 100h;
 struct Fixture : DeliveryFixture {
   Webhook second = add_webhook(session, 2);
 
-  /// Records a failure of a due delivery of the first webhook; returns the webhooks that it deactivates.
+  /// Records a failure of a delivery of the first webhook; returns the webhooks that the failure deactivates.
   std::vector<WebhookId> fail(delivery::AttemptKind kind = delivery::AttemptKind::scheduled) {
     session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
     auto result = failed_attempt(claim_one(), 0ms);
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_success_an_enabling_or_two_silent_days_end_a_streak) {
   check_near(0, 0);
 }
 
-// An earlier version did not record the last failure.
+// An earlier release did not record the time of the last failure.
 BOOST_AUTO_TEST_CASE(without_a_last_failure_the_last_execution_stands_for_it) {
   set_streak(webhook.id, 20, 90h);
   session.update("UPDATE webhook_ejecuciones SET fallos_ultimo = NULL");
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(the_moment_is_that_of_the_deactivation_outages_of_our_own_a
   add_outage(200h, 150h);  // before the streak
   add_outage(106h, 102h);
   add_outage(50h, 46h);
-  add_outage(48h, 44h);  // shares two hours with the one above
+  add_outage(48h, 44h);  // shares two hours with the outage above
   BOOST_CHECK(about(streak()->deactivation.value(), now() + 1min));
   BOOST_TEST(fail().empty());
   session.update("UPDATE webhook_ejecuciones SET fallos_desde = fallos_desde - INTERVAL 2 MINUTE");
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(outage_times)
 
-// since() and so_long_ago() agree at any moment: before, within, between and after outages.
+// Between so_long_ago(t) and now, t has passed apart from outages; so_long_ago(t) is the latest such moment.
 BOOST_AUTO_TEST_CASE(so_long_ago_gives_the_latest_inverse_of_since) {
   const auto at = [](int minutes) { return UtcTime(std::chrono::minutes(minutes)); };
   const OutageTimes outages(

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(pause_and_resume) {
   BOOST_CHECK(!queue_status(session).paused);
 }
 
-// An earlier version marked a delivered delivery `fallida` when its replay failed.
+// An earlier release marked a delivered delivery `fallida` when its replay failed.
 BOOST_AUTO_TEST_CASE(retrying_all_failed_deliveries_skips_those_delivered_before) {
   add_deliveries(2, "fallida", 0);
   session.update("UPDATE entregas SET entregada_en = creada_en ORDER BY id LIMIT 1");

@@ -1,4 +1,4 @@
-// Secrets sealed again under another key while other sessions work.
+// Reencryption seals secrets and test events again under a new key, also while another session changes them.
 #include <boost/test/unit_test.hpp>
 
 #include "lib/crypto/crypto.hpp"
@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(a_concurrent_change_or_delete_survives_reencryption) {
   const auto changed = add_webhook(session, 1, "uno");
   const auto deleted = add_webhook(session, 1, "dos");
   const auto last = add_webhook(session, 1, "tres");
-  // Another transaction changes the first webhook and deletes the second: reencrypt() reads the old values,
-  // and waits for the lock.
+  // An open transaction changes the first webhook and deletes the second, so reencrypt() reads the old
+  // secrets, and then waits for the lock of the first.
   const auto fresh = keys().seal(changed.id, "otro");
   Session other = database.connect();
   other.execute("START TRANSACTION");
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_concurrent_change_or_delete_survives_reencryption) {
       deleted.id);
   bool waited = false;
   ThreadedWork committer([&] {
-    // Commits once reencrypt() waits for the row: what it has read is outdated then.
+    // Commits once reencrypt() waits for the row. The secrets that reencrypt() has read are then outdated.
     waited = wait_for_row_lock(other, std::chrono::seconds(10));
     other.execute("COMMIT");
   });

@@ -20,7 +20,7 @@ def new_key(id: str) -> str:
 
 
 def packaged_key() -> str:
-    """Returns a line of the key file as the package makes it at its installation."""
+    """Returns a line of the key file, made as the installation of the package makes it."""
     made = (ROOT / "packaging/deb/postinst").read_text()
     functions = re.findall(r"^(?:random|new_key)\(\) \{.*?\}$", made, re.M | re.S)
     return subprocess.run(["sh", "-ec", "\n".join([*functions, "new_key"])], capture_output=True, text=True, check=True).stdout.strip()
@@ -56,7 +56,7 @@ class Keys:
         return self.log(part).count(what)
 
     def status(self) -> dict[str, dict]:
-        """id -> its row of `secrets status`."""
+        """Returns each key's id -> its row of `secrets status`."""
         return {row["clave"]: row for row in self.stack.admin("secrets", "status")}
 
     def sealed_by(self, id: str) -> int:

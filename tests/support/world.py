@@ -1,5 +1,5 @@
-"""A dispatcher in a network of its own, which has only a loopback and only the test's DNS server. The receivers have addresses
-that the dispatcher must take for public ones. One at 127.0.0.1 is a trap: only webhooks at abierto.receptor.test may reach it."""
+"""A dispatcher in a separate network, which has only a loopback and the test's DNS server. The receiver listens at public
+addresses, and at 127.0.0.1 and ::1 as a trap: only webhooks at abierto.receptor.test may reach 127.0.0.1."""
 from __future__ import annotations
 
 import contextlib
@@ -14,7 +14,7 @@ from support.stack import setting
 
 PUBLIC, OTHER_PUBLIC, UNROUTED = "11.0.0.1", "11.0.0.2", "11.0.0.9"
 DENIED = "11.0.2.1"  # public, and in delivery.denied_networks
-MOVING = ("11.0.3.1", "11.0.3.2")  # of a receiver that keeps its connections
+MOVING = ("11.0.3.1", "11.0.3.2")  # a test starts a receiver there that keeps its connections
 SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # a test makes them black holes at port 443
 REFUSING = "11.0.4.6"  # no port is open there
 WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # a test starts its own server there
@@ -45,9 +45,10 @@ class World:
 
 @contextlib.contextmanager
 def open_world(stack, **settings):
-    """Runs a dispatcher in such a network, in place of the stack's."""
+    """Runs a dispatcher in a Network, in place of the stack's dispatcher."""
     arguments, environment = stack.command_of("dispatcher")
-    # Outages are not detected here (test_outages.py): the look-ups for that would disturb tests that count DNS questions.
+    # This dispatcher detects no outages, because its look-ups for that would disturb tests that count DNS questions.
+    # tests/dispatch/test_outages.py tests the detection.
     environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
                            delivery_allowed_networks=f"127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test, {ALLOWED}") | settings
     addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, OWN, *MOVING, *SILENT, REFUSING, WAKING, KEEPING)]

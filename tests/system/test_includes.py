@@ -1,4 +1,4 @@
-"""Which files include which: by their path from the root of the sources, in one direction, without cycles."""
+"""Files include each other by their path from the root of the sources, in one direction, without cycles."""
 import re
 import subprocess
 from functools import cache
@@ -19,10 +19,10 @@ LIB = {
     "store": {"text", "platform", "json", "crypto", "webhook", "delivery"},
 }
 PROGRAMS = ("fcgi-app", "dispatcher", "admin")
-# These decide by values alone, without database or network.
+# The beginnings of the paths of files that decide by values alone, without database or network.
 PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.", "dispatcher/outage/outage_judge.",
         "dispatcher/fan_out/refusals.")
-# Foreign library -> where it may be included: the beginnings of paths.
+# Foreign library -> the beginning of the path of each file that may include it.
 FOREIGN = {"rapidjson/": "lib/json/", "mysql": "lib/store/session/session.cpp", "cppconn/": "lib/store/session/session.cpp",
            "spdlog/": "lib/platform/log.cpp", "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/http/fastcgi.cpp",
            "ares.h": "dispatcher/http/resolver.cpp", "openssl/": ("lib/crypto/crypto.cpp", "dispatcher/http/t")}
@@ -88,6 +88,6 @@ def test_a_foreign_library_is_seen_by_its_adapter_alone():
 
 
 def test_no_numeric_limit_is_asked_of_an_id():
-    """std::numeric_limits of a class without a specialization is 0, for every limit."""
+    """std::numeric_limits has no specialization for an id, so each of its limits would be 0."""
     asked = includes(r"numeric_limits<(?:\w+::)*\w*Id>")
     assert [file for file, found in asked.items() if found] == []

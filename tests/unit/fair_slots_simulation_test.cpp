@@ -1,5 +1,5 @@
 // Simulates slots under load: claims every 10 ms, receivers of all kinds, results recorded 20 ms after the
-// end of an attempt. It asserts the bounds that docs/delivery.md#how-slots-are-shared states.
+// end of an attempt. The tests assert the bounds that docs/delivery.md#how-slots-are-shared states.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ class Simulation {
   void run(Time time) {
     for (const auto end = now_ + time; now_ < end; now_ += round_time) round();
   }
-  /// Measures from here on.
+  /// Begins to measure anew.
   void measure() {
     used_.clear();
     waits_.clear();
@@ -80,7 +80,7 @@ class Simulation {
     bool probing = false;
     Time next_row{};
     std::deque<Time> due;   // when each row was written
-    std::deque<Row> queue;  // taken, and not yet sent
+    std::deque<Row> queue;  // claimed, and not yet sent
     unsigned slots = 1;
     unsigned active = 0;
   };
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(a_flood_does_not_starve_the_slow) {
   BOOST_TEST(simulation.used(1000) > most * 0.9);
 }
 
-// An entity that keeps a slot busy with one delivery after the other must still give it up.
+// A webhook that could keep a slot busy with one delivery after the other must still give the slot up.
 BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
   Simulation simulation(2);
   simulation.add_crowd(10, 1, 20ms);  // two entities
@@ -290,8 +290,8 @@ BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
   for (int webhook = 1; webhook <= 10; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 80U);
 }
 
-// An entity that uses little and always holds something must not keep the minimum of FairQueue low. Otherwise
-// the slot-time that others used while slots were free would count against them.
+// An entity that always holds a slot, but uses little slot-time, must not keep the minimum of FairQueue low.
+// Otherwise the slot-time that other entities used while slots were free would count against them.
 BOOST_AUTO_TEST_CASE(use_of_spare_slots_does_not_starve_an_entity_later) {
   Simulation simulation(512);
   simulation.add({1, 13s, {}, 0.1});
@@ -351,7 +351,8 @@ BOOST_AUTO_TEST_CASE(a_slow_crowd_does_not_hold_up_a_quick_webhook_of_its_host) 
   BOOST_TEST(simulation.sent(webhook) >= 1150U);
 }
 
-// After any sequence of events, all wanted deliveries are done, and nothing stays taken or remembered.
+// After any sequence of events, all wanted deliveries are done, no slot stays taken and no webhook
+// remembered.
 BOOST_AUTO_TEST_CASE(no_webhook_waits_for_ever_and_no_slot_is_lost) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
@@ -378,7 +379,7 @@ BOOST_AUTO_TEST_CASE(no_webhook_waits_for_ever_and_no_slot_is_lost) {
       dispatcher::Grants grants(slots);
       const auto candidates = slots.next(1 + static_cast<std::size_t>(upto(20)));
       for (const auto& [id, count] : dispatcher::share_out(slots, candidates, 50, grants)) {
-        for (unsigned i = 0; i < count && wanted[id] > 0 && upto(4) > 0; ++i) {  // some are given back
+        for (unsigned i = 0; i < count && wanted[id] > 0 && upto(4) > 0; ++i) {  // some grants are given back
           grants.keep(id);
           in_hand.push_back(id);
           --wanted[id];

@@ -38,7 +38,7 @@ static_assert(apart<NotificationId, DeliveryId, TokenId, ReplayId>);
 static_assert(apart<DeliveryId, TokenId, ReplayId>);
 static_assert(apart<TokenId, ReplayId>);
 
-/// The usual order of these two ids.
+/// A function that takes the two ids in their usual order.
 using Function = void (*)(EntityId entity, WebhookId webhook);
 static_assert(std::invocable<Function, EntityId, WebhookId>);
 static_assert(!std::invocable<Function, WebhookId, EntityId>);

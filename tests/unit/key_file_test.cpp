@@ -20,7 +20,7 @@ std::string line(const std::string& id, char byte) {
   return id + ":" + crypto::to_base64(std::string(32, byte)) + "\n";
 }
 
-/// The log text of a reload of the file at `path`, in a child process that begins with the key `old`.
+/// Reloads the file at `path` in a child process that begins with the key `old`; returns what the child logs.
 std::string log_of_reload(const std::string& path, const std::string& expected_current) {
   const auto child = unit::run_in_child([&] {
     SharedKeys keys(KeyRing::parse(line("old", 'o')));

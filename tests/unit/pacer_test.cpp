@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(a_costly_one_keeps_to_its_share) {
   BOOST_TEST(pacer.due(at(2000)));
 }
 
-// One slow disk access must not delay the next look by seconds.
+// One slow disk access must not delay the next run by seconds.
 BOOST_AUTO_TEST_CASE(one_slow_run_does_not_put_off_the_next_for_long) {
   Pacer pacer(5);
   pacer.ran(at(0), at(1000), Milliseconds(50), Milliseconds(200));

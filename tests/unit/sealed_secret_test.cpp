@@ -18,7 +18,7 @@ const std::string secret = "un secreto \xc3\xb1";
 
 KeyRing ring_a() { return KeyRing::parse("a:" + key_a + "\n"); }
 
-/// The message of a refusal; empty when the file was accepted.
+/// Returns the message of the KeyFileError, or an empty string if the file is accepted.
 std::string refusal(const std::string& file_text) try {
   KeyRing::parse(file_text);
   return "";
@@ -67,7 +67,9 @@ BOOST_AUTO_TEST_CASE(the_id_of_the_key_is_bound_too) {
   BOOST_TEST(ring.open(11, sealed).value() == secret);
   sealed.key_id = "11";
   BOOST_TEST(!ring.open(11, sealed).has_value());
-  BOOST_TEST(!ring.open(1, sealed).has_value());  // without a separator, 11 + "1" would equal 1 + "11"
+  // The text bound to a secret is the webhook's id, a separator and the key's id: without the separator, the
+  // texts of webhook 11 with key "1" and of webhook 1 with key "11" would be the same.
+  BOOST_TEST(!ring.open(1, sealed).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(one_flipped_bit_does_not_open) {

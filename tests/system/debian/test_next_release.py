@@ -1,4 +1,4 @@
-"""The manual's commands upgrade Debian 12 to 13, and the package to the one for Debian 13; the database stays."""
+"""The manual's commands upgrade Debian 12 to 13, and replace the package by that for Debian 13; the database stays."""
 import os
 import re
 import shutil
@@ -17,7 +17,7 @@ KEEP_OURS = "-o Dpkg::Options::=--force-confold"
 
 @pytest.fixture(scope="module")
 def package(machine, installation):
-    """The package of the next release, where the manual expects it."""
+    """The package for the next release of Debian, in the folder where the manual expects it."""
     package = Path(os.environ["SYSTEM_NEXT_PACKAGE"])
     shutil.copy(package, machine.root / "root" / package.name)
     return package
@@ -52,7 +52,7 @@ def test_nothing_is_lost_and_nothing_repeated(machine, installation, package, fi
     installation.receiver.behave(waiting.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
     entity.notify()
     wait_until(lambda: entity.listed(waiting)["ultimoEstado"] == 503, 30, "an attempt that fails")
-    with Load(installation) as load:  # rows are written all the time, even while the API is away
+    with Load(installation) as load:  # Load writes notifications all the time, even while the API is away
         upgrade(machine, package)
         installation.wait_working()
         load.goes_on()
