@@ -91,7 +91,7 @@ class Slot {
     set(handle(), CURLOPT_NOSIGNAL, 1L);
     set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     // Addresses do not expire: otherwise libcurl checks the age of all known addresses for each message. If
-    // hosts outnumber connections, prepare() removes the address that it added last.
+    // there are many hosts, prepare() keeps their number small.
     set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);
     set(handle(), CURLOPT_TIMEOUT, static_cast<long>(options.timeout));
     set(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
@@ -121,7 +121,8 @@ class Slot {
     const auto host = host_name(index % options_.hosts);
     const auto place = host + ":" + port;
     resolve_.reset();
-    // Only if hosts outnumber connections: otherwise another slot may be connecting to last_place_.
+    // Forgets the address of the message before. Not if connections outnumber hosts: then another slot may be
+    // connecting to that host.
     if (options_.hosts > options_.connections && !last_place_.empty()) append(resolve_, "-" + last_place_);
     append(resolve_, place + ":127.0.0.1");
     last_place_ = place;

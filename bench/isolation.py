@@ -78,12 +78,12 @@ def fairness(service: Service, receiver: Receiver, others: list[int], options) -
     progress(f"writing {options.backlog:,} rows of one entity")
     service.write(options.backlog, others[:1])
     receiver.forget()
-    progress("waiting until the backlog drains")
+    progress("waiting until the backlog begins to drain")
     before = receiver.counts()["requests"]
     service.start_dispatcher()
     try:
         enough = min(1000, options.backlog // 2)
-        wait_until(lambda: receiver.counts()["requests"] - before > enough, 120, "the backlog to drain", every=0.05)
+        wait_until(lambda: receiver.counts()["requests"] - before > enough, 120, "the backlog to begin to drain", every=0.05)
         flow = Flow(service, FAIR_RATE, others[1:2], rows=FAIR_ROWS).run()
         found = [one.from_commit for one in flow.latencies(receiver)]
     finally:

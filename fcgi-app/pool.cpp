@@ -77,7 +77,7 @@ class Memory {
 
   /// Trims when requests stop, and again when the threads have closed their sessions.
   void tidy() {
-    // Looks in 40 s: a thread closes a session that was idle for 30 s.
+    // The number of calls in 40 s. A thread closes its session after 30 s without use.
     constexpr unsigned sessions_closed = 40'000 / report_interval_ms;
     const std::uint64_t answered = seen_.answered;
     idle_looks_ = answered == answered_ ? idle_looks_ + 1 : 0;

@@ -213,7 +213,8 @@ store::Caller Service::authenticate(const AccessLogEntry& entry) {
   return std::move(*caller);
 }
 
-/// Reads and requests without a route share a look-up; writes look up alone.
+/// A read, or a request without a route, shares its look-up with others at the same time. A write has its
+/// own.
 std::optional<store::Caller> Service::find_caller(const Route* route, const store::TokenHash& hash) {
   if (route == nullptr || is_read(*route)) return callers_.find(hash);
   return callers_.find_alone(session_, hash, route->caller_with);

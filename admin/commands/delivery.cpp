@@ -134,10 +134,9 @@ std::vector<Command> delivery_commands() {
        .run = show},
       {.words = "delivery retry",
        .summary = "Send a delivery again, or all that failed at a webhook",
-       .details =
-           "With an ID: that delivery, even if it has been delivered. With --webhook and --since: every "
-           "fallida\n"
-           "created since then; those that wait for a retry are due at once, too.",
+       .details = "With an ID: that delivery, even if it has been delivered. With --webhook and --since: all "
+                  "deliveries\n"
+                  "created since then that are fallida or wait for a retry; all are due at once.",
        .options = {.id = IdWord::optional,
                    .options = {{"webhook", "N", "the webhook, once its receiver works again"},
                                {"since", "T",

@@ -44,19 +44,21 @@ class ConnectionPools {
   /// Notes how long an answered request took.
   void answered(const std::string& host, platform::Milliseconds took);
 
-  /// False: no connection to the host is open, or requests in flight may use all of them. True also for a
-  /// host without a pool, to which one connection may be open.
+  /// True: a connection to the host is probably free. True also for a host without a pool, because one
+  /// connection may have been kept.
   bool may_have_idle(const std::string& host) const;
 
   struct Overdue {
     std::vector<Request> start;      // each on a further connection
     std::vector<Request> hand_back;  // all waiting requests of a webhook once its first has waited for 1 s
   };
-  /// Returns requests to start and to hand back. A request gets a further connection after 100 ms, or earlier
-  /// if at the pool's pace the pool's last request would wait that long; but none while a connection to the
-  /// host is being made (`connecting`). Without `room` a new connection takes the place of a kept one: then
-  /// a request waits for at least 100 ms, and one pool every 20 ms gets a connection, in the order in which
-  /// pools asked. Exception: a webhook with nothing in flight gets a connection after 100 ms in any case.
+  /// Returns requests to start and to hand back. A request that has waited for 100 ms gets a further
+  /// connection. It gets one earlier if, at the average time of answers, the pool's last request would wait
+  /// for 100 ms. Two limits:
+  /// - While a connection to the host is being made (`connecting`), no further one is made.
+  /// - Without `room` a new connection takes the place of a kept one: then a request waits for at least
+  ///   100 ms, and one pool every 20 ms gets a connection, in the order in which pools asked.
+  /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<bool(const std::string& host)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.

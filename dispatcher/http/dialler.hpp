@@ -36,7 +36,8 @@ struct Dialled {
   std::optional<platform::IpAddress> address;  // connected, or last tried; none: no address may be dialled
   bool local_failure = false;                  // this host has no socket or memory left
   bool timed_out = false;                      // the dial ended at its deadline
-  /// The errno of the last address that failed; of an address without a route only if no other failed.
+  /// The errno of the last address that failed. A missing route is reported only if no address failed for
+  /// another reason.
   int error = 0;
   std::optional<platform::MonotonicTime> heard;  // when an address last refused or reset a connection
 };

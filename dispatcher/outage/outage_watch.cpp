@@ -89,7 +89,7 @@ void OutageWatch::note(const Attempt& attempt) {
     network.wait_for_sign(attempt.ended);
   }
   if (attempt.silence == Silence::names) {
-    // A host without an answer within known_for is no witness.
+    // The silence of a host counts only if it has answered within known_for before.
     if (hosts_.seen_since(attempt.host, attempt.ended - names.known_for))
       names.judge.silent(attempt.host, entity, attempt.ended);
     names.judge.wait_for_sign(attempt.ended);

@@ -71,8 +71,8 @@ std::vector<TestRequest> Diagnosis::next() const {
 
 void Diagnosis::note(const Attempt& attempt) {
   Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.test_request};
-  // `expected`: the last request left a connection open, and it is younger than connection_life, after which
-  // this service itself closes connections. Otherwise a close says nothing about the receiver.
+  // `expected`: the previous request left a connection open, and this service does not close that connection
+  // yet (connection_life). Otherwise a close says nothing about the receiver.
   const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
   if (answer.test_request.kept == TestRequest::Kept::closed && !expected)
     answer.test_request.kept = TestRequest::Kept::unknown;

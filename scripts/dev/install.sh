@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Debian packages: each step of `dev` names the packages that it needs and this machine lacks, and installs them.
+# Debian packages: each step of `dev` installs those of its packages that this machine lacks, and prints their names.
 
 SITE_PACKAGES=(python3 python3-jinja2 python3-markdown-it python3-yaml)
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libssl-dev libcurl4-openssl-dev

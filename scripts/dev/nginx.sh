@@ -63,7 +63,7 @@ substitute_paths() {
     -e "s|/var/log/nginx/apientidades.access.log|$DEV_DIR/log/nginx-access.log|"
 }
 
-# Prints the stack's nginx.conf, which replaces Debian's. apientidades.conf must need nothing of it.
+# Prints the stack's nginx.conf, used instead of Debian's: apientidades.conf depends on no setting of Debian's.
 main_nginx_conf() {
   local user='' temp=$DEV_DIR/nginx/temp
   ((EUID != 0)) || user='user root;' # the workers read files that only root may read

@@ -19,8 +19,8 @@ def member(stack, receiver):
 
 @pytest.fixture
 def register(member):
-    """Yields a function that registers a webhook without the fields that are `...`. After the test, deletes the webhooks
-    that were created, because `member` may have only five."""
+    """Yields a function that registers a webhook. A field given as Ellipsis (`...`) is left out of the body. After the test,
+    deletes the webhooks that were created, because `member` may have only five."""
     created = []
 
     def post(**fields):

@@ -95,7 +95,7 @@ def read_only(arena: Arena) -> dict:
     taken, seen = Stopwatch(), arena.in_flight()
     arena.root("SET GLOBAL read_only = 1")
     try:
-        enough = arena.refusals() + arena.random.randint(2, 15)  # several of the traffic's writes are refused in 100 ms
+        enough = arena.refusals() + arena.random.randint(2, 15)  # takes a fraction of a second
         wait_until(lambda: arena.refusals() >= enough or taken.seconds > PATIENCE / 2, what="writes to be refused")
         seen |= arena.in_flight()
     finally:

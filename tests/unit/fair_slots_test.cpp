@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_failed_or_resting_webhook_starts_nothing_before_recording
   }
 }
 
-// Otherwise a delivery that is handed back would be claimed and handed back again and again.
+// If the webhook did not wait, the delivery would be claimed and handed back again and again.
 BOOST_AUTO_TEST_CASE(a_webhook_that_handed_back_waits_until_an_attempt_ends) {
   auto slots = with(100, 3);
   BOOST_TEST(take(slots, own(1)) == 3U);

@@ -13,7 +13,7 @@ struct JudgedUrls {
   std::deque<delivery::DeliveryResult> former;  // the converted results, which `batch` points to
   ResultBatch batch;                            // all results, in the order of the original
 };
-/// Replaces the results of failed attempts to a former URL by delivery::of_former_url. Runs within the
+/// Passes the results of failed attempts to a former URL through delivery::of_former_url. Runs within the
 /// transaction that records the batch. On MariaDB it waits for no lock, and throws LockTimeout instead. Sends
 /// no statement for a batch without failures.
 JudgedUrls judge_urls(Session& session, const ResultBatch& batch);

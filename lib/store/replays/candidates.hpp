@@ -7,7 +7,7 @@
 namespace store {
 
 /// A condition on `e` (entregas) and `n` (notificaciones_pendientes) with the parameters failed, delivered,
-/// since, until, events, events. A delivery with a 2xx counts as delivered, whatever the result of a later
+/// since, until, and events twice. A delivery with a 2xx counts as delivered, whatever the result of a later
 /// replay.
 inline constexpr std::string_view fits_replay = R"sql(
   ((? AND e.estado = 'fallida' AND e.entregada_en IS NULL)

@@ -44,9 +44,10 @@ class Result {
   std::vector<std::variant<std::monostate, std::int64_t, Place>> cells_;
 };
 
-/// A row, which keeps its result alive. Accessors throw std::runtime_error when the statement does not match
-/// its reader: for a name that the result lacks, a value of another type, and (except null() and optional_…)
-/// NULL. If several columns have the same name, any of them may be read.
+/// A row, which keeps its result alive. Accessors throw std::runtime_error for a column that the result
+/// lacks, and for a value that they cannot convert: text() also reads numbers, the others also numbers as
+/// text. For NULL, all but null() and optional_… throw. If several columns have the same name, any of them
+/// may be read.
 class Row {
  public:
   Row(std::shared_ptr<const Result> result, std::size_t number)

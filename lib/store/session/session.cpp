@@ -159,7 +159,8 @@ struct Session::Impl {
   }
 
   /// Whether a lock time-out concerns a whole table, so that no other statement on the table would succeed.
-  /// The sign of this is a wait of table_lock_wait_s, if the session waits less for a row.
+  /// The error is the same for a row. A wait of table_lock_wait_s tells, if the session waits for a row for
+  /// less.
   bool is_table_lock(int code) const {
     const auto waited = platform::monotonic_now() - last_used;
     return code == lock_timeout_code && options.lock_wait_s < table_lock_wait_s &&
@@ -204,8 +205,8 @@ void Session::Impl::lose() noexcept {
   hosts.pass_on();
 }
 
-/// With several servers the time-out is at most failover_s, so that the session soon moves on from a silent
-/// server.
+/// With several servers a time-out is at most failover_s, so that the session soon moves on from a silent
+/// server; 0 (no time-out) stays 0.
 int Session::Impl::read_timeout_s() const {
   return hosts.several() ? std::min(options.read_timeout_s, options.failover_s)
                          : options.read_timeout_s;  // 0: none
