@@ -96,9 +96,11 @@ BOOST_FIXTURE_TEST_CASE(the_operator_lifts_a_disabled_url_with_or_without_its_we
 
 BOOST_FIXTURE_TEST_CASE(a_url_that_the_entity_leaves_during_the_enabling_stays_disabled, Disabled) {
   Session of_operator = database.connect();
-  int statements = 0;
+  BOOST_REQUIRE(of_operator.query("SELECT 1").size() == 1U);  // connects
+  int calls = 0;
   of_operator.before_statements([&] {
-    if (++statements == 2) change(webhook.id, {.url = "https://tercero.example.org/"});
+    if (++calls == 3)
+      change(webhook.id, {.url = "https://tercero.example.org/"});  // the webhook has been read
   });
   BOOST_TEST(enable_webhook(of_operator, webhook.id, false).has_value());
   BOOST_TEST(find_webhook(session, webhook.id)->active);

@@ -33,7 +33,6 @@ struct Fixture : DeliveryFixture {
     const dispatcher::Destination destination{busy.id, 1, "otro.example.org:443"};
     BOOST_REQUIRE(slots.take_new(destination));
     slots.ended(busy.id, dispatcher::FairSlots::Outcome::answered, 10ms);
-    slots.recorded(busy.id);
     BOOST_REQUIRE(slots.take_new(destination));
     BOOST_REQUIRE(slots.full());
   }
