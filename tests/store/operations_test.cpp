@@ -100,4 +100,35 @@ BOOST_AUTO_TEST_CASE(retrying_all_failed_deliveries_skips_those_delivered_before
   BOOST_CHECK_EQUAL(retry_failed_deliveries(session, webhook.id, UtcTime{}).value(), 1U);
 }
 
+// Each batch begins after the last row of the one before.
+BOOST_AUTO_TEST_CASE(retrying_four_times_as_many_deliveries_reads_four_times_as_many_rows) {
+  const auto rows_to_retry = [&](unsigned count) {
+    add_deliveries(count, "pendiente", 0);
+    session.update(
+        "UPDATE entregas SET paso = 1, proximo_intento = proximo_intento + INTERVAL 1 DAY"
+        " WHERE estado = 'pendiente' AND paso = 0 ORDER BY id DESC LIMIT ?",
+        count);
+    const auto before = rows_read(session);
+    BOOST_TEST(retry_failed_deliveries(session, webhook.id, UtcTime{}).value() == count);
+    return rows_read(session) - before;
+  };
+  const auto few = rows_to_retry(1000);
+  const auto many = rows_to_retry(4000);
+  BOOST_TEST(many < 5 * few);
+}
+
+BOOST_AUTO_TEST_CASE(retrying_the_failures_of_today_reads_older_ones_once) {
+  const auto rows_to_retry = [&](unsigned count) {
+    add_deliveries(count, "fallida", 0);
+    const auto before = rows_read(session);
+    BOOST_TEST(
+        retry_failed_deliveries(session, webhook.id, platform::utc_now() - std::chrono::hours(1)).value() ==
+        count);
+    return rows_read(session) - before;
+  };
+  const auto alone = rows_to_retry(2000);
+  add_deliveries(3000, "fallida", 10);
+  BOOST_TEST(rows_to_retry(2000) - alone < 9000);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

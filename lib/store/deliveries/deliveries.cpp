@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "lib/store/deliveries/retries.hpp"
 #include "lib/store/due_anew.hpp"
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
 
@@ -56,24 +58,23 @@ constexpr std::string_view delivery_and_webhook =
 constexpr std::string_view of_id = " WHERE e.id = ?";
 constexpr std::string_view replay_delivery =
     joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
-/// Has a subquery, because MySQL's UPDATE of a join accepts no LIMIT. lib/store/webhooks/webhooks.cpp
-/// (release_some_held) explains FORCE INDEX here and below.
+/// The filters are not in the index, so each batch begins after the last row of the one before.
 constexpr std::string_view some_failed = R"sql(
-  UPDATE entregas e
-  JOIN webhooks w ON w.id = e.webhook_id
-  JOIN (SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
-        WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL
-        ORDER BY proximo_intento, id LIMIT ?) chosen ON chosen.id = e.id
+  SELECT id, CAST(proximo_intento AS CHAR) AS vence FROM entregas FORCE INDEX (entregas_por_reclamar)
+  WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL
+    AND proximo_intento >= ? AND (proximo_intento > ? OR id > ?)
+  ORDER BY proximo_intento, id LIMIT ?)sql";
+constexpr std::string_view deliveries_by_id = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = e.webhook_id
   SET )sql";
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
-constexpr std::string_view replay_some_failed =
-    joined<some_failed, pending_or_held, due_as_replay, if_failed>;
-constexpr std::string_view update_deliveries = "UPDATE entregas e FORCE INDEX (entregas_por_reclamar) SET ";
-constexpr std::string_view of_some_retries = R"sql(
-  WHERE e.espera = 'pendiente' AND e.webhook_id = ? AND e.creada_en >= ? AND e.paso > 0
-  ORDER BY e.proximo_intento, e.id LIMIT ?)sql";
-/// Makes deliveries that wait for a retry due now, and starts their schedule again.
-constexpr std::string_view hasten_some_retries = joined<update_deliveries, due_anew, of_some_retries>;
+constexpr std::string_view replay_failed =
+    joined<deliveries_by_id, pending_or_held, due_as_replay, if_failed>;
+constexpr std::string_view if_retry_since =
+    " WHERE e.estado = 'pendiente' AND e.paso > 0 AND e.creada_en >= ?";
+constexpr std::string_view hasten_retries = joined<deliveries_by_id, due_anew, if_retry_since>;
 
 Delivery read_delivery(const Row& row) {
   return {row.integer("id"),
@@ -98,6 +99,30 @@ RecordedAttempt read_attempt(const Row& row) {
           row.optional_integer("estado_http"),
           row.text("error"),
           row.optional_integer("firmas")};
+}
+
+std::uint64_t replay_all_failed(Session& session, WebhookId webhook, UtcTime since) {
+  std::uint64_t changed = 0;
+  UtcTime due{};
+  DeliveryId last = 0;
+  for (;;) {
+    const auto rows = session.query(some_failed, webhook, since, due, due, last, batch_rows);
+    if (rows.empty()) return changed;
+    std::vector<DeliveryId> ids;
+    for (const auto& row : rows) ids.push_back(row.integer("id"));
+    changed += transaction(session, [&] { return session.update(replay_failed, json_ids(ids)); });
+    if (ids.size() < batch_rows) return changed;
+    due = rows.back().time("vence");
+    last = ids.back();
+  }
+}
+
+std::uint64_t hasten_all_retries(Session& session, WebhookId webhook, UtcTime since) {
+  std::uint64_t changed = 0;
+  for (auto ids = find_retries(session, webhook, 0); !ids.empty();
+       ids = find_retries(session, webhook, ids.back()))
+    changed += transaction(session, [&] { return session.update(hasten_retries, json_ids(ids), since); });
+  return changed;
 }
 
 }  // namespace
@@ -149,11 +174,8 @@ DeliveryChange retry_delivery(Session& session, DeliveryId id) {
 
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since) {
   if (!find_webhook(session, webhook)) return std::nullopt;
-  const auto change = [&](std::string_view statement) {
-    return in_batches(session, [&] { return session.update(statement, webhook, since, batch_rows); });
-  };
-  const auto failed = change(replay_some_failed);
-  return failed + change(hasten_some_retries);
+  const auto replayed = replay_all_failed(session, webhook, since);
+  return replayed + hasten_all_retries(session, webhook, since);
 }
 
 }  // namespace store

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/store/deliveries/retries.hpp"
 #include "lib/store/due_anew.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
@@ -30,16 +31,6 @@ constexpr std::string_view forget_failures = R"sql(
   INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)
   ON DUPLICATE KEY UPDATE fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
     adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL))sql";
-/// Reads two ranges of the index, each in the order of the ids, and so only deliveries that wait, however
-/// long the history.
-constexpr std::string_view some_waiting = R"sql(
-  SELECT id FROM (
-    (SELECT id FROM entregas FORCE INDEX (entregas_por_adelantar)
-     WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)
-    UNION ALL
-    (SELECT id FROM entregas FORCE INDEX (entregas_por_adelantar)
-     WHERE reintento_de = ? AND adelantada = 1 AND id > ? ORDER BY id LIMIT ?)) waiting
-  ORDER BY id LIMIT ?)sql";
 constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
 /// On MariaDB this statement fails at once if it meets a lock that SKIP LOCKED does not show, such as a lock
@@ -58,14 +49,6 @@ bool end_streak(Session& session, WebhookId webhook) {
     return false;
   session.update(forget_failures, webhook);
   return true;
-}
-
-std::vector<DeliveryId> find_waiting(Session& session, WebhookId webhook, DeliveryId after) {
-  std::vector<DeliveryId> waiting;
-  for (const auto& row :
-       session.query(some_waiting, webhook, after, batch_rows, webhook, after, batch_rows, batch_rows))
-    waiting.push_back(row.integer("id"));
-  return waiting;
 }
 
 std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting, std::string& refusal) {
@@ -89,7 +72,7 @@ Applied apply(Session& session, const Row& change, std::string& refusal) {
   const auto progress = change.integer("avance");
   if (progress == 0 && !end_streak(session, webhook)) return {.held = true};
   std::vector<DeliveryId> waiting;
-  if (change.boolean("adelantar")) waiting = find_waiting(session, webhook, progress);
+  if (change.boolean("adelantar")) waiting = find_retries(session, webhook, progress);
   const Applied applied{hasten_some(session, waiting, refusal), waiting.size() < batch_rows};
   if (applied.finished)
     session.update(change_is_applied, webhook);

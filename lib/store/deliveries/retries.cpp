@@ -1,0 +1,32 @@
+#include "lib/store/deliveries/retries.hpp"
+
+#include <string_view>
+
+#include "lib/store/session/batches.hpp"
+
+namespace store {
+
+namespace {
+
+/// Reads two ranges of the index, each in the order of the ids.
+constexpr std::string_view some_retries = R"sql(
+  SELECT id FROM (
+    (SELECT id FROM entregas FORCE INDEX (entregas_por_adelantar)
+     WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)
+    UNION ALL
+    (SELECT id FROM entregas FORCE INDEX (entregas_por_adelantar)
+     WHERE reintento_de = ? AND adelantada = 1 AND id > ? ORDER BY id LIMIT ?)) retries
+  ORDER BY id LIMIT ?)sql";
+
+}  // namespace
+
+std::vector<delivery::DeliveryId> find_retries(Session& session, delivery::WebhookId webhook,
+                                               delivery::DeliveryId after) {
+  std::vector<delivery::DeliveryId> result;
+  for (const auto& row :
+       session.query(some_retries, webhook, after, batch_rows, webhook, after, batch_rows, batch_rows))
+    result.push_back(row.integer("id"));
+  return result;
+}
+
+}  // namespace store
