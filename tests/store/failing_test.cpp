@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/outages/outages.hpp"
+#include "lib/store/webhooks/changes.hpp"
 #include "tests/store/delivery_support.hpp"
 
 using namespace store;
@@ -153,6 +154,40 @@ BOOST_AUTO_TEST_CASE(an_inactive_or_deleted_webhook_is_not_deactivated) {
   BOOST_TEST(failing().empty());
   check_near(0, 0);
   BOOST_TEST(!find_failure_streak(session, 999, disable_after));
+}
+
+// The entity's change commits before one statement of the recording after the other, until it has to wait for
+// the deactivation.
+BOOST_AUTO_TEST_CASE(a_webhook_that_its_entity_changes_during_the_record_is_not_deactivated) {
+  queue_one();
+  fail_times(1);
+  Session of_entity(server(database.name), {.program_user = "root", .lock_wait_s = 1});
+  const auto change = [&](int before) -> WebhookChange {
+    if (before % 2 == 0) return {.active = true};
+    return {.url = webhook.url + std::to_string(before)};
+  };
+  bool waited = false;
+  for (int before = 1; !waited; ++before) {
+    set_streak(webhook.id, 12, 110h);
+    session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");
+    auto result = failed_attempt(claim_one(), 0ms);
+    result.url = find_webhook(session, webhook.id)->url;
+    int statements = 0;
+    session.before_statements([&] {
+      if (++statements != before) return;
+      try {
+        change_webhook(of_entity, {1}, webhook.id, change(before), [](const auto&) { return true; });
+      } catch (const LockTimeout&) {
+        waited = true;
+      }
+    });
+    const auto deactivated = record_results(session, {result}, {disable_after}).deactivated.size();
+    session.before_statements({});
+    BOOST_TEST_REQUIRE(statements >= before);
+    BOOST_TEST(deactivated == (waited ? 1U : 0U));
+    session.update("UPDATE webhooks SET activo = TRUE, motivo = NULL");
+    session.update("DELETE FROM cambios_webhook");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_clock_jump_forward_deactivates_no_webhook) {

@@ -148,7 +148,8 @@ void write_executions(Session& session, const std::map<WebhookId, Execution>& ex
 }
 
 /// Locks and returns the webhooks that have failed for longer than `disable_after`. A webhook with a locked
-/// row is judged again at its next failure.
+/// row is judged again at its next failure. Webhooks are judged again under the lock, because a change by the
+/// entity that commits before the lock ends the streak.
 std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, Execution>& executions,
                                     platform::Milliseconds disable_after) {
   std::vector<WebhookId> failed;
@@ -157,7 +158,7 @@ std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, 
   }
   auto failing = find_due_for_deactivation(session, failed, disable_after);  // nearly always empty
   std::ranges::sort(failing);  // every session locks in the same order
-  return lock_webhooks(session, failing);
+  return find_due_for_deactivation(session, lock_webhooks(session, failing), disable_after);
 }
 
 /// Deactivates webhooks that answered 410 or have failed for longer than `disable_after`; returns them.
