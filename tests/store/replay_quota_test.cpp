@@ -73,6 +73,19 @@ BOOST_AUTO_TEST_CASE(a_range_that_runs_for_more_than_a_day_keeps_counting) {
   BOOST_CHECK(!refused(newest("fallida"), 9));
 }
 
+BOOST_AUTO_TEST_CASE(an_unfinished_replay_counts_after_the_deletion_of_its_webhook) {
+  add_deliveries(9, "fallida", 0);
+  BOOST_CHECK(!refused(failed, 9));
+  fed();
+  BOOST_REQUIRE(delete_webhook(session, {1}, webhook.id));
+  webhook = add_webhook(session, 1);
+  const auto other = newest("fallida");
+  BOOST_CHECK(refused(other, 9));
+  feed();  // cancels it; five of nine were replayed
+  BOOST_CHECK(refused(other, 5));
+  BOOST_CHECK(!refused(other, 6));
+}
+
 BOOST_AUTO_TEST_CASE(a_replay_of_nothing_costs_one) {
   const auto id = newest("fallida");
   for (unsigned i = 0; i < 3; ++i) {

@@ -50,12 +50,12 @@ constexpr std::string_view until_it_passes = R"sql(
   FROM {table} WHERE entidad_id = ?)sql";
 
 /// A running replay counts as its whole cap (`tope`), an ended replay as the number of deliveries that it
-/// replayed, and either as at least one.
+/// replayed, and either as at least one. A replay is found by its entity, because that of a deleted webhook
+/// runs until the dispatcher cancels it.
 constexpr std::string_view replayed_in_a_day = R"sql(
   SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
-          FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
-          STRAIGHT_JOIN reenvios v FORCE INDEX (reenvios_uno_en_marcha) ON v.en_marcha_de = w.id
-          WHERE w.entidad_id = ? AND w.plaza IN (1, 2, 3, 4, 5))
+          FROM reenvios v FORCE INDEX (reenvios_terminados_de_entidad)
+          WHERE v.entidad_id = ? AND v.terminado_en IS NULL)
       + COALESCE(SUM(GREATEST(r.reenviadas, 1)), 0) AS usadas,
     TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(3), MIN(r.terminado_en) + INTERVAL 1 DAY) AS falta_s
   FROM reenvios r FORCE INDEX (reenvios_terminados_de_entidad)
