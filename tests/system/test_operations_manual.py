@@ -124,9 +124,16 @@ BACKED_UP = {}
 
 
 def backed_up(place):
-    """A delivery has arrived and is to be replayed. The next delivery fails and is pending, which keeps the replay waiting."""
+    """A delivery has arrived and is to be replayed. The next delivery fails and is pending, which keeps the replay waiting.
+    Sessions without CHECKs, and with ALLOW_INVALID_DATES, have written rows that are rejected."""
     case = place.case()
     place.arrived(case)
+    place.stack.evaluation("SET check_constraint_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
+    case["REJECTED"] = [place.stack.notify(case["ENTITY"], "evaluacion.abierta", "{", clave="sin CHECK"),
+                        place.stack.notify(case["ENTITY"], "evaluacion.abierta", "{}", ocurrida_en="2026-02-31")]
+    place.stack.connect_evaluation()
+    for row in case["REJECTED"]:
+        place.stack.wait_notification(row, "rechazada")
     place.receiver.behave(case["PATH_OF"], FAILS)
     case["NOTIFICATION"] = place.stack.notify(case["ENTITY"], "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}')
     case["DELIVERY"] = place.stack.delivery_id(case["NOTIFICATION"], case["WEBHOOK"])
@@ -148,6 +155,8 @@ def restored(place):
     place.stack.connect_evaluation()
     assert place.stack.delivery(case["DELIVERY"])["estado"] == "cancelada"
     assert place.stack.try_admin("notification", "show", lost["NOTIFICATION"]).returncode == 1
+    for row in case["REJECTED"]:
+        assert place.stack.notification(row)["estado"] == "rechazada"
     assert place.stack.admin("queue", "status")["pausada"] is False
     place.arrived(place.case())
     assert place.stack.value(f"SELECT estado FROM reenvios WHERE webhook_id = {case['WEBHOOK']}") == "cancelado"
