@@ -59,11 +59,18 @@ function procesar(identificador, aviso) {
   console.log("procesado", identificador, aviso.evento, JSON.stringify(aviso.data));
 }
 
+// JSON.parse redondea los enteros que pasan de 2^53: aquí se leen como texto, con todas sus cifras.
+function leer(cuerpo) {
+  const piezas = /"(?:\\.|[^"\\])*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g; // cadenas y números
+  const seRedondea = (pieza) => /^-?\d+$/.test(pieza) && !Number.isSafeInteger(Number(pieza));
+  return JSON.parse(cuerpo.toString().replace(piezas, (pieza) => (seRedondea(pieza) ? `"${pieza}"` : pieza)));
+}
+
 // Si falla la lectura del JSON de un aviso o su proceso, escribe el fallo y sigue con los demás avisos.
 // Gracias a `await`, también si `procesar` es `async`.
 async function intentar(identificador, cuerpo) {
   try {
-    const aviso = JSON.parse(cuerpo);
+    const aviso = leer(cuerpo);
     if (!aviso.evento || !aviso.data) throw new Error("no es un aviso: falta `evento` o `data`");
     await procesar(identificador, aviso);
   } catch (error) {

@@ -53,6 +53,7 @@ def test_a_genuine_notification_is_accepted_and_processed_whole(language, stack,
         (id, event, data), = receiver.wait_processed(1)
         assert id.startswith("msg_") and event == "evaluacion.abierta"
         assert data["titulo"] == 'Peña 👩‍🎓 "7.50" ñ €'
+        assert str(data["evaluacionId"]) == "9007199254740993"  # as a double, 9007199254740992
         wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 204, what="the answer to be recorded")
 
 
