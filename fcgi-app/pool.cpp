@@ -24,22 +24,35 @@ namespace {
 constexpr int report_interval_ms = 2000;
 
 store::Session make_session(const platform::Settings& settings, const Shared& shared,
-                            store::SessionOptions options = {.program_user = "apientidades_api"}) {
+                            store::SessionOptions options) {
   return {settings.database, shared.observation.errors.observed(std::move(options), shared.log)};
+}
+
+/// A session of the workers. Each statement beats, because a request may have many slow statements.
+store::Session make_worker_session(const platform::Settings& settings, const Shared& shared,
+                                   platform::Heartbeat& heartbeat, store::SessionOptions options) {
+  auto session = make_session(settings, shared, std::move(options));
+  session.before_statements([&heartbeat] { heartbeat.beat(); });
+  return session;
 }
 
 /// The session for look-ups that all threads share. Its time-out is short, because all threads wait while the
 /// database server is silent.
-store::Session make_lookup_session(const platform::Settings& settings, const Shared& shared) {
-  return make_session(settings, shared, {.program_user = "apientidades_api", .read_timeout_s = 5});
+store::Session make_lookup_session(const platform::Settings& settings, const Shared& shared,
+                                   platform::Heartbeat& heartbeat) {
+  return make_worker_session(settings, shared, heartbeat,
+                             {.program_user = "apientidades_api", .read_timeout_s = 5});
 }
 
 std::vector<Service> make_services(const platform::Settings& settings, const Shared& shared,
-                                   CallerLookup& callers, RequestPlaces& places) {
+                                   CallerLookup& callers, RequestPlaces& places,
+                                   platform::Heartbeat& heartbeat) {
   std::vector<Service> services;
   services.reserve(settings.api.threads);
   for (unsigned i = 0; i < settings.api.threads; ++i)
-    services.emplace_back(shared, callers, places, make_session(settings, shared));
+    services.emplace_back(
+        shared, callers, places,
+        make_worker_session(settings, shared, heartbeat, {.program_user = "apientidades_api"}));
   return services;
 }
 
@@ -93,9 +106,10 @@ class Memory {
 
 class Workers {
  public:
-  Workers(std::vector<Service>& services, RequestPlaces& places, int listener_fd, const Shared& shared,
-          const platform::StopSignal& stop)
-      : places_(places) {
+  /// `heartbeat` beats while at least one thread makes progress.
+  Workers(std::vector<Service>& services, RequestPlaces& places, platform::Heartbeat& heartbeat,
+          int listener_fd, const Shared& shared, const platform::StopSignal& stop)
+      : places_(places), heartbeat_(heartbeat) {
     threads_.reserve(services.size());
     try {
       for (Service& service : services)
@@ -113,9 +127,6 @@ class Workers {
   }
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
-
-  /// Beats while at least one thread makes progress.
-  const platform::Heartbeat& heartbeat() const { return heartbeat_; }
 
   /// Waits until all threads have ended. True: no thread failed.
   bool join() {
@@ -136,20 +147,22 @@ class Workers {
 
   RequestPlaces& places_;
   std::atomic<bool> failed_ = false;
-  platform::Heartbeat heartbeat_;
+  platform::Heartbeat& heartbeat_;
   std::vector<std::jthread> threads_;
 };
 
 /// Runs until the stop signal. Logs problems of the database at the start, so that the operator sees them
 /// without a request; later failures reach clients as answers.
-void watch(const Workers& workers, const platform::Settings& settings, Shared& shared,
+void watch(const platform::Heartbeat& heartbeat, const platform::Settings& settings, Shared& shared,
            const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
   platform::Watchdog watchdog;
+  const auto feed = [&] { watchdog.feed_if({heartbeat}, platform::monotonic_now()); };
   const auto between = [&] {
-    watchdog.feed_if({workers.heartbeat()}, platform::monotonic_now());
+    feed();
     if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   };
-  auto session = make_session(settings, shared);
+  auto session = make_session(settings, shared, {.program_user = "apientidades_api"});
+  session.before_statements(feed);  // the database may answer each statement slowly
   if (!store::wait_for_database([&] { try_database(session, shared.log); }, stop, between, shared.log))
     return;
   session.disconnect();
@@ -173,13 +186,14 @@ void run_pool(int listener_fd, const platform::Settings& settings, Shared& share
   constexpr int arenas = 2;
   ::mallopt(M_ARENA_MAX, arenas);  // must precede the first thread
   prepare_fastcgi(listener_fd);
-  CallerLookup callers(make_lookup_session(settings, shared));
+  platform::Heartbeat heartbeat;
+  CallerLookup callers(make_lookup_session(settings, shared, heartbeat));
   RequestPlaces places(concurrency_limits(settings.api.threads));
-  auto services = make_services(settings, shared, callers, places);
-  Workers workers(services, places, listener_fd, shared, stop);
+  auto services = make_services(settings, shared, callers, places, heartbeat);
+  Workers workers(services, places, heartbeat, listener_fd, shared, stop);
   shared.log.info("ready", {{"threads", services.size()}});
   platform::notify_service_manager("READY=1");
-  watch(workers, settings, shared, stop, reload);
+  watch(heartbeat, settings, shared, stop, reload);
   shared.log.info("stopping");
   platform::notify_service_manager("STOPPING=1");
   if (!workers.join()) throw std::runtime_error("a worker thread failed; the log says why");

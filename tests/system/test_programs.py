@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from support.actors import BASE
+from support.fastcgi import STDIN, record, request_head
 from support.stack import setting
 from support.wait import wait_until
 
@@ -54,8 +56,8 @@ def run(programs):
 
 @pytest.fixture(scope="module")
 def supervise(programs):
-    """Starts a daemon as systemd does. Yields told(…), which waits for one message to systemd with all the given texts. At
-    the end the daemon gets a signal, and must end with status 0."""
+    """Starts a daemon as systemd does. Yields told(…), which waits for one message to systemd with all the given texts;
+    `told.socket_file` is the listening socket. At the end the daemon gets a signal, and must end with status 0."""
     @contextlib.contextmanager
     def start(name, settings=None, number=signal.SIGTERM):
         command, environment = programs[name]
@@ -75,6 +77,7 @@ def supervise(programs):
                 while without in message or not all(word in message for word in words):
                     message = said.recv(65536).decode()
 
+            told.socket_file = f"{folder}/s"
             try:
                 yield told
                 process.send_signal(number)
@@ -236,6 +239,16 @@ def relay(server: str, delay_s: list[float]):
         accepting.join()
 
 
+def feeding_gaps(told, seconds: float) -> list[float]:
+    """Returns how long the watchdog waited for each of its feedings, from now on."""
+    gaps, fed = [], time.monotonic()
+    while sum(gaps) < seconds:
+        told("WATCHDOG=1")
+        gaps.append(time.monotonic() - fed)
+        fed = time.monotonic()
+    return gaps
+
+
 def test_the_watchdog_is_fed_while_each_answer_of_the_database_is_slow(supervise, stack, entity, receiver):
     """A transaction may take longer than the watchdog's limit. If systemd then ended the dispatcher, the deliveries in
     flight would be sent again."""
@@ -252,15 +265,38 @@ def test_the_watchdog_is_fed_while_each_answer_of_the_database_is_slow(supervise
                 receiver.wait(hook.path)
                 delay_s[0] = limit_s / 6
                 entity.notify()
-                gaps, fed = [], time.monotonic()
-                while sum(gaps) < 3 * limit_s:
-                    told("WATCHDOG=1")
-                    gaps.append(time.monotonic() - fed)
-                    fed = time.monotonic()
+                gaps = feeding_gaps(told, 3 * limit_s)
                 delay_s[0] = 0
                 assert max(gaps) < limit_s, gaps
     finally:
         stack.start("dispatcher")
+
+
+def test_the_watchdog_is_fed_while_a_process_of_the_pool_meets_a_slow_database(supervise, stack):
+    """A process that starts asks the database several things in a row. It serves requests already, which would be lost if
+    systemd then ended it."""
+    limit_s = 8  # connecting alone takes six answers
+    with relay(stack.env["DB_SOCKET"], [limit_s / 8]) as socket_file:
+        settings = {**setting(database_socket=socket_file), "WATCHDOG_USEC": f"{limit_s}000000"}
+        with supervise("apientidades-fcgi", settings) as told:
+            told("READY=1")
+            gaps = feeding_gaps(told, 2 * limit_s)
+            assert max(gaps) < limit_s, gaps
+
+
+def test_the_watchdog_is_fed_while_a_request_has_many_slow_statements(supervise, stack, entity):
+    limit_s, delay_s = 6, [0.0]
+    with relay(stack.env["DB_SOCKET"], delay_s) as socket_file:
+        settings = {**setting(database_socket=socket_file, api_threads="1"), "WATCHDOG_USEC": f"{limit_s}000000"}
+        with supervise("apientidades-fcgi", settings) as told, socket.socket(socket.AF_UNIX) as connection:
+            told("STATUS=", "threads busy")
+            delay_s[0] = limit_s / 6
+            connection.connect(told.socket_file)
+            connection.sendall(request_head(entity.token, "DELETE", f"{BASE}/0", 0) + record(STDIN, b""))
+            gaps = feeding_gaps(told, 3 * limit_s)
+            delay_s[0] = 0
+            assert b"Status: 404" in connection.recv(65536)
+            assert max(gaps) < limit_s, gaps
 
 
 def test_no_listening_socket(run):
