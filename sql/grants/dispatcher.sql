@@ -21,7 +21,7 @@ GRANT SELECT, INSERT, UPDATE (por_intentar, resultado), DELETE ON reenvios_entre
 GRANT SELECT, UPDATE (estado, iniciado_en, arriendo, arriendo_hasta, pruebas), DELETE
   ON diagnosticos TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (avance), DELETE ON cambios_webhook TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT (id, ocurrida_en, entidad_id, accion), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (id, ocurrida_en, entidad_id, accion, ultima_en), DELETE ON auditoria TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (creada_en), DELETE ON claves_idempotencia TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON pausas_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, DELETE ON pruebas_por_borrar TO 'apientidades_dispatcher'@'localhost';
