@@ -80,7 +80,9 @@ int finish_output() {
 }
 
 int fail(const std::string& program, const std::exception& error, int status) {
-  std::cerr << text::one_line(program + ": " + error.what()) << std::endl;
+  // Under the journal, a prefix gives the line the priority of an error (sd-daemon(3)).
+  const std::string_view priority = std::getenv("JOURNAL_STREAM") != nullptr ? "<3>" : "";
+  std::cerr << priority << text::one_line(program + ": " + error.what()) << std::endl;
   return status;
 }
 

@@ -120,6 +120,14 @@ def test_an_unknown_key(run, name, stack, tmp_path):
     one_line(run(name, config=config), [2], str(config))
 
 
+@pytest.mark.parametrize("name", DAEMONS)
+def test_under_the_journal_the_reason_has_the_priority_of_an_error(run, name):
+    """Otherwise `journalctl -p warning`, which the manual names, would not show it."""
+    settings = {**setting(delivery_poll_interval="soon"), "JOURNAL_STREAM": "1:2"}
+    result = run(name, settings=settings)
+    assert result.returncode == 2 and result.stderr.startswith(f"<3>{name}: "), result
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_missing_configuration_file(run, name):
     one_line(run(name, config="/nonexistent/apie.conf"), [1, 2], "/nonexistent/apie.conf")
