@@ -2,13 +2,17 @@
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define SD_JOURNAL_SUPPRESS_LOCATION  // the location would always be this file
 #include <systemd/sd-journal.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <mutex>
@@ -120,9 +124,69 @@ std::vector<std::string> journal_fields(LogLevel level, std::string_view message
 }
 
 namespace {
+
+/// Sends entries by the journal's own protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). While journald takes
+/// nothing, because it or its disk hangs, sd_journal_sendv() would block each thread that logs, and so stop
+/// requests and deliveries. This class waits for a moment once, and then drops entries until journald takes
+/// one.
+class JournalSocket {
+ public:
+  JournalSocket() : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    constexpr timeval patience{1, 0};
+    constexpr int buffer = 8 << 20;  // the kernel grants less, as to libsystemd
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+  }
+  ~JournalSocket() { ::close(fd_); }
+  JournalSocket(const JournalSocket&) = delete;
+  JournalSocket& operator=(const JournalSocket&) = delete;
+
+  /// False: this entry cannot be sent in this way. No value has a line end.
+  bool send(const std::vector<std::string>& fields) {
+    if (!send_one(fields)) return false;
+    if (!stalled_) tell_lost();
+    return true;
+  }
+
+ private:
+  bool send_one(const std::vector<std::string>& fields) {
+    constexpr sockaddr_un journald{AF_UNIX, "/run/systemd/journal/socket"};
+    std::string entry;
+    for (const auto& field : fields) entry.append(field).append("\n");
+    const int flags = MSG_NOSIGNAL | (stalled_ ? MSG_DONTWAIT : 0);
+    const auto* const address = reinterpret_cast<const sockaddr*>(&journald);
+    if (::sendto(fd_, entry.data(), entry.size(), flags, address, sizeof journald) >= 0) {
+      stalled_ = false;
+      return true;
+    }
+    if (errno == EAGAIN) {
+      stalled_ = true;
+      ++lost_;
+      return true;
+    }
+    return errno == ENOENT || errno == ECONNREFUSED;  // there is no journald, now or at all
+  }
+
+  void tell_lost() {
+    if (lost_ == 0) return;
+    const auto lost = lost_.exchange(0);
+    if (lost == 0) return;
+    send_one(journal_fields(LogLevel::warning, "the journal took nothing for a time; messages were lost",
+                            {{"messages", lost}}));
+    if (stalled_) lost_ += lost;
+  }
+
+  int fd_;
+  std::atomic<bool> stalled_ = false;
+  std::atomic<std::uint64_t> lost_ = 0;
+};
+
 /// Returns false when the journal did not accept the entry.
 bool send_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+  static JournalSocket socket;
   auto texts = journal_fields(level, message, fields);
+  if (socket.send(texts)) return true;
+  // libsystemd passes an entry that is too long for a datagram in a file.
   std::vector<iovec> parts;
   parts.reserve(texts.size());
   for (auto& text : texts) parts.push_back({text.data(), text.size()});

@@ -146,6 +146,23 @@ def test_a_full_disk_of_the_log(machine, installation, figure):
         machine.shell("umount -l /var/log; systemctl restart systemd-journald; nginx -s reopen")
 
 
+def test_a_journal_that_takes_nothing_stops_nothing(machine, installation, figure):
+    journald = machine.run("systemctl", "show", "--property=MainPID", "--value", "systemd-journald").stdout.strip()
+    with Load(installation) as load:
+        machine.run("kill", "-STOP", journald)
+        try:
+            for _ in range(1000):  # each is logged; the journal's socket holds 512 messages
+                assert installation.api("GET", BASE).status == 401
+            load.goes_on()
+        finally:
+            machine.run("kill", "-CONT", journald)
+        load.goes_on()
+    losses = load.losses()
+    figure(f"SIGSTOP journald: {losses}")
+    assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
+    assert any("messages were lost" in installation.journal(unit) for unit in POOL)
+
+
 def test_a_wrong_configuration_is_told_and_once_mended_all_is_well(machine, installation):
     file = machine.root / "etc/apientidades/apientidades.conf"
     before = file.read_text()
