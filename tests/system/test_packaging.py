@@ -32,6 +32,17 @@ def test_the_pool_counts_in_one_folder_that_no_instance_takes_away():
     assert "\nRuntimeDirectoryPreserve=yes\n" in unit
 
 
+def test_the_pool_may_open_what_its_most_threads_need():
+    """Otherwise its threads cannot accept while many requests wait, and log that ten times a second each."""
+    keys = (ROOT / "docs/configuration.md").read_text()
+    threads = int(re.search(r"`api.threads` \| `\w+` \| 1 to (\d+) ", keys).group(1))
+    source = (ROOT / "fcgi-app/http/entity_concurrency.hpp").read_text()
+    waiting = int(re.search(r"return {std::max.*?, \d+, (\d+), ", source).group(1))
+    unit = (ROOT / "systemd/apientidades-fcgi@.service").read_text()
+    others = 64
+    assert int(re.search("^LimitNOFILE=(.*)$", unit, re.M).group(1)) >= 3 * threads + waiting + others
+
+
 @pytest.mark.parametrize("words, completed", [
     ("rep", ["replay", "report"]), ("report --si", ["--since"]), ("queue st", ["status"]), ("queue clock a", ["accept"]),
     ("token issue --ent", ["--entity"])])
