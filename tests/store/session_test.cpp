@@ -241,6 +241,18 @@ BOOST_AUTO_TEST_CASE(a_server_that_refuses_logins_is_unavailable) {
   BOOST_CHECK_THROW(Session(elsewhere, {"root"}).connect(), Unavailable);
 }
 
+BOOST_AUTO_TEST_CASE(a_password_that_cannot_be_read_at_a_reconnect_is_unavailability) {
+  Database database;
+  NetworkUser user(database, false);
+  Session session(user.settings, {});
+  session.connect();
+  session.disconnect();
+  std::filesystem::remove(user.password_file);
+  BOOST_CHECK_THROW(session.connect(), Unavailable);
+  std::ofstream(user.password_file) << "s3creto";
+  BOOST_CHECK_NO_THROW(session.connect());
+}
+
 BOOST_AUTO_TEST_CASE(a_table_that_is_locked_is_waited_for_a_bounded_time) {
   Database database;
   Session other = database.connect();

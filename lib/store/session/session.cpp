@@ -24,7 +24,8 @@ namespace store {
 
 namespace {
 
-constexpr int connect_timeout_s = 3;  // the connector's default is no time-out
+constexpr int connect_timeout_s = 3;       // the connector's default is no time-out
+constexpr int cannot_connect_code = 2002;  // of the client library (CR_CONNECTION_ERROR)
 constexpr std::chrono::seconds role_trusted_for(1);
 
 sql::Driver& driver() {
@@ -329,10 +330,15 @@ void Session::Impl::connect() {
       const auto text = std::string(error.what()) + " (" + address + ")";
       if (left == 1) throw Unavailable(error.code, text);
       if (options.on_skipped) options.on_skipped(text);
-    } catch (const std::exception& error) {
+    } catch (const std::runtime_error& error) {
+      // The password's file cannot be read, or no descriptor is left.
       lose();
-      if (left == 1) throw;
-      if (options.on_skipped) options.on_skipped(std::string(error.what()) + " (" + address + ")");
+      const auto text = std::string(error.what()) + " (" + address + ")";
+      if (left == 1) throw Unavailable(cannot_connect_code, text);
+      if (options.on_skipped) options.on_skipped(text);
+    } catch (...) {  // no memory
+      lose();
+      throw;
     }
   }
 }

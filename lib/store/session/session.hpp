@@ -49,7 +49,8 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// Connects if it is not connected. Throws Unavailable, also for a wrong password or an unknown database.
+  /// Connects if it is not connected. Throws Unavailable, also for a wrong password, an unknown database, or
+  /// a password file that can no longer be read.
   void connect();
 
   /// Prepares each SQL text once per connection. Every use of the connection may throw Unavailable, Conflict,
