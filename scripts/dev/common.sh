@@ -69,6 +69,15 @@ remove_sockets_dir() {
   rm -rf -- "$(<"$record")" "$record"
 }
 
+# Prints a free port below the range from which the kernel takes ports for connections and for port 0. So no other program takes
+# the port before a server listens on it, or while that server restarts.
 free_port() {
-  "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+  "$PYTHON" - <<'PROGRAM'
+import contextlib, random, socket
+while True:
+    with socket.socket() as probe, contextlib.suppress(OSError):
+        probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
+        print(probe.getsockname()[1])
+        break
+PROGRAM
 }

@@ -5,11 +5,9 @@ import atexit
 import contextlib
 import json
 import os
-import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -18,7 +16,7 @@ import pytest
 
 from support.failing_example import with_fault
 from support.nginx import own_nginx
-from support.stack import ROOT
+from support.stack import ROOT, free_port
 from support.wait import wait_until
 from support.wire import Client
 
@@ -111,15 +109,6 @@ class ExampleReceiver:
         return self.processed()
 
 
-def lasting_port() -> int:
-    """Returns a free port below the range from which the kernel takes ports for connections and for free_port(). So the
-    port stays free until a receiver listens on it, seconds later."""
-    while True:
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
-            return probe.getsockname()[1]
-
-
 @contextlib.contextmanager
 def failing(language: str):
     """Yields the path of a copy of the example with a `procesar` that fails (support/failing_example.py)."""
@@ -146,7 +135,7 @@ def started(language: str, stack, changes: dict[str, str | None], stdout: int | 
         if who:
             for path in (folder, certificate, key):
                 shutil.chown(path, "nobody")
-        port = lasting_port()
+        port = free_port()
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("RECEPTOR_", "LC_"))}
         environment |= {"RECEPTOR_PUERTO": str(port), "RECEPTOR_CERT": certificate, "RECEPTOR_CLAVE": key, "RECEPTOR_CARPETA": name,
                         "LANG": "C.UTF-8", "HOME": name, "NODE_PATH": f"{PREPARED}/javascript/node_modules",

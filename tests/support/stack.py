@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shlex
 import shutil
 import socket
@@ -25,9 +26,12 @@ EVENTS = [
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Returns a free port below the range from which the kernel takes ports for connections and for port 0. So no other test
+    takes the port before a server listens on it, or while that server restarts."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
+            return probe.getsockname()[1]
 
 
 def clean_environment(**variables: str) -> dict:

@@ -1,0 +1,19 @@
+"""Ports that tests and `./dev` choose before a server listens on them. The kernel takes ports for connections and for port 0
+from a range; a chosen port lies below it."""
+import subprocess
+from pathlib import Path
+
+from support.stack import ROOT, clean_environment, free_port
+
+FIRST_OF_THE_KERNEL = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+
+
+def test_a_free_port_is_none_that_the_kernel_takes():
+    assert max(free_port() for _ in range(50)) < FIRST_OF_THE_KERNEL
+
+
+def test_a_free_port_of_dev_is_none_that_the_kernel_takes():
+    script = 'ROOT=$1; source "$ROOT/scripts/dev/common.sh"; for _ in 1 2 3 4 5; do free_port; done'
+    done = subprocess.run(["bash", "-euc", script, "bash", ROOT], env=clean_environment(), capture_output=True, text=True, timeout=30)
+    ports = [int(port) for port in done.stdout.split()]
+    assert len(ports) == 5 and max(ports) < FIRST_OF_THE_KERNEL, done
