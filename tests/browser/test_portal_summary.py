@@ -69,7 +69,9 @@ def test_hours_of_which_only_tests_were_read_are_not_said_to_have_nothing(browse
     enter(page, entity.token)
     card(page, hook).get_by_text("Ver como tabla").click()
     table = card(page, hook).get_by_role("table")
-    expect(table.get_by_role("row").filter(has_text="sin contar")).to_have_count(23)
+    uncounted = table.get_by_role("row").filter(has_text="sin contar")
+    expect(uncounted.nth(21)).to_be_visible()
+    assert uncounted.count() in (22, 23), "all hours before that of the events; 22 if an hour of the clock has ended since"
 
 
 def test_what_waits_is_counted_for_seven_days_and_says_so(browser, entity, stack, expect):
