@@ -397,10 +397,9 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_change_of_its_webhook_waiting) 
   change({.url = other_url});
   change_webhook(session, {2}, second.id, {.url = other_url}, any);
   auto other = lock_gap(database, webhook.id, "pendiente", due_now);
-  const auto start = platform::monotonic_now();
   ChangeWalk walk;
-  BOOST_CHECK_NO_THROW(while (!walk.done) apply_changes(session, walk));
-  BOOST_CHECK(platform::monotonic_now() - start < Milliseconds(900));
+  BOOST_CHECK(waits_for_no_lock(
+      session, [&] { BOOST_CHECK_NO_THROW(while (!walk.done) apply_changes(session, walk)); }));
   BOOST_CHECK(walk.held == 1 && walk.applied == 1);
   other.execute("ROLLBACK");
   BOOST_CHECK_EQUAL(apply().hastened, 1U);

@@ -71,6 +71,16 @@ std::vector<PlanStep> explain(Session& session, const std::string& sql);
 /// waits for no lock itself. `query`: a LIKE pattern for the waiting statement.
 bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::string_view query = "%");
 
+/// Runs `work`. Returns whether the session has waited for no row lock: it would wait for 60 s, so the result
+/// does not depend on the machine's speed.
+template <class Work>
+bool waits_for_no_lock(Session& session, Work&& work) {
+  session.execute("SET SESSION innodb_lock_wait_timeout = 60");
+  const auto start = platform::monotonic_now();
+  work();
+  return platform::monotonic_now() - start < std::chrono::seconds(30);
+}
+
 /// Rows and index entries that the session has read so far.
 std::int64_t rows_read(Session& session);
 

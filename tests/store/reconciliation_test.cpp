@@ -133,10 +133,9 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_
   fan_out(session);
   for (const auto id : {first.id, second.id}) disable_webhook(session, id, disabled_by_operator);
   auto other = lock_gap(database, first.id, "retenida");
-  const auto start = platform::monotonic_now();
   ReconcileWalk walk;
-  BOOST_CHECK_NO_THROW(while (!walk.done) reconcile_some(session, walk));
-  BOOST_CHECK(platform::monotonic_now() - start < Milliseconds(900));
+  BOOST_CHECK(waits_for_no_lock(
+      session, [&] { BOOST_CHECK_NO_THROW(while (!walk.done) reconcile_some(session, walk)); }));
   BOOST_CHECK_EQUAL(walk.changed.held, 1U);
   other.execute("ROLLBACK");
   BOOST_CHECK_EQUAL(reconcile(session).held, 1U);

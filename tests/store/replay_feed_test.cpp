@@ -251,9 +251,7 @@ BOOST_AUTO_TEST_CASE(locked_replays_of_a_deleted_webhook_are_cancelled_later) {
   auto other = database.connect();
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM reenvios FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", first.replay.id);
-  const auto start = platform::monotonic_now();
-  BOOST_CHECK_EQUAL(feed().finished, 1U);
-  BOOST_CHECK(platform::monotonic_now() - start < 1s);
+  BOOST_CHECK(waits_for_no_lock(session, [&] { BOOST_CHECK_EQUAL(feed().finished, 1U); }));
   other.execute("ROLLBACK");
   BOOST_CHECK_EQUAL(feed().finished, 1U);
 }
@@ -316,10 +314,9 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_replay_of_its_webhook_waiting) 
   ask(failed);
   ask_replay(session, author, second.id, failed, no_limit);
   auto other = lock_gap(database, webhook.id, "pendiente", due_now);
-  const auto start = platform::monotonic_now();
   ReplayWalk walk;
-  BOOST_CHECK_NO_THROW(while (!walk.done) feed_replays(session, most_untried, walk));
-  BOOST_CHECK(platform::monotonic_now() - start < platform::Milliseconds(900));
+  BOOST_CHECK(waits_for_no_lock(
+      session, [&] { BOOST_CHECK_NO_THROW(while (!walk.done) feed_replays(session, most_untried, walk)); }));
   BOOST_CHECK(walk.webhooks == 2 && walk.finished == 1 && walk.unreadable.empty());
   other.execute("ROLLBACK");
   BOOST_CHECK_EQUAL(fed(), 1U);
