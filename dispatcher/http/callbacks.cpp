@@ -110,8 +110,8 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   if (!progress.kept) {
     remember_connection(progress.handle, opened, now);
   } else if (progress.test_request == nullptr && age_of_connection(progress.handle, now) > progress.life) {
-    // A diagnosis uses kept connections of any age: it would report one refused here as ended by the
-    // receiver.
+    // A diagnosis uses a kept connection beyond the host's life, too: it would report one refused here as
+    // ended by the receiver.
     progress.stale = true;
     return CURL_PREREQFUNC_ABORT;
   }

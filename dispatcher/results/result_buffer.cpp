@@ -21,7 +21,7 @@ constexpr auto postpone_time = 5s;  // for a refused result, or if recording wai
 // to the longest. The first wait suits the short lock of another dispatcher.
 constexpr Milliseconds shortest_wait{10};
 constexpr Milliseconds longest_wait{100};
-constexpr std::size_t tried_at_once = 100;  // once so many results are brought back, the others wait
+constexpr std::size_t tried_at_once = 100;  // once so many are brought back for a batch, the others wait
 constexpr auto between_releases = 100ms;    // between tries to release leases with locked rows
 constexpr auto refused_for = 1s;            // between tries while all results are refused
 // If so many results were refused since one was last recorded, all seem to be refused.
@@ -232,8 +232,10 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   return !recorded.empty();
 }
 
-/// Halves a batch that failed until each refused result stands alone, and records the others. Stops
-/// when all results seem to be refused. True: some results are recorded or given up.
+/// Halves a batch that failed until each refused result stands alone, and records the others. Apart
+/// from Unavailable and Conflict, the kind of error does not matter: whether other results are recorded shows
+/// what the error concerns. Stops when all results seem to be refused. True: some results are recorded or
+/// given up.
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
   bool all_refused = false;

@@ -32,9 +32,10 @@ class ResultBuffer {
   /// Takes a delivery to record as held.
   void hold(const delivery::HeldDelivery& held);
 
-  /// Records a batch of results and releases leases. What fails is kept for a later call, or given up if the
-  /// database refuses it alone. True: some are done, and there may be more. Throws store::Unavailable,
-  /// store::Conflict, and any error of a release but store::Refused.
+  /// Records a batch of results and releases leases. What fails is kept for a later call. Given up are a
+  /// lease that the database refuses to release, and a refused result if others were recorded since its first
+  /// refusal. True: some are done, and there may be more. Throws store::Unavailable, store::Conflict, and any
+  /// error of a release but store::Refused.
   bool record(store::Session& session);
 
   /// True: the database refuses all results (ResultWriter::refusing).

@@ -15,9 +15,10 @@ namespace dispatcher {
 /// How long slots were held, or are expected to be held.
 using SlotTime = platform::Milliseconds;
 
-/// Keeps an account of used slot-time for each id. An id is active while it waits or holds a slot. The
-/// minimum follows the lowest account of the active ids, and never falls. A new id begins at the minimum. An
-/// inactive id can be forgotten once the minimum has reached its account, or when no id is active.
+/// Keeps an account of used slot-time for each id. An id is active while it waits, or holds a charge (from
+/// charge() to release()). The minimum follows the lowest account of the active ids, and never falls. A new
+/// id begins at the minimum. An inactive id can be forgotten once the minimum has reached its account, or
+/// when no id is active.
 template <class Id>
 class FairQueue {
  public:
@@ -34,17 +35,17 @@ class FairQueue {
     retire(id, found->second);
   }
 
-  /// The id holds one more slot, for an `expected` time.
+  /// The id holds one more charge, for an `expected` time.
   void charge(Id id, SlotTime expected) {
     auto& entry = activate(id);
     ++entry.held;
     move(id, entry, std::max(entry.account, least_) + expected);
     advance();
   }
-  /// Raises the minimum to `present` if the minimum is lower: an id that holds slots and does not wait must
+  /// Raises the minimum to `present` if the minimum is lower: an id that holds charges and does not wait must
   /// not keep the minimum low.
   void pass(SlotTime present) { least_ = std::max(least_, present); }
-  /// The id holds one slot less. `correction`: how much longer than expected the slot was held; negative: how
+  /// The id holds one charge less. `correction`: how much longer than expected it was held; negative: how
   /// much shorter. The correction lowers no account below the minimum.
   void release(Id id, SlotTime correction) {
     const auto found = entries_.find(id);

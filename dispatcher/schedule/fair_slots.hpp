@@ -114,10 +114,10 @@ class FairSlots {
     unsigned slots = 0;
     FairQueue<delivery::WebhookId>::Order waiting;  // webhooks in Place::at_host, by their account
   };
-  /// `queue`: entities by the slot-time that they have used at this host. An entity is in `queue` while it
-  /// has webhooks in Place::at_host. New entities begin at the minimum. The minimum of FairSlots::queue_ goes
-  /// on rising while an entity waits for a host; there a new entity would seem to have used more than the
-  /// waiting one.
+  /// `queue`: entities by the slot-time that they have used at this host. An entity waits there while it has
+  /// webhooks in Place::at_host. FairSlots::queue_ would not do: new entities begin at the minimum, and the
+  /// minimum of queue_ goes on rising while an entity waits for a host, so a new entity would seem to have
+  /// used more than the waiting one.
   struct Host {
     unsigned slots = 0;
     unsigned ordered = 0;  // webhooks in Place::ordered

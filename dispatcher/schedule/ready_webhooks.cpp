@@ -46,7 +46,8 @@ void ReadyWebhooks::waits(delivery::WebhookId webhook, platform::MonotonicTime d
 
 void ReadyWebhooks::returned(delivery::WebhookId webhook, platform::MonotonicTime now) {
   auto& entry = webhooks_[webhook];
-  // While rows are skipped, the position stays: otherwise each return would read those rows again.
+  // While rows are skipped, and for a few looks longer, the position stays: otherwise each return would read
+  // those rows again.
   if (!entry.left.active()) entry.after = {};
   waits(webhook, now);
 }

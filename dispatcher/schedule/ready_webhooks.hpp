@@ -26,7 +26,7 @@ class ReadyWebhooks {
   void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
   /// A delivery of the webhook is pending again without a failure that counts. The delivery keeps its
   /// due time, which may lie before after(); so the next claim reads from the webhook's first delivery again,
-  /// unless rows are being skipped.
+  /// unless rows are being skipped, or were until a few looks ago.
   void returned(delivery::WebhookId webhook, platform::MonotonicTime now);
 
   /// Returns the webhooks that have become due. Each is returned once, and stays due until finished(),
