@@ -48,7 +48,7 @@ struct EarlyClaim {
     bool skipped = false;
     /// The shortest running Retry-After of the deliveries read; unset: none has one.
     std::optional<platform::Milliseconds> asked;
-    bool unreadable = false;  // true: only a newer release can read some deliveries
+    bool unreadable = false;  // true: this release cannot read some deliveries
   };
   std::vector<Reach> reached;  // in the order of the requests
 };

@@ -101,7 +101,8 @@ std::map<WebhookId, Execution> executions_of(const ResultBatch& delivery_results
 }
 
 /// The time until attempts ahead of the schedule may start: recovery after a success that follows a failure,
-/// a probe after a failure. nullopt: a success and no failure in the batch, or probe_interval is 0.
+/// a probe after a failure. nullopt: a success and no failure in the batch, or a failure while
+/// probe_interval is 0.
 std::optional<platform::Milliseconds> tried_ahead_in(const Execution& execution,
                                                      platform::Milliseconds probe_interval) {
   if (is_delivered(*execution.last))

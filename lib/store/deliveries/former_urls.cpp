@@ -16,8 +16,8 @@ namespace {
 
 /// Locks the rows of webhook_ejecuciones, which have the failure streaks, before the URLs are read. If this
 /// transaction does not see a concurrent change of a URL, apply_changes (lib/store/webhooks/changes.hpp)
-/// waits for this lock, and then ends the streak that this transaction writes. If a webhook has no row, its
-/// first failure inserts one.
+/// applies that change only after this transaction, and so ends the streak that this transaction writes. If a
+/// webhook has no row, its first failure inserts one.
 constexpr std::string_view lock_executions =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
     " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";

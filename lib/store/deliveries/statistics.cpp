@@ -60,7 +60,7 @@ DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform
   const auto attempts = row.unsigned_integer("intentos");
   const bool all_attempts = attempts <= most_attempts;
   const auto delivered = row.unsigned_integer("entregadas");
-  // `delivered` is an estimate: only a replay gives a delivery a second 2xx.
+  // `delivered` estimates the number of attempts answered 2xx: only a replay gives a delivery a second one.
   const auto received = all_attempts ? std::uint64_t{durations.size()} : delivered;
   return {delivered,
           row.unsigned_integer("fallidas"),

@@ -40,8 +40,7 @@ struct DiagnosisTarget {
   Target target;
   EntityId entity = 0;
   std::string entity_name;
-  /// The first event that the webhook subscribes to; unset: this version of the program
-  /// knows none of the webhook's events.
+  /// An event that the webhook subscribes to; unset: this release knows none of the webhook's events.
   std::optional<webhook::Event> event{};
   bool probing = false;      // the last attempt failed in transport or with 429 or 503
   bool diagnosable = false;  // false: webhook deleted or disabled by the operator, or entity disabled

@@ -54,8 +54,8 @@ constexpr std::string_view quarantined_after = R"sql(
   FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > ? AND estado <> 'procesada'
   ORDER BY notificacion_id LIMIT ?)sql";
 
-// Expired rows are checked again once they are locked, because an entity may have replayed them since they
-// were read.
+// Expired rows are checked again once they are locked, because they may have been replayed since they were
+// read.
 
 // On MariaDB every DELETE fails at once if it meets a lock that SKIP LOCKED does not show, such as that of a
 // gap in an index (lib/store/deliveries/result_rows.cpp has the reason for the time-out of 0). An INSERT of

@@ -24,8 +24,8 @@ enum class Rejection {
   quarantined,  // the row could not be changed, so the notification is in the quarantine
   no,           // the row is not pendiente, or is locked
 };
-/// Rejects the notification, or else quarantines it, in a transaction of its own. The fan-out skips
-/// quarantined notifications, and they count and show as rechazada. Waits for no lock on the
+/// Rejects the notification, or else quarantines it, in a transaction of its own. The fan-out of this
+/// release skips quarantined notifications, and they count and show as rechazada. Waits for no lock on the
 /// notification.
 Rejection reject_or_quarantine(Session& session, NotificationId id, std::string_view reason);
 

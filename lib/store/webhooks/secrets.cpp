@@ -30,11 +30,11 @@ constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
-// Updates only a secret that has not changed since it was read. The fingerprint of the current secret is made
-// anew, because the operator will remove the key that made the stored fingerprint. The ETag must stay the
-// same. It depends on `version_secreto` if `version_huella` is the present fingerprint, otherwise on that
-// fingerprint. So `version_secreto` keeps what the ETag depends on, and `version_huella` becomes the new
-// fingerprint (assignments are evaluated from left to right).
+// The next three statements update only what has not changed since it was read. The fingerprint of the
+// current secret is made anew, because the operator will remove the key that made the stored fingerprint. The
+// ETag must stay the same. It depends on `version_secreto` if `version_huella` is the present fingerprint,
+// otherwise on that fingerprint. So `version_secreto` keeps what the ETag depends on, and `version_huella`
+// becomes the new fingerprint (assignments are evaluated from left to right).
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,

@@ -70,9 +70,9 @@ struct Registered {
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
-/// Frees the webhook's `plaza` and erases its secrets. After the commit no delivery of this webhook is
-/// claimed; maintenance cancels the pending and held ones. Returns false when the entity has no such webhook,
-/// or the webhook is deleted.
+/// Frees the webhook's `plaza` and erases its secrets, in constant time. After the commit no delivery of this
+/// webhook is claimed; maintenance cancels the pending and held ones. Returns false when the entity has no
+/// such webhook, or the webhook is deleted.
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
 /// As delete_webhook. Requires a transaction.
 bool remove_webhook(Session& session, const Author& author, WebhookId id);
