@@ -29,7 +29,7 @@ class MemoryFile {
   int fd_;
 };
 
-/// Removes from `text` everything up to the first separator; returns what stood before the separator.
+/// Removes from `text` the first separator and all that stands before it; returns what stood before it.
 std::string cut(std::string_view& text, char separator) {
   std::string first(text.substr(0, text.find(separator)));
   text.remove_prefix(std::min(first.size() + 1, text.size()));

@@ -58,8 +58,8 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   BOOST_CHECK(find_new_notifications(session, last, 2).pending.empty());
 }
 
-// One search finds all entities with pending notifications, without reading every notification of each
-// entity.
+// One search finds many entities, each with its oldest pending notifications. It reads at most rows_per_range
+// notifications of each range, and returns the ranges that remain.
 BOOST_AUTO_TEST_CASE(a_search_finds_many_entities_at_once_with_their_oldest) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"

@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_fails_since_a_version_without_probes_gets_on
   Database database;
   auto& session = database.session;
   // The rows of webhook 1, which fails, and of webhook 2, which does not, are as release 0.1.0 wrote them.
-  // The row of webhook 3, which fails, is as this release writes it.
+  // The row of webhook 3, which fails, has `fallos_ultimo`, as this release writes it.
   session.execute(
       "INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_error, fallos, fallos_desde)"
       " VALUES (1, UTC_TIMESTAMP(3), 'error', 1, UTC_TIMESTAMP(3)), (2, UTC_TIMESTAMP(3), '', 0, NULL),"

@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_only_reads_leaves_a_server_that_became_read_
   bool left = false;
   for (const auto start = std::chrono::steady_clock::now();
        !left && std::chrono::steady_clock::now() < start + std::chrono::seconds(10);) {
-    // A read in a transaction does not check read_only.
+    // A read in a transaction does not check read_only: a write there would fail.
     BOOST_CHECK_NO_THROW(transaction(session, [&] { read(); }));
     try {
       read();

@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(the_id_of_the_key_is_bound_too) {
   BOOST_TEST(ring.open(11, sealed).value() == secret);
   sealed.key_id = "11";
   BOOST_TEST(!ring.open(11, sealed).has_value());
-  // The text bound to a secret is the webhook's id, a separator and the key's id: without the separator, the
-  // texts of webhook 11 with key "1" and of webhook 1 with key "11" would be the same.
+  // The text bound to a secret ends with the webhook's id, a separator and the key's id: without the
+  // separator, the texts of webhook 11 with key "1" and of webhook 1 with key "11" would be the same.
   BOOST_TEST(!ring.open(1, sealed).has_value());
 }
 

@@ -238,8 +238,8 @@ BOOST_AUTO_TEST_CASE(an_answer_that_begins_with_a_folded_line_touches_no_other) 
   }
 }
 
-// libcurl 8.14 would keep the socket until the receiver ends the connection too: for 2 s, or for ever if no
-// request follows.
+// libcurl 8.14 would keep the socket until the receiver ends the connection too: for up to 2 s, or for ever
+// if no request follows.
 BOOST_AUTO_TEST_CASE(a_receiver_that_does_not_end_its_connection_keeps_no_socket_of_ours) {
   std::atomic<bool> over = false;
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {
