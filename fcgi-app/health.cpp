@@ -8,8 +8,8 @@ namespace {
 constexpr unsigned turns = 11;  // checks in a round, of which one is for the requirements
 }
 
-/// Chooses the requirements once in a round, and otherwise a read or a write in turn, because all three
-/// checks each time would triple their cost.
+/// Chooses the requirements once in a round, and otherwise a read and a write in turn, so that all three
+/// kinds together cost no more checks than one kind would.
 DatabaseCheck Health::next() const {
   if (turn_ % turns == 0) return DatabaseCheck::requirements;
   return turn_ % turns % 2 == 1 ? DatabaseCheck::read : DatabaseCheck::write;

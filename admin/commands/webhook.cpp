@@ -174,7 +174,7 @@ Result show(Context& context, const Arguments& arguments) {
   return {to_row(find(context.session, arguments.required_id()))};
 }
 
-/// Names the entity's other webhooks with the same URL that stay active.
+/// Names the entity's other webhooks that stay active and go to the same URL, in any spelling.
 std::string others_beside(store::Session& session, const store::Webhook& hook) {
   std::string others;
   store::ListFilter filter;

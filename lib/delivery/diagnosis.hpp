@@ -51,7 +51,7 @@ struct TestRequest {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // a kept connection may be open: libcurl had room for it
+  bool expects_kept = false;  // a kept connection may be open; libcurl had room to keep it
   bool says_closed = false;   // the answer announced that the connection closes
   bool left_open = false;     // the connection stayed open after the answer
 };
@@ -104,7 +104,8 @@ using DiagnosisFindings = std::vector<CheckedItem>;
 
 /// Why a diagnosis ends before its last test request. None of these is the receiver's fault.
 enum class DiagnosisStop {
-  interrupted,  // the service stopped or crashed, this host had a fault, or a newer release wrote the event
+  interrupted,  // the service stopped or crashed, this host had a fault, or only a newer release knows the
+                // webhook's events
   paused,
   disabled,  // the operator disabled the webhook or its entity, or the webhook was deleted
   url_changed,

@@ -186,8 +186,8 @@ bool ends_in_number(std::string_view host) {
   return std::all_of(last.begin(), last.end(), is_digit) || last.starts_with("0x");
 }
 
-/// Whether the name has no dot, or belongs to a domain that is reserved (RFC 6761 without its examples, 6762,
-/// 7686, 8375) or customary in private networks.
+/// Whether the name has no dot, or belongs to a domain that is reserved (RFC 6761 without its examples and
+/// reverse zones, 6762, 7686, 8375) or customary in private networks.
 bool is_private_name(std::string_view name) {
   constexpr std::array<std::string_view, 15> private_domains{
       ".localhost", ".local", ".localdomain", ".localdomain4", ".localdomain6",

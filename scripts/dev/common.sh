@@ -69,8 +69,8 @@ remove_sockets_dir() {
   rm -rf -- "$(<"$record")" "$record"
 }
 
-# Prints a free port below the range from which the kernel takes ports for connections and for port 0. So no other program takes
-# the port before a server listens on it, or while that server restarts.
+# Prints a free port below the range from which the kernel takes ports for connections and for port 0 (by default from 32768
+# on). So no connection takes the port before a server listens on it, or while that server restarts.
 free_port() {
   "$PYTHON" - <<'PROGRAM'
 import contextlib, random, socket

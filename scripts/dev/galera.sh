@@ -83,8 +83,8 @@ galera_command() {
   ((EUID != 0)) || printf '%s\n' --user=root
 }
 
-# galera_start_node NODE [OPTIONS OF mariadbd]: starts NODE; --wsrep-new-cluster makes it the first node of a
-# new cluster.
+# galera_start_node NODE [OPTIONS OF mariadbd]: starts NODE, which joins the other nodes; with --wsrep-new-cluster it is the
+# first node of a new cluster.
 galera_start_node() {
   local node=$1 command position
   shift

@@ -40,7 +40,7 @@ class Anchors:
 
 
 def render(text: str, link: Callable[[str], str]) -> Rendered:
-    """`link` turns the target of a link in the Markdown into the address on the site."""
+    """`link` turns the target of a link in the Markdown into the address on the site, or raises Problem (Links.address)."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     headings, anchors, place = [], Anchors(), ""
