@@ -1,8 +1,8 @@
 // The control for the benchmarks: shows what the machine, libcurl and the receiver can do without the
 // service. It is a bare libcurl multi loop on one thread. Like the service, it makes the body, headers and
 // signatures of each message, and sends to the same host names over as many connections, with options like
-// those of dispatcher/http/transfer.cpp. It has no database, checks no address and records nothing. Prints
-// one JSON object.
+// those of dispatcher/http/transfer.cpp. It has no database, checks no address and records no attempt.
+// Prints one JSON object.
 #include <curl/curl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
@@ -121,8 +121,8 @@ class Slot {
     const auto host = host_name(index % options_.hosts);
     const auto place = host + ":" + port;
     resolve_.reset();
-    // Forgets the address of the message before. Not if connections outnumber hosts: then another slot may be
-    // connecting to that host.
+    // Forgets the address of the message before, but only if hosts outnumber connections: otherwise another
+    // slot may be connecting to that host.
     if (options_.hosts > options_.connections && !last_place_.empty()) append(resolve_, "-" + last_place_);
     append(resolve_, place + ":127.0.0.1");
     last_place_ = place;

@@ -3,7 +3,7 @@ import { announce } from "./announce.js";
 import { el, replace } from "./dom.js";
 import { notice, problemBox } from "./problem.js";
 
-/** True if the request may have been carried out although no answer says so: there was none, or a 502, 503 or 504. @param {import("./api.js").Answer} answer */
+/** True if the request may have been carried out although no answer says so: the connection failed, the time ran out, or a 502, 503 or 504 came. @param {import("./api.js").Answer} answer */
 export const unsure = (answer) => answer.kind === "network" || answer.kind === "timeout" || answer.kind === "unavailable";
 
 /**

@@ -10,7 +10,7 @@ import { webhookState } from "../webhook_state.js";
 import { count } from "../words.js";
 
 const EVERY_MS = 60_000;
-const PAGES = 3; // of deliveries read for a webhook's chart, 100 on each
+const PAGES = 3; // of deliveries read for a webhook's chart, at most; 100 on each
 const DAY = 86_400_000;
 
 export function summaryScreen(portal, place) {
@@ -43,7 +43,7 @@ export function summaryScreen(portal, place) {
   return first;
 }
 
-/** Fetches everything that the screen shows: the list of webhooks (at most five), and for each its state, its statistics of 24 hours and of 7 days, and PAGES pages of its deliveries of the last 24 hours. */
+/** Fetches everything that the screen shows: the list of webhooks (at most five), and for each its state, its statistics of 24 hours and of 7 days, and at most PAGES pages of its deliveries of the last 24 hours. */
 async function load({ api, clock }, signal) {
   const list = await api.get("/webhooks", {}, signal);
   if (!list.ok) return list;
