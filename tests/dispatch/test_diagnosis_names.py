@@ -1,5 +1,5 @@
-"""What a diagnosis finds out about names and addresses. A diagnosis dials no internal address. It shows neither internal
-addresses nor addresses in delivery.allowed_networks."""
+"""What a diagnosis finds out about names and addresses. A diagnosis dials no address that deliveries refuse, such as an
+internal one. It shows neither internal addresses nor addresses in delivery.allowed_networks."""
 import json
 
 import pytest

@@ -187,7 +187,8 @@ def test_429_rests_the_whole_webhook(entity, receiver, stack):
 
 
 def test_a_backlog_sends_at_most_ten_attempts_before_a_rest(entity, receiver, stack):
-    """A webhook has at most ten attempts in flight, and they all get a 429. No other attempt starts after the first 429."""
+    """A webhook has at most ten attempts in flight, and they all get a 429. No other attempt starts once the first
+    429 is recorded."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "60"}))
     stack.admin("queue", "pause")

@@ -30,7 +30,7 @@ def steps(stack, webhook) -> list[tuple[str, int, int]]:
 
 
 def fail_all(stack, entity, hook, receiver, count: int, behaviour=Behaviour(status=500)) -> None:
-    """Writes `count` notifications; returns once the first attempt of each has failed. The second attempts are due hours later."""
+    """Writes `count` notifications; returns once the first attempt of each has failed. The second attempts are due an hour later."""
     receiver.behave(hook.path, behaviour)
     for _ in range(count):
         entity.notify()

@@ -144,7 +144,7 @@ EXTRA = [
     '{"z":[],"y":{},"x":[[{"":null}],true,false],"A":1,"a":2}',
     '{"ñ":"€😀","t":"\\"\\\\\\b\\f\\n\\r\\t\\u0000\\u001F","sep":"\u2028\u2029\x7f","html":"<a href=\'/\'>&amp;"}',
     '{"test":false,"entidadId":1,"datos":{"datos":{}},"mensaje":"x"}',
-    # The deepest JSON that is allowed: the database's check of JSON accepts no deeper text.
+    # The deepest `datosExtra` that is allowed: `data` around it has 31 levels, the most that MariaDB's JSON_VALID accepts.
     '{"a":' * 30 + "0.50" + "}" * 30, '{"a":' + "[" * 29 + "]" * 29 + "}",
     '{"a":0.' + "0" * 5000 + '1e5001,"b":1e-2147483648,"c":[' + "-0.0e-0," * 5000 + '1e-99999999999999999999]}',
 ]

@@ -33,7 +33,7 @@ BLOCKED = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispa
 
 class Arena:
     def __init__(self, seed: int, stack: Stack | None = None):
-        """`stack`: a stack that is not up yet, with settings that include SETTINGS."""
+        """`stack`: a stack that is not up yet, with SETTINGS, some of which it may change (as ClusterStack does)."""
         self.random = random.Random(seed)
         self.ledger = Ledger(TIMEOUT)
         self._arrived: set[str] = set()

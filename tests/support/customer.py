@@ -19,7 +19,7 @@ class Customer:
         self._thread = threading.Thread(target=self._run, name="customer", daemon=True)
         self.answered = 0  # requests with a status that the caller of _ask() wanted
         self.refused = 0  # 502, 503 and 504
-        self.longest_s = 0.0  # the longest time that a request took, from its first try to its last
+        self.longest_s = 0.0  # the longest time from a request's first try to its last answer, refusals included
 
     def start(self) -> None:
         self._thread.start()

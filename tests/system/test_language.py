@@ -14,8 +14,8 @@ LONGEST_CELL = 120
 
 # `nobody`, "nobody", nobody:nogroup and the user nobody are names of the system.
 MARKER = re.compile(r"\b(?:somebody|(?<!\buser )(?<![\"'`=])nobody(?![\"'`]|:\w)|whoever|meanwhile|whose)\b", re.I)
-# "Of" at the start of a text, a line, a list's item or a cell, or after a full stop or a like mark. A sentence that begins so
-# often lacks its subject or verb.
+# "Of" at the start of a text, a line, a list's item or a cell, or after a full stop or a like mark. Such a
+# sentence often lacks its subject or verb.
 OF = re.compile(r"(?:\A|[.!?:;)»] |^\s*(?:[*-] |\d+\. )?|\| )(Of )", re.M)
 CODE_SPAN = re.compile(r"(`+).+?\1", re.S)
 

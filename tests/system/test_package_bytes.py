@@ -44,7 +44,7 @@ def packing(script: str, root=ROOT, **options) -> subprocess.CompletedProcess:
 
 def packed(folder: Path, files: dict[str, bytes], size=1, time=EPOCH, mode=0o755) -> Path:
     """Packs with dpkg-deb. DEBIAN/md5sums is in the order of `files`. The first file by name has the modification time `time`.
-    All folders but DEBIAN have `mode`."""
+    All folders below `folder` but DEBIAN have `mode`."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
