@@ -46,6 +46,7 @@ BOOST_AUTO_TEST_CASE(repeated_actions_share_a_row_with_count_and_last_time) {
   BOOST_CHECK_EQUAL(times(), 200);
   BOOST_CHECK_EQUAL(entries.front().detail, R"({"reenvio":0})");
   BOOST_CHECK(entries.front().last >= entries.front().at);
+  BOOST_TEST(session.query("SELECT 1 FROM auditoria WHERE veces > 1 AND ultima_en IS NULL").empty());
 }
 
 BOOST_AUTO_TEST_CASE(entries_of_another_author_action_or_webhook_stay_separate) {
