@@ -89,7 +89,7 @@ class Receptor(BaseHTTPRequestHandler):
 
     def do_POST(self):
         longitud = self.headers.get("Content-Length", "")
-        if not (longitud.isascii() and longitud.isdigit()) or int(longitud) > MAXIMO:
+        if not (longitud.isascii() and longitud.isdigit() and len(longitud) < 10) or int(longitud) > MAXIMO:
             self.close_connection = True
             return self.responder(413)
         cuerpo = self.rfile.read(int(longitud))
