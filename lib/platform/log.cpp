@@ -143,37 +143,42 @@ class JournalSocket {
 
   /// False: this entry cannot be sent in this way. No value has a line end.
   bool send(const std::vector<std::string>& fields) {
-    if (!send_one(fields)) return false;
-    if (!stalled_) tell_lost();
-    return true;
+    switch (try_send(fields)) {
+      case 0:
+        tell_lost();
+        return true;
+      case EAGAIN:
+        ++lost_;
+        return true;
+      case ENOENT:
+      case ECONNREFUSED:  // there is no journald, now or at all
+        return true;
+      default:
+        return false;
+    }
   }
 
  private:
-  bool send_one(const std::vector<std::string>& fields) {
+  /// Returns 0 or an errno.
+  int try_send(const std::vector<std::string>& fields) {
     constexpr sockaddr_un journald{AF_UNIX, "/run/systemd/journal/socket"};
     std::string entry;
     for (const auto& field : fields) entry.append(field).append("\n");
     const int flags = MSG_NOSIGNAL | (stalled_ ? MSG_DONTWAIT : 0);
     const auto* const address = reinterpret_cast<const sockaddr*>(&journald);
-    if (::sendto(fd_, entry.data(), entry.size(), flags, address, sizeof journald) >= 0) {
-      stalled_ = false;
-      return true;
-    }
-    if (errno == EAGAIN) {
-      stalled_ = true;
-      ++lost_;
-      return true;
-    }
-    return errno == ENOENT || errno == ECONNREFUSED;  // there is no journald, now or at all
+    const bool sent = ::sendto(fd_, entry.data(), entry.size(), flags, address, sizeof journald) >= 0;
+    const int error = sent ? 0 : errno;
+    stalled_ = error == EAGAIN;
+    return error;
   }
 
   void tell_lost() {
     if (lost_ == 0) return;
     const auto lost = lost_.exchange(0);
     if (lost == 0) return;
-    send_one(journal_fields(LogLevel::warning, "the journal took nothing for a time; messages were lost",
-                            {{"messages", lost}}));
-    if (stalled_) lost_ += lost;
+    const auto warning = journal_fields(
+        LogLevel::warning, "the journal took nothing for a time; messages were lost", {{"messages", lost}});
+    if (try_send(warning) != 0) lost_ += lost;
   }
 
   int fd_;

@@ -187,6 +187,39 @@ BOOST_AUTO_TEST_CASE(the_journal_itself_gets_entries_and_no_line) {
     BOOST_TEST(child.out.find(field) != std::string::npos, child.out);
 }
 
+BOOST_AUTO_TEST_CASE(a_journal_that_takes_nothing_delays_one_message_and_is_told_how_many_it_lost) {
+  const auto child = unit::run_in_child([] {
+    const int journal = private_journal();
+    if (journal < 0) return 77;
+    name_stderr_as_the_journal();
+    const Log log;
+    const auto take = [&] {
+      std::array<char, 4096> entry{};
+      const auto size = ::recv(journal, entry.data(), entry.size(), MSG_DONTWAIT);
+      return std::string(entry.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    };
+    constexpr int written = 2000;  // the socket holds fewer
+    const auto start = monotonic_now();
+    for (int i = 0; i < written; ++i) log.info("m");
+    if (monotonic_now() - start > std::chrono::seconds(30)) return 2;
+    int taken = 1;
+    take();
+    log.info("m");  // takes the only place, so the warning finds none
+    while (!take().empty()) ++taken;
+    log.info("m");
+    take();
+    std::cout << take() << "lost=" << written + 1 - taken << "\n";
+    return 0;
+  });
+  if (child.status == 77) {
+    BOOST_TEST_MESSAGE("skipped: no mount namespace of our own is allowed here");
+    return;
+  }
+  BOOST_TEST(child.status == 0);
+  const auto lost = child.out.substr(child.out.find("lost=") + 5);
+  BOOST_TEST(child.out.find("APIENTIDADES_MESSAGES=" + lost) != std::string::npos, child.out);
+}
+
 BOOST_AUTO_TEST_CASE(less_important_messages_are_left_out) {
   BOOST_TEST(logged(true, [] { write_all_levels(LogLevel::info); }) == "<6>i n=3\n<4>w\n<3>e\n");
   BOOST_TEST(logged(true, [] { write_all_levels(LogLevel::warning); }) == "<4>w\n<3>e\n");
