@@ -117,6 +117,17 @@ BOOST_AUTO_TEST_CASE(retrying_four_times_as_many_deliveries_reads_four_times_as_
   BOOST_TEST(many < 5 * few);
 }
 
+BOOST_AUTO_TEST_CASE(retries_are_hastened_without_waiting_for_the_lock_of_their_webhook) {
+  add_deliveries(3, "pendiente", 0);
+  session.execute("UPDATE entregas SET paso = 1");
+  auto other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT * FROM webhooks WHERE id = ? FOR UPDATE", webhook.id);
+  BOOST_CHECK(waits_for_no_lock(
+      session, [&] { BOOST_TEST(retry_failed_deliveries(session, webhook.id, UtcTime{}).value() == 3U); }));
+  other.execute("ROLLBACK");
+}
+
 BOOST_AUTO_TEST_CASE(retrying_the_failures_of_today_reads_older_ones_once) {
   const auto rows_to_retry = [&](unsigned count) {
     add_deliveries(count, "fallida", 0);

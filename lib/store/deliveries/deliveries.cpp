@@ -66,15 +66,17 @@ constexpr std::string_view some_failed = R"sql(
   ORDER BY proximo_intento, id LIMIT ?)sql";
 constexpr std::string_view deliveries_by_id = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = e.webhook_id
-  SET )sql";
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id )sql";
+constexpr std::string_view and_webhook =
+    "STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = e.webhook_id ";
+constexpr std::string_view set = "SET ";
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
 constexpr std::string_view replay_failed =
-    joined<deliveries_by_id, pending_or_held, due_as_replay, if_failed>;
+    joined<deliveries_by_id, and_webhook, set, pending_or_held, due_as_replay, if_failed>;
 constexpr std::string_view if_retry_since =
     " WHERE e.estado = 'pendiente' AND e.paso > 0 AND e.creada_en >= ?";
-constexpr std::string_view hasten_retries = joined<deliveries_by_id, due_anew, if_retry_since>;
+/// Does not join the webhook, because the join would lock its row for share.
+constexpr std::string_view hasten_retries = joined<deliveries_by_id, set, due_anew, if_retry_since>;
 
 Delivery read_delivery(const Row& row) {
   return {row.integer("id"),
