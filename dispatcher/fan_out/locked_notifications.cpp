@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto until_retry = 50ms;  // another dispatcher may lock rows this long, to isolate a refused one
+constexpr auto until_retry = 50ms;  // another dispatcher locks rows this long while it isolates a refused one
 constexpr auto until_past_lock = 15ms;
 constexpr auto between_finishes = 1s;
 constexpr std::size_t most_known = 10'000;

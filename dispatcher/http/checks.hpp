@@ -11,7 +11,7 @@ Check handshake_check(const Attempt& attempt);
 /// The result of a check by lookup, which ended at `ended`.
 Check lookup_check(const Job& job, Resolution::Servers servers, platform::MonotonicTime ended);
 
-/// Ends the lookup of a diagnosis; its test request gets the addresses that were found.
+/// Returns the attempt of a diagnosis's lookup. Its test request has the addresses that were found.
 Attempt lookup_attempt(Job job, Resolution::Servers servers);
 
 }  // namespace dispatcher

@@ -32,7 +32,7 @@ class KnownHosts {
   /// Notes that `host` of this entity answered. An entity has at most most_of_entity hosts, so that no entity
   /// takes all the room. A further host of the entity replaces the one that answered longest ago, if that was
   /// an hour ago or more; otherwise the further host is not noted. Beyond `most` hosts of all entities, the
-  /// tenth of them that answered longest ago is forgotten.
+  /// 10 % that answered longest ago are forgotten.
   void note(const std::string& host, delivery::EntityId entity, const platform::IpAddress& address,
             platform::MonotonicTime now);
   void forget(const std::string& host);

@@ -35,7 +35,8 @@ class ResultWriter {
   std::size_t waiting() const;
   /// waiting() without the postponed results, which delay no others.
   std::size_t backlog() const;
-  /// True: nothing can be recorded at the moment, so nothing more should be started.
+  /// True: the last recording failed, or results that waited for the database are not all recorded yet.
+  /// Nothing more should be started.
   bool stuck() const { return away_ || failed_now_; }
   /// True: the database refused all recent results; a few new attempts may show whether it accepts any again.
   bool refusing() const { return refused_; }

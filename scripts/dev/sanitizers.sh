@@ -4,7 +4,7 @@
 # under each sanitizer. Any report fails the suite, even if all tests pass.
 
 SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,robustness}.py)
-# For all programs of the preset tsan that this run starts.
+# Gives the suppressions to all programs of the preset tsan that this run starts.
 [[ ${TSAN_OPTIONS:-} == *suppressions=* ]] || export TSAN_OPTIONS=${TSAN_OPTIONS:-}:suppressions=$ROOT/tests/tsan.suppressions
 
 build_sanitized() {

@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_operator_retries_or_discards_a_quarantined_notification
   BOOST_REQUIRE_EQUAL(taken.notifications.size(), 1U);
   BOOST_CHECK_EQUAL(taken.notifications[0].id, retried);
   BOOST_CHECK_EQUAL(queue_status(session).rejected, 0);
-  // Without the trigger, discarding a quarantined notification changes its own row.
+  // Without the trigger, discarding changes the row of notificaciones_pendientes.
   session.execute("DROP TRIGGER del_sitio");
   const auto later = insert_notification(session, 1);
   session.update("INSERT INTO notificaciones_apartadas SELECT ?, 'rechazada', 'x', 'v', UTC_TIMESTAMP(3)",

@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(an_execution_row_being_deleted_delays_only_its_result) {
   session.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", delivery_results[1].webhook);
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  other.execute("DELETE FROM webhook_ejecuciones");  // even READ UNCOMMITTED does not see the locked row
+  other.execute("DELETE FROM webhook_ejecuciones");  // record_results() does not see these rows
   const auto summary = record_results(session, delivery_results, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(summary.locked.size() + summary.waited.size(), 1U);
   for (const auto i : {0U, 2U, 3U})

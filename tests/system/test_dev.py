@@ -155,7 +155,7 @@ def test_the_demo_passes_from_nothing():
     started = time.monotonic()
     result = dev("demo")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert len(re.findall(r"verified +verified\n", result.stdout)) == 13, "11 events, a test event and a replay, signed both ways"
+    assert len(re.findall(r"verified +verified\n", result.stdout)) == 13, "11 events, a test event and a replay, each with both signatures"
     assert re.findall(r"(the \w+ secret(?: alone)?) .* verified\n", result.stdout) == ["the old secret", "the new secret", "the new secret alone"]
     assert re.search(r"median \d", result.stdout)
     assert re.search(r"token issue --entity \d+ .*\n +https://localhost:8443/apientidades/docs/ .*\n +https://localhost:8443/apientidades/portal/ .*\n$",

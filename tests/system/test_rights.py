@@ -93,7 +93,7 @@ def hosts_of(stack, user):
 
 
 def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack, tmp_path):
-    """An upgrade runs without --evaluation-from, and must not take localhost: a new user evaluacion@localhost without a password
+    """An upgrade runs without --evaluation-from, and must not assume localhost: a new user evaluacion@localhost without a password
     would let every local user write notifications."""
     stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
     try:

@@ -46,7 +46,7 @@ constexpr std::string_view lock_delivery = R"sql(
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
 /// Reads without a lock. If a replay does not see a cancellation that is being committed, `notification
-/// cancel` undoes the replay: after its commit it cancels the notification's deliveries once more.
+/// cancel` undoes the replay: once the cancellation is committed, it cancels the deliveries a second time.
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
 
@@ -58,7 +58,8 @@ constexpr std::string_view delivery_and_webhook =
 constexpr std::string_view of_id = " WHERE e.id = ?";
 constexpr std::string_view replay_delivery =
     joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
-/// The filters are not in the index, so each batch begins after the last row of the one before.
+/// Rows that `creada_en` or `entregada_en` excludes stay in the range of the index. Each batch begins after
+/// the last row of the one before, so as not to read them again.
 constexpr std::string_view some_failed = R"sql(
   SELECT id, CAST(proximo_intento AS CHAR) AS vence FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL

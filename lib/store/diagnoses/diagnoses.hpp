@@ -66,7 +66,7 @@ DiagnosisUpdate renew_diagnosis(Session& session, WebhookId webhook, std::uint64
                                 platform::Milliseconds length);
 /// Reads the present state of the webhook of a diagnosis; nullopt if there is no diagnosis.
 std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId webhook);
-/// Makes a diagnosis that has sent nothing pending again.
+/// Sets a claimed diagnosis back to pending. It must have sent nothing.
 DiagnosisUpdate release_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease);
 /// Ends a diagnosis. `state`: terminado or fallido.
 DiagnosisUpdate finish_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,

@@ -35,10 +35,10 @@ struct PurgeWalk {
 
 /// Reads the next `window` rows and deletes those past their retention: notifications with all their
 /// deliveries and attempts, once every delivery has expired; finished notifications without deliveries; and,
-/// only in the sweep, deleted webhooks without deliveries and quarantine entries. Returns the number of
+/// only in the sweep, quarantine entries, and deleted webhooks that have no deliveries. Returns the number of
 /// deleted deliveries, notifications and webhooks. Skips locked rows, and rows that the database
-/// refuses to delete. Restarts a walk that is done. After an exception (also when many rows are refused)
-/// the walk is already past those rows, and the next sweep finds them.
+/// refuses to delete. Restarts a walk that is done. Throws if many rows are refused. After an
+/// exception the walk is already past the window, and the next sweep finds what is left of it.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 

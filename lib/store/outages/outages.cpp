@@ -17,9 +17,9 @@ constexpr std::string_view insert_outage = R"sql(
   INSERT INTO cortes_envio (despachador, tipo, desde, visto_en)
   VALUES (?, ?, UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND, UTC_TIMESTAMP(3)))sql";
 constexpr std::string_view last_id = "SELECT LAST_INSERT_ID() AS id";
-/// Requires that no jump of the clock is noted, and that a dispatcher noted the time within the last hour:
-/// otherwise a jump may not be noted yet. A statement of its own, because a DELETE that reads the row would
-/// lock it.
+/// Gives a row only if no jump of the clock is on record, and a dispatcher wrote the time within the last
+/// hour: otherwise the clock may have jumped without a record. A statement of its own, because a DELETE that
+/// reads the row would lock it.
 constexpr std::string_view clock_is_believed = R"sql(
   SELECT 1 FROM reloj_visto WHERE id = 1 AND salto_ms = 0 AND hora > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR)sql";
 constexpr std::string_view forget_old = R"sql(
@@ -38,7 +38,7 @@ constexpr std::string_view outages_since = R"sql(
   SELECT CAST(desde AS CHAR) AS desde, CAST(COALESCE(hasta, visto_en) AS CHAR) AS hasta
   FROM cortes_envio FORCE INDEX (cortes_por_visto) WHERE visto_en > ?)sql";
 
-// A dispatcher runs the two statements below once, at its start.
+// A dispatcher uses the two statements below only at its start.
 
 constexpr std::string_view answering_webhooks = R"sql(
   SELECT w.id, w.url, w.entidad_id,
@@ -48,8 +48,8 @@ constexpr std::string_view answering_webhooks = R"sql(
         ORDER BY ultima_ejecucion DESC LIMIT ?) x
   JOIN webhooks w ON w.id = x.webhook_id AND w.plaza IS NOT NULL)sql";
 /// The address of the last attempt of a webhook's newest attempted delivery: nearly always the address that
-/// answered. Looks among the newest deliveries, and also among those that neither wait nor are fallida,
-/// because a million newer deliveries may have no attempt, above all in an outage.
+/// answered. The newest deliveries may all be without an attempt, above all in an outage, so it also looks
+/// among those that neither wait nor are fallida (`espera` is NULL).
 constexpr std::string_view address_of_webhook = R"sql(
   SELECT e.webhook_id, i.direccion
   FROM (SELECT id, webhook_id, intentos
