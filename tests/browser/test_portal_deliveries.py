@@ -129,7 +129,7 @@ def test_utc_stands_beside_every_time_of_a_list(browser, entity, stack, webhook,
     stack.wait_delivery(stack.delivery_id(entity.notify(), webhook.id), "entregada")
     page = open_portal(browser, entity.token, "#/entregas", **how)
     expect(rows(page).first.get_by_text(re.compile(r"^ ?(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC$"))).to_be_visible()
-    expect(page.get_by_text("lleva al lado la hora UTC")).to_be_visible()
+    expect(page.get_by_text("llevan al lado la hora UTC")).to_be_visible()
     page.evaluate("location.hash = '#/'")
     expect(page.get_by_text("Último envío:")).to_contain_text(re.compile(r"\(península\) · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"))
     page.get_by_text("Ver como tabla").click()

@@ -298,7 +298,7 @@ def test_the_watchdog_is_fed_while_a_request_has_many_slow_statements(supervise,
         settings = {**setting(database_socket=socket_file, api_threads="1"), "WATCHDOG_USEC": f"{limit_s}000000"}
         with supervise("apientidades-fcgi", settings) as told, socket.socket(socket.AF_UNIX) as connection:
             told("STATUS=", "threads busy")
-            delay_s[0] = limit_s / 6
+            delay_s[0] = limit_s / 8
             connection.connect(told.socket_file)
             connection.sendall(request_head(entity.token, "DELETE", f"{BASE}/0", 0) + record(STDIN, b""))
             gaps = feeding_gaps(told, 3 * limit_s)

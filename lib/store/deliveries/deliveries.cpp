@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lib/store/deliveries/retries.hpp"
 #include "lib/store/due_anew.hpp"
+#include "lib/store/retries.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/sql_text.hpp"

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/store/deliveries/retries.hpp"
 #include "lib/store/due_anew.hpp"
+#include "lib/store/retries.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"

@@ -1,4 +1,4 @@
-#include "lib/store/deliveries/retries.hpp"
+#include "lib/store/retries.hpp"
 
 #include <string_view>
 
