@@ -150,8 +150,7 @@ class JournalSocket {
       case EAGAIN:
         ++lost_;
         return true;
-      case ENOENT:
-      case ECONNREFUSED:  // there is no journald, now or at all
+      case ENOENT:  // there is no journald
         return true;
       default:
         return false;

@@ -220,6 +220,22 @@ BOOST_AUTO_TEST_CASE(a_journal_that_takes_nothing_delays_one_message_and_is_told
   BOOST_TEST(child.out.find("APIENTIDADES_MESSAGES=" + lost) != std::string::npos, child.out);
 }
 
+BOOST_AUTO_TEST_CASE(a_message_that_the_journal_refuses_is_a_line_of_standard_error) {
+  const auto child = unit::run_in_child([] {
+    const int journal = private_journal();
+    if (journal < 0) return 77;
+    name_stderr_as_the_journal();
+    ::close(journal);
+    Log().error("m", {{"webhook", 4}});
+    return 0;
+  });
+  if (child.status == 77) {
+    BOOST_TEST_MESSAGE("skipped: no mount namespace of our own is allowed here");
+    return;
+  }
+  BOOST_TEST(child.err == "<3>m webhook=4\n");
+}
+
 BOOST_AUTO_TEST_CASE(less_important_messages_are_left_out) {
   BOOST_TEST(logged(true, [] { write_all_levels(LogLevel::info); }) == "<6>i n=3\n<4>w\n<3>e\n");
   BOOST_TEST(logged(true, [] { write_all_levels(LogLevel::warning); }) == "<4>w\n<3>e\n");
