@@ -154,10 +154,14 @@ bool FairSlots::take_new(const Destination& destination) {
   const auto& webhook = webhooks_.at(destination.webhook);
   const auto& waiting = queue_.order();
   // Waiting entities do not count if only the reserve is free.
-  const bool others_first = !may_join(destination.webhook, webhook) && unreserved() > 0 &&
-                            unreserved() <= waiting.size() &&
+  const bool others_first = unreserved() > 0 && unreserved() <= waiting.size() &&
                             waiting.begin()->first < queue_.account(webhook.entity);
-  if (!others_first && take(destination.webhook)) return true;
+  const auto& host = webhook.host->second;
+  const bool others_first_at_host = host.slots + host.ordered >= limits_.per_host &&
+                                    host.queue.least() < host.queue.account(webhook.entity);
+  if ((may_join(destination.webhook, webhook) || (!others_first && !others_first_at_host)) &&
+      take(destination.webhook))
+    return true;
   forget(destination.entity);
   return false;
 }

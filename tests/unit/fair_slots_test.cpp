@@ -266,6 +266,19 @@ BOOST_AUTO_TEST_CASE(a_new_delivery_does_not_overtake_who_waits_and_has_used_les
   BOOST_TEST(slots.take_new(own(1)));
 }
 
+BOOST_AUTO_TEST_CASE(a_new_delivery_does_not_overtake_who_waits_for_the_host_and_has_used_less) {
+  auto slots = with(100, 10, 2);
+  const auto at_host = [](std::int64_t webhook) { return Destination{webhook, webhook, "one:443"}; };
+  wait(slots, at_host(2));
+  know(slots, at_host(1), 500ms);
+  for (const std::int64_t webhook : {3, 4}) BOOST_TEST(take(slots, at_host(webhook), 1) == 1U);
+  end(slots, 3);
+  BOOST_TEST(!slots.take_new(at_host(1)));  // the host's free slot is for webhook 2
+  BOOST_TEST(slots.take(2));
+  end(slots, 4);
+  BOOST_TEST(slots.take_new(at_host(1)));
+}
+
 BOOST_AUTO_TEST_CASE(a_host_has_a_limit_and_an_entity_half_of_it) {
   auto slots = with(100, 10, 6);
   const auto at_host = [](WebhookId webhook, delivery::EntityId entity) {
