@@ -167,7 +167,8 @@ std::optional<Response> Service::answer(AccessLogEntry& entry) {
   }
 }
 
-/// Takes a place of its entity for the request, unless the request has one. False: no place is free.
+/// Counts the request among those of its entity that run now, unless it is counted. False: the entity is at
+/// its limit.
 bool Service::enter(Request& request) {
   if (!request.has_place) request.has_place = places_.enter(request.entity.value());
   return request.has_place;

@@ -1,4 +1,4 @@
-"""The black holes of bench/isolation.py, as a case of crowds."""
+"""Healthy webhooks beside receivers that never answer (black holes, as in bench/isolation.py)."""
 from __future__ import annotations
 
 from bench import black_holes, isolation

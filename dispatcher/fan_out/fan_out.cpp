@@ -18,7 +18,7 @@ constexpr unsigned entities_per_batch = 64;  // entities that take turns; each c
 constexpr unsigned rows_per_turn = 8;        // of each entity, at least, if it has them and there is room
 constexpr unsigned entities_ahead = 16;
 constexpr unsigned rows_ahead = 16;           // of each entity
-constexpr unsigned entities_with_large = 16;  // one row each: together about bytes_per_batch
+constexpr unsigned entities_with_large = 16;  // one row each; 16 of the largest fill a batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
 constexpr unsigned rows_past_locks = 64;
 
@@ -77,9 +77,9 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
   return true;
 }
 
-/// Shares `rows` between the notifications in line and the entities that take turns (ready_entities.hpp). If
-/// the slots are not enough for all, the group that comes first has an advantage, so each comes first in
-/// every second batch.
+/// Shares `rows` between the line (notifications in the order of their ids) and the turns (entities served
+/// round robin); ReadyEntities says which are in which. If the slots are not enough for all, the group that
+/// comes first has an advantage, so each comes first in every second batch.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
   const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
@@ -118,7 +118,8 @@ Outcomes FanOut::write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into)
 void FanOut::run_ahead(LeasedBatch& into) {
   // One batch at a time: a second batch would set `into.leased_at` to a moment after the first batch's leases
   // began, and these would seem to end later than they do.
-  // Suspects go first: they rarely use up their share of the time, and busy entities may never run out.
+  // Suspect entities (the database refused one of their notifications) go before busy ones: they rarely use
+  // up their share of the time, while busy entities could keep them waiting without end.
   const auto run = [&](Kind kind, unsigned entities, unsigned rows, Pacer& pacer) {
     return pacer.due(monotonic_now()) && run_kind(kind, entities, rows, Ahead::yes, pacer, into);
   };
@@ -138,8 +139,8 @@ void FanOut::run_locked(LeasedBatch& into) {
   note_locks(rows, outcomes, Source::locked, locked_);
 }
 
-/// Tries locked notifications once more. Reports only refused notifications and those put off with them: no
-/// other outcome of these few concerns the other notifications of their entities.
+/// Tries locked notifications once more. Tells ReadyEntities only of refused notifications, and of those put
+/// off because of them. The other outcomes say nothing about the rest of an entity's notifications.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (rows.empty()) return;

@@ -22,9 +22,9 @@ inline constexpr int exit_failed = 1;
 inline constexpr int exit_usage = 2;
 
 /// Opens /dev/null in place of each standard descriptor that is closed. Otherwise a later open(2) would take
-/// the free number, and the program's messages would go to the opened file. Reads and writes of the
-/// descriptor still fail. Aborts if /dev/null cannot be opened, as the C library does for privileged
-/// programs.
+/// the free number, and the program's messages would go to the opened file. /dev/null is opened for the wrong
+/// direction (standard input for writing), so that using the descriptor still fails. Aborts if /dev/null
+/// cannot be opened, as the C library does for privileged programs.
 void open_standard_descriptors() noexcept;
 
 /// Runs a daemon's body with its configuration: handles `--help` and `--version`, loads the configuration,

@@ -45,7 +45,9 @@ start_db() {
   choose_server
   make_data_folder
   choose_network
-  rm -f "$(db_socket).lock" # MySQL's: it names a killed server, which counts as running while it is a zombie
+  # MySQL's lock file holds the pid of the last server. MySQL does not start while that process exists, even
+  # as a zombie.
+  rm -f "$(db_socket).lock"
   launch db -- "${SERVER[@]}" --datadir="$DEV_DIR/db" --tmpdir="$(db_tmpdir)" \
     --socket="$(db_socket)" --pid-file="$DEV_DIR/run/db.pid" "${NETWORK[@]}" --skip-name-resolve \
     --max-connections=500 --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=1 "${DB_OPTIONS[@]}"

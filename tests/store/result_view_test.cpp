@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(test_events_are_not_in_the_result_view) {
 }
 
 // One statement inserts a broadcast, so all its notifications have the same `ocurrida_en`. Still, the last
-// full page of a report on them reads fewer than 1,500 rows more than the first page.
+// full page of a report on them may read at most 1,500 rows more than the first page did.
 BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"
@@ -162,7 +162,8 @@ BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   BOOST_TEST(until == 12000U);
 }
 
-// With ALLOW_INVALID_DATES, MariaDB's CHECK lets such a date pass. Fan-out rejects the notification.
+// With ALLOW_INVALID_DATES, MariaDB's CHECK accepts a date like 31 February. Fan-out
+// rejects the notification.
 BOOST_AUTO_TEST_CASE(a_report_leaves_out_a_date_that_does_not_exist) {
   if (!session.is_mariadb()) return;
   session.execute("SET sql_mode = 'ALLOW_INVALID_DATES'");

@@ -21,7 +21,8 @@ using platform::Milliseconds;
 
 /// The number of webhooks in one statement.
 constexpr std::size_t webhooks_per_statement = 16;
-/// How many deliveries with a running Retry-After one call may skip for each webhook.
+/// A call reads this many deliveries of each webhook in excess of its limit, to make up for those that wait
+/// for their Retry-After.
 constexpr unsigned passed_over = 32;
 
 constexpr std::string_view early_webhooks = R"sql(
