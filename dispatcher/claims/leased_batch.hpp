@@ -23,7 +23,8 @@ struct LeasedBatch {
   };
 
   void add_destination(store::Target target, platform::MonotonicTime read_at);
-  /// Adds what a claim has leased. Logs an error for each delivery cancelled as foreign.
+  /// Adds what a claim has leased. Logs an error for each delivery that was cancelled
+  /// because its notification belongs to another entity.
   void add(store::Leased leased, const platform::Log& log);
 
   Grants grants;
@@ -36,7 +37,7 @@ struct LeasedBatch {
 /// Returns where requests to a webhook go, for FairSlots.
 Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
 
-/// Logs that `duty` could not lease deliveries of a webhook.
+/// Logs that the database refused to lease deliveries of a webhook, during `duty`: "claim" or "early claim".
 void log_refused_lease(const platform::Log& log, std::string_view duty, delivery::WebhookId webhook,
                        const store::DatabaseError& error);
 

@@ -37,7 +37,7 @@ struct Dialled {
   bool local_failure = false;                  // this host has no socket or memory left
   bool timed_out = false;                      // the dial ended at its deadline
   /// The errno of the last address that failed. A missing route is reported only if no address failed for
-  /// another reason.
+  /// another reason; EAFNOSUPPORT never is.
   int error = 0;
   std::optional<platform::MonotonicTime> heard;  // when an address last refused or reset a connection
 };

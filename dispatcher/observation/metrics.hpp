@@ -13,7 +13,7 @@
 
 namespace dispatcher {
 
-/// How an attempt ended. Failures are grouped by who can correct them. The set is fixed: receivers cannot add
+/// How an attempt ended. Failures are grouped by their kind. The set is fixed: receivers cannot add
 /// series.
 enum class OutcomeClass {
   delivered,
@@ -60,8 +60,8 @@ class Metrics {
   metrics::Counter unreadable;
   metrics::Counter leases_recovered;
 
-  /// The queue at the last look; NaN while unknown, except look_duration. The first six are the series of
-  /// `queue_notifications` and `queue_deliveries`, in the order of the series.
+  /// The queue at the last look; NaN while unknown, except look_duration. `queue_notifications` has the
+  /// first two as its series, `queue_deliveries` the next four.
   struct Queue {
     metrics::Gauge pending_notifications, rejected_notifications;
     metrics::Gauge pending, in_flight, held, failed;

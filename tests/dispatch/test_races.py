@@ -30,7 +30,7 @@ def test_a_delete_that_races_fan_out_and_claim(entity, receiver, stack, root, po
     for _ in range(8):
         hook = entity.register()
         receiver.behave(hook.path, Behaviour(delay=0.02))
-        receiver.wait(hook.path, 25, 20)  # more requests than may be in flight, so some deliveries are created leased, others claimed later
+        receiver.wait(hook.path, 25, 20)  # more requests than may be in flight: fan-out itself leases some deliveries, a later claim the others
         response = entity.api("DELETE", f"{BASE}/{hook.id}")
         rows = root(f"SELECT id, estado FROM entregas WHERE webhook_id = {hook.id}")
         assert response.status == 200, response

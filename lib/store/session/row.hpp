@@ -45,9 +45,9 @@ class Result {
 };
 
 /// A row, which keeps its result alive. Accessors throw std::runtime_error for a column that the result
-/// lacks, and for a value that they cannot convert: text() also reads numbers, and accessors of numbers also
-/// read numbers as text. For NULL, all but null() and optional_… throw. If several columns have the same
-/// name, any of them may be read.
+/// lacks, and for a value that they cannot convert: text() also takes a number, and the accessors of numbers
+/// also take a text that holds a number. For NULL, all but null() and optional_… throw. If several columns
+/// have the same name, any of them may be read.
 class Row {
  public:
   Row(std::shared_ptr<const Result> result, std::size_t number)
