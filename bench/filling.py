@@ -1,15 +1,16 @@
-"""Writes rows to lie beside the measured ones: finished an hour ago, or not to be sent before tomorrow."""
+"""Fills the tables with deliveries that are not measured: they finished an hour ago, or are not sent before tomorrow."""
 from __future__ import annotations
 
 from bench.report import progress
 from bench.service import EVENT, Service
 
 CHUNK = 250_000  # ids that one statement covers
-SHARE_RESTING = 0.5  # of the pending deliveries: their webhooks rest; the others wait for a retry
+SHARE_RESTING = 0.5  # the share of the pending deliveries that belong to resting webhooks; the others wait for a retry
 
 
 def finished(service: Service, count: int, webhooks: int) -> None:
-    """Writes `count` deliveries that arrived at the first attempt an hour ago, with that attempt, evenly over the webhooks."""
+    """Writes `count` deliveries, spread evenly over the webhooks, and one attempt of each. That attempt succeeded an hour
+    ago."""
     _notifications(service, count, 1, webhooks)
     _deliveries(service, "'entregada', 1, 0, n.ocurrida_en, n.ocurrida_en, 204", "TRUE")
     _in_chunks(service, "entregas", f"""

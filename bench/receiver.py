@@ -1,4 +1,5 @@
-"""The receiver of the benchmarks: a separate nginx with TLS, the same for the service and for its control."""
+"""The receiver of the benchmarks: a separate nginx with TLS. The service sends to it, and so does the control program
+(bench/control.cpp) that the service is compared with."""
 from __future__ import annotations
 
 import http.client
@@ -121,7 +122,7 @@ class Receiver:
 
 
 class Watch:
-    """Reads a receiver's state every 10 ms while entered: when the first and the last request came, and how many
+    """While entered, reads a receiver's counts every 10 ms. Notes when the first and the last request came, and how many
     connections were open at most."""
 
     def __init__(self, receiver: Receiver):
@@ -152,7 +153,8 @@ class Watch:
         return self._last["connections"] - self._before["connections"]
 
     def await_arrivals(self, count: int, timeout: float) -> None:
-        """Waits until `count` requests have come. To poll the database for results would slow deliveries down by a tenth."""
+        """Waits until the receiver has counted `count` requests. Polling the database for results instead would slow deliveries
+        down by a tenth."""
         wait_until(lambda: self.arrived >= count, timeout, f"{count:,} requests to arrive", every=0.01)
 
     def _look(self) -> None:

@@ -18,9 +18,9 @@ namespace api {
 
 /// One per process, shared by its threads. While no statement runs, a look-up starts a statement. If the
 /// previous statement ended less than 1 ms ago, and fewer than 8 look-ups wait, the look-up first gives
-/// others 200 µs to join. Look-ups that arrive during a statement share the next statement, at most
-/// `most_at_once` of them, because most of the cost is per statement. There is no cache: a request's
-/// statement begins after the request arrived.
+/// others 200 µs to join. Look-ups that arrive during a statement share the next statement, because most of
+/// the cost is per statement. A statement serves at most `most_at_once` look-ups. There is no cache: a
+/// request's statement begins after the request arrived.
 class CallerLookup {
  public:
   using Callers = std::vector<std::optional<store::Caller>>;

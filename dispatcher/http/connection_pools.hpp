@@ -56,8 +56,9 @@ class ConnectionPools {
   /// connection. It gets one earlier if, at the average time of answers, the pool's last request would wait
   /// for 100 ms. Two limits:
   /// - While a connection to the host is being made (`connecting`), no further one is made.
-  /// - Without `room` a new connection takes the place of a kept one: then a request waits for at least
-  ///   100 ms, and one pool every 20 ms gets a connection, in the order in which pools asked.
+  /// - If `room` is false, libcurl may close a kept connection, of any host, for each new one. Then a request
+  ///   waits for at least 100 ms, and pools get connections in the order in which they asked, one pool every
+  ///   20 ms.
   /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<bool(const std::string& host)>& connecting);
@@ -93,7 +94,7 @@ class ConnectionPools {
     unsigned idle = 0;  // estimate of open, free connections; a wrong estimate costs a handshake or a wait
     delivery::WebhookId last_served = 0;
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers
-    platform::MonotonicTime next_connection{};           // no further connection is opened before
+    platform::MonotonicTime next_connection{};           // no further connection is opened before this time
     std::optional<platform::MonotonicTime> replacement;  // when the pool may replace a kept connection
     std::optional<platform::MonotonicTime> due;          // the pool's key in due_
   };

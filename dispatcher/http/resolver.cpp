@@ -82,7 +82,8 @@ ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_stat
   int given = ARES_OPT_FLAGS | ARES_OPT_EDNSPSZ | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
               ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
 #ifdef ARES_OPT_MAXTIMEOUTMS
-  // From 1.31 on c-ares waits for a server five times as long as its recent answers took, up to 5 s.
+  // From 1.31 on c-ares waits for a server five times as long as the server's recent answers took, up to
+  // maxtimeout (5 s by default).
   options.maxtimeout = options.timeout * round.tries;
   given |= ARES_OPT_MAXTIMEOUTMS;
 #endif
@@ -92,7 +93,8 @@ ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_stat
   given |= ARES_OPT_QUERY_CACHE;
 #endif
 #ifdef ARES_OPT_UDP_MAX_QUERIES
-  // From 1.20 on a malformed answer fails all questions of its socket, so each question gets its own.
+  // From 1.20 on a malformed answer fails all questions of its socket, so each question gets its own
+  // socket.
   options.udp_max_queries = 1;
   given |= ARES_OPT_UDP_MAX_QUERIES;
 #endif

@@ -32,7 +32,7 @@ enum class OutcomeClass {
   outage,   // the attempt met silence in an outage of our own
 };
 std::string_view label(OutcomeClass outcome);
-/// `attempt` was started (its transport is not TransportResult::not_started). Pure.
+/// `attempt` must have been started: its transport is not TransportResult::not_started. Pure.
 OutcomeClass outcome_class(const delivery::Attempt& attempt);
 
 class Metrics {
@@ -56,21 +56,22 @@ class Metrics {
   metrics::Counter processed;
   metrics::Counter rejected;
   metrics::Counter deactivated;
-  /// Failed decryptions, each try counted. deliveries_ counts a delivery once, when it becomes held.
+  /// Counts each failed decryption of a secret or of test data, so it can count one delivery several times.
+  /// deliveries_ counts that delivery once, when it becomes held.
   metrics::Counter unreadable;
   metrics::Counter leases_recovered;
 
-  /// The queue at the last look; NaN while unknown, except look_duration. `queue_notifications` has the
-  /// first two as its series, `queue_deliveries` the next four.
+  /// The queue at the last look; NaN while unknown, except look_duration.
   struct Queue {
-    metrics::Gauge pending_notifications, rejected_notifications;
-    metrics::Gauge pending, in_flight, held, failed;
+    metrics::Gauge pending_notifications, rejected_notifications;  // apientidades_queue_notifications
+    metrics::Gauge pending, in_flight, held, failed;               // apientidades_queue_deliveries
     metrics::Gauge oldest_notification, oldest_delivery;
     metrics::Gauge look_duration;
     metrics::Gauge numbers_left;
     metrics::Gauge clock_jump;
     metrics::Gauge paused_parts;
-    metrics::Gauge past_half, past_nine_tenths;  // of delivery.disable_after
+    // Active webhooks that have failed for at least half, and for at least 0.9, of delivery.disable_after.
+    metrics::Gauge past_half, past_nine_tenths;
     metrics::Gauge changing_entities;
   } queue;
 

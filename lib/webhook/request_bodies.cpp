@@ -117,7 +117,7 @@ json::Value checked_extra(const json::Value& body) {
   return *extra;
 }
 
-/// Refuses `null` too: in a merge patch `null` deletes the member, and no member here may be absent.
+/// Refuses `null` too: in a merge patch `null` deletes the member, and a webhook always has this member.
 bool checked_active(const json::Value& value) {
   if (value.boolean() == nullptr) throw InvalidRequest("activo: debe ser true o false");
   return *value.boolean();

@@ -137,7 +137,7 @@ def test_to_activate_an_active_webhook_ends_its_streak_of_failures(entity, recei
 
 
 def test_reactivation_retries_a_pending_delivery_at_once(entity, receiver, stack):
-    """The dispatcher looks for deliveries to hold every 5 s, so it rarely holds this one while the webhook is inactive."""
+    """Every 5 s the dispatcher looks for deliveries to hold, so it rarely holds this one while the webhook is inactive."""
     with stack.dispatcher_with(APIENTIDADES_DELIVERY_RETRY_SCHEDULE="1h,1h"):
         hook = entity.register()
         receiver.behave(hook.path, Behaviour(status=500), Behaviour())

@@ -29,7 +29,8 @@ def is_closed(connection) -> bool:
 
 
 def is_established(connection) -> bool:
-    """Asks the kernel, because a read would make room for more data."""
+    """Whether the kernel counts the connection as established. The test must not read from the connection to find out, because
+    reading would empty the receive buffer, and the server could send more."""
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == 1
 
 

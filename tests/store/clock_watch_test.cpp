@@ -280,8 +280,8 @@ BOOST_AUTO_TEST_CASE(an_outage_that_ended_while_the_clock_was_ahead_does_not_las
   BOOST_CHECK_EQUAL(count("cortes_envio", "visto_en <= UTC_TIMESTAMP(3) AND hasta IS NULL"), 1);
 }
 
-// Without the mending, the outage's time would not count, and `queue status` would show a start in the
-// future.
+// If mend() left the outage's start in the future, the time until that start would not count as an outage,
+// and `queue status` would show that start.
 BOOST_AUTO_TEST_CASE(an_outage_that_began_while_the_clock_was_ahead_and_lasts_counts_from_now_on) {
   set_clock(10 * day);
   const auto id = begin_outage(session, "here:1", OutageKind::network, Milliseconds(0));

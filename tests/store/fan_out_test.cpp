@@ -58,8 +58,9 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   BOOST_CHECK(find_new_notifications(session, last, 2).pending.empty());
 }
 
-// One search finds many entities, each with its oldest pending notifications. It reads at most rows_per_range
-// notifications of each range, and returns the ranges that remain.
+// One search finds many entities, each with its oldest pending notifications. It is given ranges of entity
+// ids, reads at most rows_per_range notifications of each range, and returns the ranges of ids that it has
+// not searched.
 BOOST_AUTO_TEST_CASE(a_search_finds_many_entities_at_once_with_their_oldest) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
@@ -91,8 +92,8 @@ BOOST_AUTO_TEST_CASE(the_oldest_of_an_entity_and_what_is_still_pending_of_some) 
   session.execute("ROLLBACK");
 }
 
-/// The row must not grow: InnoDB would move a grown row, and might write the whole page anew (migration
-/// 0028).
+/// Fan-out writes `terminada_en` (7 bytes) and clears the filler, `relleno` (7 bytes), so that the row does
+/// not grow. InnoDB would move a grown row, and might write the whole page anew (migration 0028).
 BOOST_AUTO_TEST_CASE(the_time_of_the_end_takes_the_place_of_the_filler) {
   insert_notification(session, 1);
   const auto bytes = [&] {

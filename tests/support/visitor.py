@@ -99,7 +99,7 @@ class Visitor:
             return None
         assert response.status in (*wanted, *AWAY), f"{method} {path}: {response}"
         if response.status in AWAY:
-            response.message  # checks the shape of errors
+            response.message  # this property asserts that the response has the form of all errors
             return None
         return response
 

@@ -128,7 +128,8 @@ BOOST_AUTO_TEST_CASE(without_an_allowance_only_public_addresses_are_dialled) {
   for (const auto* text : {"127.0.0.1", "::1", "::ffff:127.0.0.1"}) BOOST_TEST(!opens(settings, text), text);
 }
 
-// Otherwise the name in any entity's URL could lead into the allowed network.
+// If the network were open for all names, any entity could register a URL with a name that resolves to an
+// address in it.
 BOOST_AUTO_TEST_CASE(an_allowed_network_is_open_for_the_names_of_the_overrides_alone) {
   const auto settings = allowing({{network("10.1.0.0/16"), ""}, {network("fd00:1::/32"), ""}});
   BOOST_TEST(opens(settings, "10.1.2.3"));
@@ -160,7 +161,8 @@ BOOST_AUTO_TEST_CASE(denied_networks_are_never_dialled) {
     BOOST_TEST(opens(settings, text), text);
 }
 
-// The packet filter does not protect our own public addresses from the dispatcher, which is behind it.
+// The dispatcher runs inside our packet filter, so the filter does not stop its connections to our own public
+// addresses.
 BOOST_AUTO_TEST_CASE(own_addresses_are_dialled_only_for_allowed_names) {
   auto settings = allowing({{network("8.8.8.0/24"), "uno.example"}});
   settings.own_addresses = {network("8.8.8.8"), network("8.8.4.4"), network("2600::1")};

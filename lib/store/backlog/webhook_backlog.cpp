@@ -6,7 +6,8 @@ namespace store {
 
 namespace {
 
-/// The median duration is that of at most this many attempts, of this many newest deliveries.
+/// The median duration reads the webhook's newest deliveries, at most this many, and then at most this many
+/// of their attempts.
 constexpr unsigned latest = 100;
 
 constexpr std::string_view state_of_webhook = R"sql(

@@ -22,15 +22,15 @@ constexpr std::array no_write_codes = {1021, 1026, 1030, 1037, 1038, 1041, 1114,
 /// Conflicts of rows, and certification failures of clusters (1213 at any statement, COMMIT included; 3101):
 /// the whole transaction may run again.
 constexpr std::array conflict_codes = {1020, 1213, 3101};
-/// 1180 with this text is a conflict instead: Group Replication preferred another node's transaction, and the
-/// node did not leave.
+/// Error 1180 is a conflict if its message contains `overruled_at_commit`: Group Replication preferred
+/// another node's transaction. The node did not leave the cluster.
 constexpr int commit_code = 1180;
 constexpr std::string_view overruled_at_commit = "Got error 149 ";  // HA_ERR_LOCK_DEADLOCK
 /// KILL QUERY, and statements beyond the operator's time limit.
 constexpr std::array interrupted_codes = {1317, 1969, 3024};
 constexpr int duplicate_key_code = 1062;
-/// Errors of a row's content with a SQLSTATE (HY000, 01000) that does not say so; 3819 is MySQL's code for a
-/// failed CHECK.
+/// Errors that a row's content causes, although their SQLSTATE (HY000, 01000) belongs to none of
+/// `content_classes`. 3819 is MySQL's code for a failed CHECK.
 constexpr std::array content_codes = {1265, 1366, 3819};
 constexpr std::array<std::string_view, 5> content_classes = {"21", "22", "23", "44", "45"};
 

@@ -22,8 +22,9 @@ inline bool is_refused(const DatabaseError& error) { return dynamic_cast<const R
 inline bool is_lock_timeout(const DatabaseError& error) {
   return dynamic_cast<const LockTimeout*>(&error) != nullptr;
 }
-/// Whether a statement with `SET STATEMENT innodb_lock_wait_timeout = 0` met a lock that SKIP LOCKED does not
-/// show (of a gap, or of a row that is being inserted). Always false on MySQL, which ignores that setting.
+/// Whether a statement with `SET STATEMENT innodb_lock_wait_timeout = 0` met a lock that a read with SKIP
+/// LOCKED does not detect (of a gap, or of a row that is being inserted). Always false on MySQL, which
+/// ignores that setting.
 inline bool is_locked_place(Session& session, const DatabaseError& error) {
   return is_lock_timeout(error) && session.is_mariadb();
 }
