@@ -47,9 +47,9 @@ class Diagnoses {
   /// can be done at once. Throws errors of the session or the server.
   bool work(const Round& round);
 
-  /// For the end of the service: ends each diagnosis that has no HTTP request in flight, or, if it has sent
-  /// no HTTP request at all, releases it for another dispatcher. If `session` is nullptr, the database is
-  /// away and the leases expire.
+  /// For the end of the service. Releases each diagnosis that has sent no HTTP request yet, so that another
+  /// dispatcher can begin it. Ends each other diagnosis, unless it has an HTTP request in flight. If
+  /// `session` is nullptr, the database is away and the leases expire.
   void stop(store::Session* session, FairSlots& slots);
 
  private:
@@ -59,10 +59,10 @@ class Diagnoses {
     delivery::Diagnosis diagnosis;
     platform::MonotonicTime began{};
     platform::UtcTime occurred{};
-    std::string genuine{};     // the body of the genuine request
+    std::string genuine{};     // the body of the request that the receiver must accept; sent twice
     unsigned awaited = 0;      // test requests without a result yet
     unsigned handed_back = 0;  // test requests that came back unsent
-    bool sent = false;         // an HTTP request was sent, and not handed back
+    bool sent = false;         // the sender got an HTTP request, and did not hand it back unsent
     bool failed = false;       // this host could not send a request
   };
   using All = std::map<std::uint64_t, Running>;  // by lease

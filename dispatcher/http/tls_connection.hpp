@@ -21,7 +21,8 @@ platform::MonotonicTime::duration age_of_connection(CURL* handle, platform::Mono
 
 /// True: the kept connection is open, and no data has arrived since the last answer; a TLS 1.3 session ticket
 /// is no data. Bytes that arrive without an outstanding request are no answer (RFC 9112 section 9.2), but
-/// libcurl 7.88 takes them for the next answer, and 8.14 checks only the socket.
+/// libcurl 7.88 takes them for the next answer. libcurl 8.14 looks for them in the socket alone, and so
+/// misses those that OpenSSL has already read.
 bool is_quiet(CURL* handle);
 
 /// Tells why a kept connection is not quiet. True: data has arrived. False: the connection has ended.

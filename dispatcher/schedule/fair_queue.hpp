@@ -45,8 +45,8 @@ class FairQueue {
   /// Raises the minimum to `present` if the minimum is lower: an id that holds charges and does not wait must
   /// not keep the minimum low.
   void pass(SlotTime present) { least_ = std::max(least_, present); }
-  /// The id holds one charge less. `correction`: how much longer than expected it was held; negative: how
-  /// much shorter. The correction lowers no account below the minimum.
+  /// The id holds one charge less. `correction`: how much longer than expected the charge was held; negative:
+  /// how much shorter. The correction lowers no account below the minimum.
   void release(Id id, SlotTime correction) {
     const auto found = entries_.find(id);
     if (found == entries_.end() || found->second.held == 0) return;

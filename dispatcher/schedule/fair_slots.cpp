@@ -153,7 +153,7 @@ bool FairSlots::take_new(const Destination& destination) {
   identify(destination);
   const auto& webhook = webhooks_.at(destination.webhook);
   const auto& waiting = queue_.order();
-  // Waiting entities do not count if only the reserve is free.
+  // If all free slots are of the reserve, a new delivery may go ahead of the entities that wait.
   const bool others_first = unreserved() > 0 && unreserved() <= waiting.size() &&
                             waiting.begin()->first < queue_.account(webhook.entity);
   const auto& host = webhook.host->second;
@@ -197,7 +197,8 @@ void FairSlots::ended(delivery::WebhookId id, Outcome outcome, platform::Millise
     webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
   else
     webhook.stalled = outcome == Outcome::not_started;
-  // Until a delivery that was not started is due again, no newer delivery may overtake it.
+  // The webhook takes nothing until these results are recorded: it may have to rest, and no newer delivery
+  // may overtake one that was not started.
   if (outcome != Outcome::answered && outcome != Outcome::diagnosed) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }
@@ -227,15 +228,15 @@ unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
       std::max<SlotTime::rep>(1, slot_carries / std::max(*webhook.recent, least_charge)));
 }
 
-/// True: the webhook's own limit and its last attempts allow it one more in hand.
+/// True: the webhook's own limit and the results of its last attempts allow it to take one more delivery.
 bool FairSlots::has_room(const Webhook& webhook) const {
   const unsigned limit = webhook.probing ? 1 : limits_.per_webhook;
   return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
 }
 
 /// True: no slot is free (at the webhook's host, or anywhere outside the reserve), and an entity or webhook
-/// that has used less waits for a slot. At the host, a waiting webhook of the same entity comes first in any
-/// case.
+/// that has used less slot-time waits for one. A webhook of the same entity that waits for room at the host
+/// counts even if it has used more.
 bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) const {
   const auto& host = webhook.host->second;
   if (host.slots >= limits_.per_host && !host.queue.order().empty()) {
@@ -249,8 +250,9 @@ bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) con
   return own.order().begin()->first < own.account(id);
 }
 
-/// True: the webhook needs no further slot. While others wait for its slots, it takes no more deliveries than
-/// its slots are good for: otherwise the slots would never be free again.
+/// True: the webhook may take a further delivery with the slots that it holds. While others wait for a slot,
+/// it takes no more deliveries than its slots carry at once, counted since it last held no slot: otherwise it
+/// might never release them.
 bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
   const auto carries = (webhook.slots - webhook.diagnosing) * deliveries_per_slot(webhook);
   return deliveries(webhook) < carries && in_hand_ < used_ + limits_.total &&

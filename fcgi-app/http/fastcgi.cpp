@@ -114,8 +114,8 @@ bool heard_out(const FCGX_Request& fcgi, BodyState body) {
   return body == BodyState::complete && FCGX_GetChar(fcgi.in) == EOF && FCGX_GetError(fcgi.in) == 0;
 }
 
-/// Ends the connection with its request, whatever the peer asked for: on a kept connection, unread bytes of a
-/// body would be taken for the next request, and an idle connection would block this thread.
+/// Ends the connection with its request, even if the peer asked to keep it: on a kept connection, unread
+/// bytes of a body would be taken for the next request, and an idle connection would block this thread.
 ///
 /// libfcgi waits up to 2 s for the peer to close first, so that bytes still arriving do not make the kernel
 /// drop our answer. That wait costs a fifth of a handler's processor time. If everything has arrived,
@@ -138,9 +138,9 @@ constexpr timeval patience{5, 0};
 constexpr int socket_buffer = 212992;
 
 /// Accepts a connection and reads the parameters of its request. Sets time-outs, which libfcgi's own accept
-/// does not. libfcgi reads from a connection that it has not accepted only if the connection is marked as
-/// kept; otherwise it closes the connection. Returns 0 or a negative errno. -EBADF: the peer sent no request,
-/// and libfcgi then tried to accept from a listener that it does not have.
+/// does not. Marks the connection as kept, because libfcgi would close an unmarked connection that it has not
+/// accepted itself. Returns 0 or a negative errno. -EBADF: the peer sent no request, and libfcgi then tried
+/// to accept from a listener that it does not have.
 int accept_request(FCGX_Request& fcgi, int listener_fd) {
   const int fd = ::accept4(listener_fd, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return -errno;
@@ -165,7 +165,8 @@ bool is_abandoned(const FCGX_Request& fcgi) {
   return ::poll(&peer, 1, 0) > 0 && (peer.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-/// Answers requests, or lets them wait for a place among their entity's requests (EntityConcurrency).
+/// Answers requests. Each entity has a limited number of places, one for each of its requests that run at the
+/// same time (EntityConcurrency); further requests wait for a place.
 struct ExchangeEnd {
   Responder& responder;
   RequestPlaces& places;

@@ -38,9 +38,9 @@ def freeze(stack, node):
 
 
 def disturb(arena, node, what, waits: list) -> dict:
-    """Does the fault `what` to a node, until every dispatcher has changed to another node and deliveries are recorded again.
-    Adds (seconds until then, name of the fault, node) to `waits`. Returns the deliveries that were in flight, or {} if their
-    leases cannot have expired."""
+    """Does the fault `what` to a node. Waits until every dispatcher has changed to another node and deliveries are recorded
+    again, and adds (seconds of this wait, name of the fault, node) to `waits`. Undoes the fault after 20 further deliveries.
+    Returns the deliveries that were in flight, or {} if their leases cannot have expired."""
     wait_until(arena.settled, what="the dispatchers to have begun")
     faults.moment(arena)
     taken, seen = Stopwatch(), arena.in_flight()

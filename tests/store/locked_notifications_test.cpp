@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_notification_being_cancelled_or_deleted_waits_for_its_loc
 // One batch has no room for all the notifications. The scanner alone would find the rest only seconds later.
 BOOST_AUTO_TEST_CASE(locked_notifications_beyond_one_batch_are_in_the_next) {
   using namespace std::chrono_literals;
-  constexpr int many = 40;  // their data is more than twice bytes_per_batch
+  constexpr int many = 40;  // with 60 kB of data each, while one batch of fan-out takes at most 1 MiB
   const std::string data = R"({"evaluacionId": 1, "titulo": ")" + std::string(60'000, 'x') + R"("})";
   for (int entity = 2; entity < 2 + many; ++entity) {
     add_webhook(session, entity);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(locked_notifications_beyond_one_batch_are_in_the_next) {
   const auto patience = platform::monotonic_now() + 3s;
   std::int64_t listed = 0;
   while (listed < many && platform::monotonic_now() < patience) {
-    std::this_thread::sleep_for(60ms);  // longer than the 50 ms after which each is due
+    std::this_thread::sleep_for(60ms);  // the fan-out tries a locked notification again after 50 ms
     fan_out.run_locked(batch);
     listed = session.query("SELECT COUNT(*) AS n FROM notificaciones_apartadas WHERE notificacion_id > ?", id)
                  .at(0)

@@ -162,8 +162,8 @@ BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   BOOST_TEST(until == 12000U);
 }
 
-// With ALLOW_INVALID_DATES, MariaDB's CHECK accepts a date like 31 February. Fan-out
-// rejects the notification.
+// In a session with ALLOW_INVALID_DATES, the CHECK of `ocurrida_en` accepts a date like 31 February on
+// MariaDB. The dispatcher rejects a notification with such a date.
 BOOST_AUTO_TEST_CASE(a_report_leaves_out_a_date_that_does_not_exist) {
   if (!session.is_mariadb()) return;
   session.execute("SET sql_mode = 'ALLOW_INVALID_DATES'");

@@ -41,7 +41,7 @@ constexpr std::string_view make_probe_due = R"sql(
   WHERE webhook_id IN)sql";
 
 /// Reads without a lock; the rows are then locked by key. A locking read would also lock the index entries of
-/// ended leases, at a microsecond or more each. InnoDB keeps those entries while a backup holds its snapshot.
+/// ended leases, which InnoDB keeps while a backup holds its snapshot. Each takes a microsecond or more.
 constexpr std::string_view expired_leases = R"sql(
   SELECT id, CAST(arriendo_hasta AS CHAR) AS hasta FROM entregas FORCE INDEX (entregas_arriendos_vencidos)
   WHERE arriendo_hasta >= ? AND arriendo_hasta < UTC_TIMESTAMP(3) AND (arriendo_hasta > ? OR id > ?)

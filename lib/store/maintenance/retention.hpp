@@ -4,10 +4,10 @@
 // Ids are nearly in the order of time, so two walks find all expired rows with few reads:
 //  * The follower reads up to the first row that is younger than `retention.delivered`, and waits there, so
 //    it reads each row about once. Nearly all earlier rows are deleted, and hardly any later one has expired.
-//  * The sweep runs now and then over the rows that the follower has not deleted (failed, held, or delivered
-//    after days). It starts at the first row and ends where all rows are younger than the shortest retention.
-//    It finds test notifications, which have a shorter retention, in a table of their own
-//    (`pruebas_por_borrar`).
+//  * The sweep runs now and then over the rows that the follower has not deleted: failed deliveries, held
+//    ones, and those delivered only after days of retries. It starts at the first row and ends where all rows
+//    are too young for any retention but that of test notifications. The sweep also reads
+//    `pruebas_por_borrar`, a table of the test notifications, because their retention is shorter.
 // A walk is a value in memory. After a restart a new walk begins, and finds less to do.
 #pragma once
 
@@ -36,9 +36,9 @@ struct PurgeWalk {
 /// Reads the next `window` rows and deletes those past their retention: notifications with all their
 /// deliveries and attempts, once every delivery has expired; finished notifications without deliveries; and,
 /// only in the sweep, quarantine entries, and deleted webhooks that have no deliveries. Returns the number of
-/// deleted deliveries, notifications and webhooks. Skips locked rows, and rows that the database
-/// refuses to delete. Restarts a walk that is done. Throws if many rows are refused. After an
-/// exception the walk is already past the window, and the next sweep finds what is left of it.
+/// deleted deliveries, notifications and webhooks. Skips locked rows, and rows that the database refuses to
+/// delete. After 32 refused rows in one window, throws the error of the next one. Restarts a walk that is
+/// done. After an exception the walk is already past the window, and the next sweep finds what is left of it.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 

@@ -19,7 +19,8 @@ Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>
                  std::size_t most) {
   Rows result;
   for (std::size_t first = 0; first < seeks.size();) {
-    // A little padding is cheaper than a further round trip; much padding is not.
+    // The number of seeks in a statement is a power of two. Padding with `none` fills the statement up to the
+    // next power of two if at most a quarter is padding: that costs less than a further round trip.
     const auto left = std::min(seeks.size() - first, most);
     const auto padded = std::bit_ceil(left);
     const auto size = left >= padded - padded / 4 ? padded : std::bit_floor(left);

@@ -114,8 +114,8 @@ constexpr std::string_view release_some_held = R"sql(
   UPDATE entregas FORCE INDEX (entregas_por_reclamar)
   SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)
   WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
-/// One state at a time, in the order of the index: a statement for both states would sort and lock all rows
-/// for each batch.
+/// Finds the deliveries of one `espera` (`pendiente` or `retenida`), in the order of the index: a statement
+/// for both would sort and lock all rows for each batch.
 constexpr std::string_view some_waiting = R"sql(
   WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 
@@ -278,8 +278,9 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
     return in_batches(session, [&] { return session.update(statement, state, id, batch_rows); });
   };
   // Cancels before the webhook is enabled, because the dispatcher could claim the deliveries afterwards.
-  // During the cancelling the dispatcher may hold pending deliveries (of an inactive webhook) or release held
-  // ones (of an active webhook). The order of the states finds a delivery in either case.
+  // Until then the dispatcher may make pending deliveries `retenida` (if the webhook is inactive) or held
+  // ones `pendiente` (if it is active). Cancelling `pendiente` both before and after `retenida` finds them
+  // all.
   if (discard) {
     for (const auto* state : {"pendiente", "retenida", "pendiente"}) result.cancelled += cancel(state);
   }
