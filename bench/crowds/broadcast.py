@@ -1,5 +1,5 @@
-"""Delivers one row for each of 40,000 entities, once with 1,000 hosts for all entities and once with a host for each. The
-baseline is as many rows for 1,000 entities with a host each."""
+"""Delivers one row for each of 40,000 entities: once with 1,000 hosts that all entities share, and once with a host of its own
+for each entity. The baseline delivers 40,000 rows, too, but for 1,000 entities, each with a host of its own."""
 from __future__ import annotations
 
 import statistics
@@ -12,7 +12,7 @@ from bench.service import webhook_url
 from bench.throughput import PATIENCE, deliver_backlog, send_bare
 
 ENTITIES, FEW = 40_000, 1_000
-PAIRS = 3  # measurements of `few`, and of `shared`, in a round: a single one lasts only seconds, so it varies much
+PAIRS = 3  # how often a round measures `few` and `shared`: one measurement lasts only seconds, so its result varies much
 
 
 def run(options):
@@ -37,8 +37,9 @@ def run(options):
 
 
 def figures(rates: dict[str, list[float]], connections: dict[str, list[int]], many: int, few: int) -> list[Figure]:
-    """A connection to a new host costs more than a delivery. The bare loop, too, is slower with new hosts, so the service's
-    loss is compared with the loop's."""
+    """Each further host needs a connection, which costs more than a delivery. So with more hosts both the service and the bare
+    loop (the libcurl program of bench/control.cpp, which sends equal requests without the service) are slower. The service's
+    loss of speed is therefore compared with that of the bare loop."""
     rate = {arm: statistics.median(found) for arm, found in rates.items()}
     base = tuple(rates["few"])
     made = tuple(connections["few"])

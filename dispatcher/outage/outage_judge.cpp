@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 
 constexpr auto between_checks = 1s;
 constexpr unsigned few_checks = 2;
-constexpr auto check_patience = 30s;  // checks without a result by then are given up
+/// After this time new checks may begin, even if earlier ones have no result.
+constexpr auto check_patience = 30s;
 
 }  // namespace
 

@@ -13,8 +13,8 @@ namespace api {
 /// Reads a positive 64-bit integer as the API writes it: no sign, no leading zero.
 std::optional<std::int64_t> parse_id(std::string_view text);
 
-/// The same answer for an id that never existed, belongs to another entity or is malformed, so that the
-/// answer reveals nothing of other entities.
+/// Returns the answer for an id that never existed, that belongs to another entity or that is malformed. It
+/// is the same in the three cases, so that it reveals nothing of other entities.
 NotFound no_such_webhook();
 
 /// Returns the caller's webhook that the path names. Throws NotFound.

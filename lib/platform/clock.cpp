@@ -21,8 +21,8 @@ struct Unit {
 // format_duration needs the largest unit first.
 constexpr std::array<Unit, 5> units{{{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}}};
 
-/// Reads digits that has_shape has checked. A page of deliveries has hundreds of timestamps, and from_chars
-/// would take several times as long.
+/// Reads a number from `length` characters, which must be digits: the callers check this with has_shape(). A
+/// page of deliveries has hundreds of timestamps, and std::from_chars would take several times as long.
 unsigned number_at(std::string_view text, std::size_t at, std::size_t length) {
   unsigned number = 0;
   for (const char digit : text.substr(at, length)) number = number * 10 + static_cast<unsigned>(digit - '0');

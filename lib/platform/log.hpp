@@ -1,7 +1,8 @@
-// The log. If standard error is the journal (JOURNAL_STREAM names it), a message is a journal entry with its
-// values as fields: APIENTIDADES_WEBHOOK=4. Otherwise a message is one line on standard error, `time level
-// message key=value …` (logfmt); if JOURNAL_STREAM is set, the line is `<6>message key=value …`, with the
-// priority of syslog(3).
+// The log. If standard error is the stream to the journal that JOURNAL_STREAM names, a message is a journal
+// entry with its values as fields: APIENTIDADES_WEBHOOK=4. In all other cases, and if the journal does not
+// accept the entry, a message is one line on standard error. Without JOURNAL_STREAM the line is `time level
+// message key=value …` (logfmt). With JOURNAL_STREAM it is `<6>message key=value …`, where 6 is the priority
+// of an info message in syslog(3).
 #pragma once
 
 #include <concepts>

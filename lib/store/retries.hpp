@@ -8,8 +8,9 @@
 
 namespace store {
 
-/// Returns, in the order of their ids, up to batch_rows deliveries with ids above `after` that wait for a
-/// retry. Reads only such deliveries, however long the history. Locks nothing.
+/// Returns deliveries that wait for a retry and have ids above `after`, in the order of their ids: at most
+/// batch_rows (lib/store/session/batches.hpp). Reads only such deliveries, however long the history. Locks
+/// nothing.
 std::vector<delivery::DeliveryId> find_retries(Session& session, delivery::WebhookId webhook,
                                                delivery::DeliveryId after);
 

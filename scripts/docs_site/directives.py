@@ -1,4 +1,5 @@
-"""Replaces directives. A directive is a line `@name argument` of a page, outside of code blocks."""
+"""Replaces each directive of a page by the text that the directive's function returns. A directive is a line `@name argument`
+of a page, outside of code blocks."""
 from __future__ import annotations
 
 import re
@@ -30,7 +31,7 @@ def _call(found: re.Match, directives: dict[str, Callable[[str], str]], where: s
 
 
 def code_block(text: str, language: str) -> str:
-    """Fences the text with more backticks than stand together anywhere in it."""
+    """Returns the text as a Markdown code block. Its fence is longer than the longest run of backticks in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"

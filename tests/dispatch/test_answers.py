@@ -91,7 +91,8 @@ def test_a_417_is_an_answer(stack):
     with ScriptedReceiver(certificate, script) as receiver, stack.dispatcher_with(**setting(delivery_retry_schedule="1h")):
         entity = Entity(stack, receiver)
         hook = entity.register()
-        for _ in range(5):  # not every delivery gets a 417: Expect follows only an error in sending on a new connection
+        # Some deliveries may get no 417: the dispatcher sends Expect only after an error in sending on a new connection.
+        for _ in range(5):
             id = stack.delivery_id(entity.notify(data={"evaluacionId": 1, "titulo": "x" * 60_000}), hook.id)
             wait_until(lambda: stack.attempts(id), what="an attempt")
             sent = [fields for fields in receiver.requests(hook.path) if fields["webhook-id"].endswith(f"_{id}")]

@@ -1,4 +1,4 @@
-"""Idempotency-Key on POST /webhooks: a request repeated after a lost answer registers once."""
+"""Idempotency-Key on POST /webhooks: a client that repeats a request after a lost answer registers only one webhook."""
 import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor

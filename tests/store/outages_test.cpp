@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(a_clock_jump_lets_no_outage_be_forgotten) {
   BOOST_CHECK_EQUAL(begin_a_year_ahead("UPDATE reloj_visto SET salto_ms = 0, hora = UTC_TIMESTAMP(3)"), 3);
 }
 
-// The webhook has failed for two hours, and one hour of failures deactivates. The outage takes 90 of the 120
-// minutes, then only 30.
+// The webhook has failed for two hours, and one hour of failures deactivates it. At first the outage covers
+// 90 of these 120 minutes, so 30 minutes of failures count. After the last UPDATE it covers 30, so 90 count.
 BOOST_AUTO_TEST_CASE(outage_time_does_not_count_towards_deactivation) {
   const auto fail = [&] {
     session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) WHERE estado = 'pendiente'");

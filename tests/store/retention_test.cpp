@@ -1,4 +1,6 @@
-// Retention: what it removes, what it keeps, what it reads and whom it delays.
+// Retention: what it removes, what it keeps, what it reads and whom it delays. Two walks remove rows. The
+// follower stops at the first row that is younger than retention.delivered, and goes on from there in its
+// next run. The sweep looks from the first row for what the follower has left.
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
@@ -74,7 +76,7 @@ BOOST_AUTO_TEST_CASE(tests_have_a_retention_of_their_own_whatever_became_of_them
   longer.delivered = hour;
   longer.tests = 3 * day;
   sweep(session, longer);
-  BOOST_CHECK_EQUAL(count("entregas"), 3);  // only tests are left
+  BOOST_CHECK_EQUAL(count("entregas"), 3);  // only deliveries of test notifications are left
 }
 
 /// Two webhooks of an entity. add() adds `count` notifications, each with two deliveries. The delivery to
@@ -281,7 +283,8 @@ BOOST_AUTO_TEST_CASE(a_locked_test_delays_no_sweep) {
   BOOST_CHECK_EQUAL(count("pruebas_por_borrar"), 0);
 }
 
-// An INSERT that finds its `clave` taken locks only the entry of that `clave` in the index.
+// An INSERT that fails because another row has its `clave` keeps a lock, but only on the index entry of that
+// `clave`.
 BOOST_AUTO_TEST_CASE(a_notification_that_is_written_again_delays_no_purge) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 3, 40 * day);

@@ -73,8 +73,8 @@ server {{
 
 
 def require(language: str) -> None:
-    """Skips the test if the language's toolchain is missing or too old. If the example is not prepared, or php is missing,
-    fails the test if EXAMPLES_REQUIRED is set, and otherwise skips it."""
+    """Skips the test if the language's toolchain is missing or too old. There is another rule for an example that could not be
+    prepared, and for a missing php: the test fails if EXAMPLES_REQUIRED is set; otherwise it is skipped."""
     if language == "php":
         reason = "" if shutil.which("php") else "php-cli is not installed"
     elif (skipped := PREPARED / language / "skipped").exists():
@@ -126,9 +126,9 @@ def failing(language: str):
 
 @contextlib.contextmanager
 def started(language: str, stack, changes: dict[str, str | None], stdout: int | None = None, program: Path | None = None):
-    """Starts an example, or `program` in its place. `changes` sets environment variables, and None removes one. Yields the
-    process, its environment and the path of its log, which gets the standard error, and the standard output unless `stdout` is
-    given."""
+    """Starts an example, or `program` in its place. `changes` sets environment variables; the value None removes a variable.
+    Yields the process, its environment and the path of its log. The process writes its standard error to the log. It writes its
+    standard output to `stdout`, or to the log if `stdout` is None."""
     with tempfile.TemporaryDirectory(prefix="apie-example-") as name, contextlib.ExitStack() as closing:
         folder, who = Path(name), as_nobody()
         certificate, key = (shutil.copy(stack.env[part], folder) for part in ("RECEIVER_CERT", "RECEIVER_KEY"))
@@ -169,7 +169,7 @@ def running(language: str, stack, secret: str | None, previous: str | None = Non
 
 
 def answers(receiver: ExampleReceiver, refusal: int) -> bool:
-    """Whether an unsigned notification gets `refusal`; the nginx before PHP answers 502 until PHP listens."""
+    """Whether an unsigned notification gets `refusal`. The nginx in front of PHP answers 502 until PHP listens."""
     with contextlib.suppress(OSError):
         return receiver.post({}, "{}") == refusal
     return False

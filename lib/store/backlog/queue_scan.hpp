@@ -20,8 +20,8 @@ struct QueuePeek {
 };
 QueuePeek peek_queue(Session& session);
 
-/// Ids from `first` to `last`, both included; by default all, because the evaluation system may write any
-/// number as an entity, even a negative one.
+/// The ids of entities or webhooks from `first` to `last`, both included. The default range has all 64-bit
+/// numbers, because the evaluation system may write any number as an entity's id, even a negative one.
 struct IdRange {
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
@@ -46,8 +46,9 @@ struct WaitingEntities {
   std::vector<WaitingEntity> found;
   std::vector<IdRange> rest;  // the ranges that remain to be searched
 };
-/// Reads the first rows_per_range pending notifications of each range, by entity and id, and returns their
-/// entities. Takes at most ranges_per_search ranges, without overlaps.
+/// Reads, for each range of entity ids, the first rows_per_range pending notifications, in the order of
+/// entity id and notification id. Returns the entities of these notifications. Takes at most
+/// ranges_per_search ranges, which must not overlap.
 WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRange>& ranges);
 inline constexpr std::size_t rows_per_range = 16;
 

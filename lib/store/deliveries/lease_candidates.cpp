@@ -19,7 +19,8 @@ namespace {
 using delivery::AttemptKind;
 
 /// Locks the webhooks and their entities for share, so that no delivery is claimed once a DELETE request or a
-/// disabling command has been answered. Each server treats the other's syntax for this lock as a comment.
+/// disabling command has been answered. MariaDB and MySQL have different syntax for this
+/// lock, and each takes the other's syntax for a comment.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view from_webhooks_by_id =
     " FROM webhooks w FORCE INDEX (PRIMARY)"
@@ -37,8 +38,8 @@ constexpr std::string_view where_not_early =
     "AND estado = 'pendiente' AND NOT adelantada FOR UPDATE SKIP LOCKED";
 
 /// Read without a lock, so that another user's lock delays no claim: on MariaDB every user with SELECT on
-/// this table can lock its rows. `notification cancel` and a claim exclude each other through the rows of
-/// `entregas`.
+/// this table can lock its rows. `notification cancel` and a claim cannot change the same delivery at the
+/// same time, because both lock the delivery's row in `entregas`.
 constexpr std::string_view notifications_by_id =
     "SELECT id, entidad_id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
     " origen = 'prueba' AS prueba"
@@ -90,8 +91,9 @@ struct LockedDelivery {
   NotificationId notification;
 };
 
-/// Locks the candidates of webhooks that may receive, and returns them in their order. Skips those that
-/// another session locks, those that are not pending and, for early claims, those already `adelantada`.
+/// Locks the candidates that belong to webhooks in `receiving`, and returns them in the order of
+/// `candidates`. Skips candidates that another session has locked and candidates that are not pending. For
+/// early claims, also skips those that already had an early attempt (`adelantada`).
 std::vector<LockedDelivery> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                             const std::map<WebhookId, Receiving>& receiving,
                                             AttemptKind kind) {
@@ -152,7 +154,7 @@ struct Sorted {
 Sorted sort_locked(Session& session, const std::vector<LockedDelivery>& locked,
                    const std::map<WebhookId, Receiving>& receiving, LeasedCandidates& result) {
   Sorted sorted;
-  std::set<WebhookId> full;  // webhooks with a delivery put off, which later ones must not overtake
+  std::set<WebhookId> full;  // webhooks with a put-off delivery: their later deliveries must wait, too
   std::uint64_t bytes = 0;
   const auto fates = read_fates(session, locked);
   for (const auto& delivery : locked) {
@@ -223,8 +225,8 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
   return result;
 }
 
-/// Leases within a transaction. Reads the targets under the locks, so that the targets are still valid at the
-/// commit.
+/// Leases the candidates; the caller begins and commits the transaction. Reads the targets under the locks,
+/// so that the targets are still valid at the commit.
 LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate>& candidates,
                               AttemptKind kind, const Lease& lease) {
   LeasedCandidates result;

@@ -1,5 +1,6 @@
-// Walks over the deliveries of a webhook that match a replay's range, in the order of their ids. The
-// walk allows for a delivery that was created up to a day before a delivery with a lower id.
+// Walks over the deliveries of a webhook that match a replay's range, in the order of their ids. Ids do not
+// always follow the times of creation: the walk misses no delivery as long as none was created more than a
+// day before a delivery with a lower id.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@ namespace store {
 /// Replaces `since` and `until` before 1970 by 1970, because some database servers refuse some earlier dates.
 ReplayRange bounded(ReplayRange range);
 
-/// Finds an id up to which all the webhook's deliveries were created before `since`. Reads some twenty rows,
-/// by bisection.
+/// Returns an id such that every delivery of the webhook with this id or a lower one was created before
+/// `since`. Finds it by bisection, which reads some twenty rows.
 DeliveryId find_start(Session& session, WebhookId webhook, UtcTime since);
 
 /// The next matching deliveries.
@@ -25,8 +26,9 @@ struct ReplayPage {
   bool last = false;            // true: no match follows
 };
 
-/// Returns up to `room` (1 or more) matches with ids above `after`. Reads at most 2,000 rows in all. Each
-/// query reads more rows than the last, so that a small `room` costs few rows where nearly all rows match.
+/// Returns up to `room` (1 or more) matches with ids above `after`. Reads at most 2,000 rows in all: the
+/// first query reads few rows, and each further query reads more than the previous one. So a small `room` is
+/// filled from few rows if nearly all rows match.
 ReplayPage read_page(Session& session, WebhookId webhook, const ReplayRange& range, DeliveryId after,
                      std::size_t room);
 

@@ -14,7 +14,8 @@ constexpr std::string_view newer_migration = "SELECT 1 FROM migraciones WHERE nu
 constexpr std::string_view known_migrations = R"sql(
   SELECT COUNT(*) AS aplicadas FROM migraciones WHERE numero BETWEEN 1 AND ?)sql";
 
-/// How many of the migrations that this program knows are applied; nullopt without the right to read them.
+/// Counts the applied migrations among those that this program knows. Returns nullopt if the session's user
+/// may not read the table of migrations.
 std::optional<std::int64_t> count_applied(Session& session) try {
   return session.query(known_migrations, STORE_KNOWN_MIGRATIONS).at(0).integer("aplicadas");
 } catch (const DatabaseError& error) {

@@ -13,7 +13,7 @@ std::string accepted_authentication(bool confidential) {
 }
 
 /// Throws when the file cannot be made: the database's client library ignores a file that it cannot open, and
-/// would then accept any plugin.
+/// would then accept any authentication plugin.
 OptionFile::OptionFile(const std::string& text) : fd_(::memfd_create("database-options", MFD_CLOEXEC)) {
   const bool written =
       fd_ >= 0 && ::write(fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size());

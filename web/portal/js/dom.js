@@ -38,7 +38,7 @@ function append(node, children) {
   }
 }
 
-/** A link out of the portal, in another tab: only this tab has the token and the typed text. @param {string} href @param {string} words */
+/** A link out of the portal. It opens another tab: if it replaced the portal, the token and the typed text would be lost. @param {string} href @param {string} words */
 export const away = (href, words, attributes = {}) => el("a", { ...attributes, href, target: "_blank", rel: "noopener noreferrer" }, `${words} (se abre en otra pestaña)`);
 
 /** Text that others wrote (URLs, titles, errors): isolated, in its own direction, broken anywhere if it is long. */

@@ -53,8 +53,8 @@ function work(one, box) {
     hook.activo && to("Reenviar muchas", hookLink(hook.id, "/reenvios")), hook.activo && pause(one));
 }
 
-// This request goes on when the screen is left, because its outcome would otherwise be unknown. The caller then leaves the next
-// screen as it is.
+// This request is not aborted when the user goes to another screen, because the outcome of an aborted request is unknown. If
+// the user has gone to another screen, the caller must leave that screen unchanged.
 const patch = ({ portal, hook, etag }, body) => portal.api.request("PATCH", `/webhooks/${hook.id}`, { body, headers: etag ? { "If-Match": etag } : {} });
 
 /** Shows why a change was refused, or that its outcome is unknown. */
