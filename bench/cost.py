@@ -16,7 +16,7 @@ from bench.report import Report, Target, progress
 from bench.service import Service
 
 DEFAULTS = {"notifications": 1_000, "webhooks": 100, "no_instructions": False}
-LARGER = 3  # the larger backlog has so many times N notifications
+LARGER = 3  # the larger backlog has LARGER times N notifications
 # Columns of information_schema.user_statistics, read for the dispatcher's user.
 COUNTED = {"statements": "select_commands + update_commands + other_commands", "transactions": "commit_transactions",
            "rows read": "rows_read", "rows inserted": "rows_inserted", "rows updated": "rows_updated",
@@ -48,7 +48,8 @@ def run(options) -> Report:
 
 
 def documented() -> dict[str, float]:
-    """The bounds in docs/benchmarks.md: a change of the code that needs more must also change that page."""
+    """Returns the bounds in docs/benchmarks.md. If a change of the code makes a delivery cost more than a bound, the same change
+    must also raise the bound on that page."""
     names = [*COUNTED, REDO, STORED, INSTRUCTIONS]
     rows = re.findall(r"^\| ([a-z ]+) \| [^|]+ \| ([\d.,]+) \|", PAGE.read_text(), re.M)
     found = {name: float(value.replace(",", "")) for name, value in rows if name in names}

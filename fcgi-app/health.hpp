@@ -17,10 +17,10 @@ enum class DatabaseCheck { requirements, read, write };
 /// called, and never twice at the same time.
 class Health {
  public:
-  /// True: no kind of check failed the last time that it was made. If the last answer is older than
-  /// `validity`, makes the next check: `ask` carries it out and returns whether it succeeded. A failed check
-  /// is repeated next. While another thread checks, returns the last answer, or false if that answer is older
-  /// than `patience`, so that a hanging database soon counts as failed.
+  /// Returns true if the latest check of each kind succeeded; a kind not yet checked counts as a success. If
+  /// the last answer is older than `validity`, makes the next check: `ask` carries it out and returns whether
+  /// it succeeded. A failed check is repeated next. While another thread checks, returns the last answer, or
+  /// false if that answer is older than `patience`, so that a hanging database soon counts as failed.
   bool good(platform::MonotonicTime now, const std::function<bool(DatabaseCheck)>& ask);
 
   static constexpr platform::Milliseconds validity{1000};

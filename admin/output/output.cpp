@@ -10,7 +10,7 @@ namespace admin {
 
 namespace {
 
-constexpr std::size_t terminal_cell = 48;  // columns of the terminal, at most, for a cell of a table
+constexpr std::size_t terminal_cell = 48;  // the widest cell of a table on a terminal, in columns
 
 std::string for_people(const Output& output, const Result& result) {
   if (result.text) return *result.text + (result.text->ends_with('\n') ? "" : "\n");
@@ -23,7 +23,7 @@ std::string for_people(const Output& output, const Result& result) {
 void print(const Output& output, const Result& result) {
   const bool nothing = result.value.is_null() && !result.text;
   if (!nothing) output.out << (output.json ? render_json(result.value) : for_people(output, result));
-  if (!output.out.flush()) return;  // run() reports the failed write, unless the reader is gone
+  if (!output.out.flush()) return;  // run() reports the failed write, unless the pipe's reader has gone
   if (!result.note.empty() && !output.json) complain(output, result.note);
   for (const auto& problem : result.problems) complain(output, problem);
 }

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 
 constexpr unsigned webhooks_per_claim = 64;
 constexpr unsigned deliveries_per_claim = 512;
-constexpr auto longest_rest = 60s;       // at most, before a resting webhook is looked at again
-constexpr auto not_receiving_wait = 1s;  // before a webhook that may not receive is looked at again
+constexpr auto longest_rest = 60s;       // a resting webhook is looked at again after this time at the latest
+constexpr auto not_receiving_wait = 1s;  // a webhook that may not receive is not looked at before this time
 
 /// Tells the ready set and the slots how far each webhook was claimed.
 void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<store::ClaimRequest>& requests,

@@ -26,16 +26,17 @@ class ResultBuffer {
   /// `metrics` outlives this object.
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
-  /// Takes an attempt to record its result. An attempt that is not_started only has its lease released. A
-  /// local_failure is counted and logged, but not recorded.
+  /// Takes an attempt; record() then records its result. If the attempt is not_started, record() only
+  /// releases its lease. A local_failure is counted and logged, but not recorded.
   void add(const delivery::Attempt& attempt);
   /// Takes a delivery to record as held.
   void hold(const delivery::HeldDelivery& held);
 
-  /// Records a batch of results and releases leases. What fails is kept for a later call. Given up are a
-  /// lease that the database refuses to release, and a refused result if others were recorded since its first
-  /// refusal. True: some are done, and there may be more. Throws store::Unavailable, store::Conflict, and any
-  /// error of a release but store::Refused.
+  /// Records a batch of results and releases leases. What fails is kept for a later call, with two
+  /// exceptions: a lease that the database refuses to release is given up, and so is a refused result if
+  /// others were recorded since its first refusal. Returns true if a result was recorded or given up, or a
+  /// lease released or given up: there may be more to do. Throws store::Unavailable and store::Conflict.
+  /// When it releases leases, throws any other error too, except store::Refused.
   bool record(store::Session& session);
 
   /// True: the database refuses all results (ResultWriter::refusing).
@@ -94,7 +95,7 @@ class ResultBuffer {
   std::multimap<platform::MonotonicTime, delivery::WebhookId> brought_back_at_;  // entries may be out of date
   std::size_t postponed_results_ = 0;
   std::uint64_t written_ = 0;                               // batches recorded so far
-  std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // with written_ at the first refusal
+  std::map<delivery::DeliveryId, std::uint64_t> refusals_;  // the value of written_ at the first refusal
   bool refused_ = false;
   platform::MonotonicTime next_try_{};  // while refused_
 };

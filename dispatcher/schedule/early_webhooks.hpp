@@ -27,8 +27,8 @@ class EarlyWebhooks {
   };
   explicit EarlyWebhooks(const Limits& limits) : limits_(limits) {}
 
-  /// The database lists this webhook as due. Does nothing if the webhook is known with this `since`
-  /// or a later one.
+  /// The database lists this webhook as due. `since` is the time from which it gets attempts ahead of its
+  /// schedule. Does nothing if the webhook is already known here with the same or a later `since`.
   void found(const store::EarlyWebhook& webhook, platform::MonotonicTime now);
 
   /// Returns recovering webhooks that are due: each once, until another call makes it due again.
@@ -52,7 +52,8 @@ class EarlyWebhooks {
 
   /// Counts a probe in flight, and forgets the webhook.
   void probing(delivery::WebhookId webhook);
-  /// The result of an attempt is recorded. Not `delivered`: the attempt failed or was handed back.
+  /// An attempt at a delivery of the webhook is over. `delivered` is false if the attempt failed or was not
+  /// made.
   void ended(delivery::WebhookId webhook, delivery::AttemptKind kind, bool delivered,
              platform::MonotonicTime now);
   /// Stops the recovery of the webhook: its deliveries wait for their schedule.
@@ -68,7 +69,7 @@ class EarlyWebhooks {
     unsigned in_hand = 0;
     unsigned delivered = 0;
     bool none_waited = false;                       // when the deliveries were last read
-    bool passed_over = false;                       // skipped deliveries up to `after` still wait
+    bool passed_over = false;                       // some deliveries up to `after` were skipped, and wait
     bool stopped = false;                           // by failed()
     std::optional<platform::MonotonicTime> listed;  // when it is due; none: has been returned
   };

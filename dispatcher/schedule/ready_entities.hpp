@@ -1,7 +1,7 @@
 // The ready set of fan-out: entities with notifications that wait, as far as this dispatcher knows, and which
 // of them is next. These are hints: the database decides, and QueueScanner finds what is missing here. An
-// entity with nothing that waits is forgotten, unless it has skipped rows (left_rows.hpp). Entities that wait
-// but cannot be taken slow down only ranges(). Pure bookkeeping.
+// entity with nothing that waits is forgotten, unless it has skipped rows (left_rows.hpp). Entities that
+// wait, but cannot be taken now, cost time in ranges() only. Pure bookkeeping.
 #pragma once
 
 #include <array>
@@ -79,7 +79,7 @@ class ReadyEntities {
   void note_left(delivery::EntityId entity, bool some);
   /// A notification of the entity was refused, and is skipped.
   void note_refused(delivery::EntityId entity);
-  /// Makes the entity be taken alone, until all of its notifications have passed.
+  /// Makes the entity be taken alone, until none of its notifications waits or is skipped.
   void suspect(delivery::EntityId entity);
   bool suspected(delivery::EntityId entity) const;
   /// `large`: whether a batch had no room for the entity's data. Such entities take turns among themselves,
@@ -95,8 +95,9 @@ class ReadyEntities {
   /// Ids are assigned before the commit, so a row with a lower id may appear after one with a higher id.
   void look_again();
 
-  /// The ranges of entity ids to search. They leave out entities with skipped rows, entities with more
-  /// notifications than are in line, and entities in line that were searched since look_again().
+  /// The ranges of entity ids to search. They leave out an entity if some of its rows are skipped, or if more
+  /// of its notifications may wait than are in line. They also leave out an entity if its oldest
+  /// notification is known, since the last look_again(), to be in line.
   std::vector<store::IdRange> ranges();
 
   /// For tests of the cost: entities kept, and entities visited so far.
@@ -113,7 +114,7 @@ class ReadyEntities {
     bool more = false;                   // further ones wait, or may wait, after those in line
     delivery::NotificationId after = 0;  // the next turn reads what follows this id
     unsigned look = 0;                   // `after` is valid only while look_ is the same
-    unsigned sought = 0;  // the last look at which the search found nothing before those in line
+    unsigned sought = 0;  // the last value of look_ at which the oldest notification was known to be in line
     bool busy = false;
     bool suspect = false;
     bool large = false;

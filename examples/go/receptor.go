@@ -96,12 +96,13 @@ func guardar(nuevo aviso) bool {
 	return true
 }
 
-// Aparte, sin que la respuesta espere: aquí va lo que su programa haga con el aviso.
+// Se ejecuta después de guardar el aviso; la respuesta al servicio no espera a que termine. Ponga aquí lo que su programa
+// haga con el aviso.
 func procesar(aviso aviso) {
 	fmt.Println("procesado", aviso.identificador, aviso.Evento, string(aviso.Data))
 }
 
-// Lo que falla con un aviso, también al leer su JSON, se escribe, y no detiene los siguientes.
+// Si no se puede procesar un aviso, o leer su JSON, escribe el error y sigue con los avisos siguientes.
 func intentar(aviso aviso) {
 	defer func() {
 		if fallo := recover(); fallo != nil {

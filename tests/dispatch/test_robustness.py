@@ -163,7 +163,7 @@ def test_private_addresses_are_not_dialled_and_nothing_is_told_of_their_ports(en
 def test_what_worked_is_refused_once_it_is_no_longer_allowed(entity, receiver, stack):
     hook = entity.register()
     stack.wait_delivery(started(entity, hook), "entregada")
-    patient = ",".join(["1s"] * 30)  # so many that retries are left when the address is allowed again
+    patient = ",".join(["1s"] * 30)  # so long that some retries are left when the address is allowed again
     with stack.dispatcher_with(**setting(delivery_allowed_networks="10.0.0.0/8", delivery_retry_schedule=patient)):
         refused = started(entity, hook)
         wait_until(lambda: stack.delivery(refused)["intentos"] >= 1, what="an attempt")

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_claim_is_bounded_by_bytes_and_goes_on_where_it_stopped) {
   fan_out(session);
   const auto first = claim(session, {{webhook.id, all}}, long_lease);
   BOOST_TEST(first.leased.deliveries.size() == bytes_per_claim / data.size());
-  BOOST_TEST(first.reached.at(0).found == all);  // as many as the limit: more may wait
+  BOOST_TEST(first.reached.at(0).found == all);  // the request's limit, so more may wait
   const auto second = claim(session, {{webhook.id, all, first.reached.at(0).last}}, long_lease);
   BOOST_TEST(second.leased.deliveries.size() == all - first.leased.deliveries.size());
   BOOST_TEST(second.reached.at(0).found < all);

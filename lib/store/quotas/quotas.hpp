@@ -1,6 +1,7 @@
-// The quotas: what limits.* lets an entity do, or have stored, in a time. Most are counted in buckets (tables
-// `altas_webhook` and `turnos_prueba`). An empty bucket fills again in an hour or a day; the row keeps only
-// the time at which the bucket will be full. The other quotas are counted from the rows of other tables.
+// The quotas: how much an entity may do, or have stored, in a time. The keys limits.* of the configuration
+// set them. Most are counted in buckets (tables `altas_webhook` and `turnos_prueba`). An empty bucket fills
+// again in an hour or a day; the row keeps only the time at which the bucket will be full. The other quotas
+// are counted from the rows of other tables.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,14 @@ enum class Quota {
   replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
   diagnostics,      // limits.diagnostics, an hour
   test_bytes,       // limits.test_bytes, a day
-  replayed,         // limits.replayed, 24 h: deliveries of ended replays, and the caps of running ones
+  replayed,         // limits.replayed, 24 h: the deliveries that ended replays have replayed, and the most
+                    // that running replays may replay
   pending_tests,    // limits.pending_test_deliveries: test deliveries that have not ended
 };
 
-/// The entity has used its quota. A transaction that throws this is committed: if it rolled back an entity's
-/// first row, all sessions that wait for that row would deadlock.
+/// The entity has used its quota. A transaction that throws this is committed. It may have inserted the
+/// entity's row of quotas: if that insertion were rolled back, the sessions that wait for the row would
+/// deadlock.
 struct OverQuota : CommittedRefusal {
   OverQuota(Quota quota_, unsigned retry_after_s_, std::uint64_t left_ = 0)
       : CommittedRefusal("over a quota"), quota(quota_), retry_after_s(retry_after_s_), left(left_) {}
@@ -57,7 +60,7 @@ struct QuotaLeft {
 QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit);
 /// Counts test deliveries that are pendiente, en_curso or retenida.
 QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t limit);
-/// Adds the deliveries of a notification to the pending tests, which count until they end.
+/// Counts each delivery of the notification as a pending test until the delivery ends.
 void count_pending_tests(Session& session, EntityId entity, NotificationId notification);
 
 }  // namespace store

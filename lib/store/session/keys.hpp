@@ -1,4 +1,4 @@
-// Ids of any kind, as statements take them.
+// A list of ids of any kind, as plain numbers, to pass to a statement.
 #pragma once
 
 #include <cstdint>

@@ -179,7 +179,7 @@ def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, ins
 
 
 def test_triggers_of_another_definer_are_made_again(machine, installation):
-    """A restored dump or an earlier release leaves such triggers. If the definer does not exist, no INSERT works."""
+    """A restored dump or an earlier release can leave triggers of another definer. If that definer does not exist, no INSERT works."""
     definer = "SELECT DISTINCT definer FROM information_schema.triggers WHERE trigger_schema = 'apientidades'"
     installation.sql("USE apientidades; DROP TRIGGER numero_no_es_cero; CREATE DEFINER = 'otro'@'%' TRIGGER numero_no_es_cero"
                      " AFTER INSERT ON notificaciones_pendientes FOR EACH ROW DO 0")
@@ -188,7 +188,8 @@ def test_triggers_of_another_definer_are_made_again(machine, installation):
 
 
 def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it_needs_new_rights(machine, installation, elsewhere):
-    """This machine's root may grant nothing on a database elsewhere, and the new programs would fail without their new rights."""
+    """This machine's root may grant nothing on a database elsewhere. Without their new rights the new programs would fail, so the
+    upgrade stops until the database's administrator has granted these rights."""
     elsewhere("tls_ca = /usr/local/share/tests-ca.pem\n")
     setup = f"MYSQL_PWD=contrasena apientidades-setup-database --user dba --evaluation-from {ADDRESS}"
     machine.shell(setup)

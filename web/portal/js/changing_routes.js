@@ -1,4 +1,4 @@
-// The screens in which an entity can change something, by their address; deliveryScreen, which replays one, is in routes.js.
+// The screens in which an entity can change something, by their address. The screen of one delivery, which can replay it, is in routes.js.
 import { diagnosisScreen } from "./screens/diagnosis.js";
 import { editScreen } from "./screens/edit.js";
 import { probeScreen } from "./screens/probe.js";
