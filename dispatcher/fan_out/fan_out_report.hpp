@@ -1,4 +1,5 @@
-// Tells the ready set what a batch of the fan-out shows of each entity. Pure bookkeeping.
+// Reports the outcomes of a fan-out batch, entity by entity, to the ready set (ready_entities.hpp). Pure
+// bookkeeping.
 #pragma once
 
 #include <map>
@@ -11,8 +12,8 @@
 
 namespace dispatcher {
 
-/// The notifications of one batch: those in line, and those of entities that take turns, all of one kind
-/// (ReadyEntities).
+/// The notifications of one batch. Some are in line; the others are of entities that take turns, and all
+/// these entities are of one kind. ready_entities.hpp explains line, turns and kinds.
 struct Selection {
   std::vector<store::NotificationKey> rows;  // those of one entity in ascending order of id
   ReadyEntities::Kind kind;                  // the kind of entities that `requests` names
@@ -27,7 +28,7 @@ struct EntityFacts {
   std::set<Outcome> outcomes;
 
   bool has(Outcome outcome) const { return outcomes.contains(outcome); }
-  /// The entity is to be taken alone.
+  /// True: the entity's next notifications must have batches of their own, without other entities.
   bool suspect() const { return has(Outcome::refused) || has(Outcome::put_off); }
   bool locked() const { return has(Outcome::recipient_locked) || has(Outcome::write_locked); }
 };
@@ -36,7 +37,8 @@ struct EntityFacts {
 std::map<delivery::EntityId, EntityFacts> facts_by_entity(const std::vector<store::NotificationKey>& rows,
                                                           const Outcomes& outcomes);
 
-/// Reports a batch. `with_large`: as in FanOutBatch. Postpones locked entities by `locked_wait` from `now`.
+/// Reports a batch to `entities`. `with_large`: the entities of which a notification has data too large to be
+/// read with its row. Postpones locked entities by `locked_wait` from `now`.
 void report_batch(const Selection& selection, const Outcomes& outcomes,
                   const std::set<delivery::EntityId>& with_large, platform::MonotonicTime now,
                   ReadyEntities& entities);

@@ -5,7 +5,7 @@
 
 FRESH=$ROOT/.dev/fresh
 FRESH_TREE=/root/apientidades
-declare -A FRESH_MADE # the releases prepared in this run, which holds their locks
+declare -A FRESH_MADE # the releases that this run has prepared; it holds their locks
 FRESH_NAMESPACES=(unshare --mount --propagation private --pid --fork --kill-child)
 # shellcheck disable=SC2016
 FRESH_ENTER='system=$1 tree=$2 && shift 2 && mount --bind "$system" "$system" && cd "$system" && mount -t proc proc proc &&
@@ -43,8 +43,8 @@ fill_fresh() {
     git_of_anyone clone -q --no-hardlinks "$ROOT" "$FRESH/$1$FRESH_TREE"
 }
 
-# git refuses a checkout of another user unless safe.directory allows it. The process that serves a clone reads
-# safe.directory only from a file.
+# git refuses a checkout of another user unless safe.directory allows it. `git -c safe.directory=*` would not do for a clone:
+# the process that git starts to read the source repository takes safe.directory only from a configuration file.
 git_of_anyone() {
   printf '[safe]\n\tdirectory = *\n' >"$FRESH/gitconfig"
   GIT_CONFIG_GLOBAL=$FRESH/gitconfig git "$@"
@@ -65,8 +65,8 @@ in_fresh() {
   return "$status"
 }
 
-# run_fresh RELEASE ARGUMENT…: the demo and `./dev test ARGUMENT…`, as a newcomer would run them. Each command counts as
-# a test case, beside the cases of its suites.
+# run_fresh RELEASE ARGUMENT…: the demo and `./dev test ARGUMENT…`, as a newcomer would run them. In the results each of
+# these two commands is one test case, besides the cases of the suites that `./dev test` runs.
 run_fresh() {
   local release=$1
   shift

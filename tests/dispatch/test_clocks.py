@@ -202,7 +202,8 @@ def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, re
     """A clock that is 100 days ahead puts everything past its retention."""
     (event, hook), *_ = hooks
     key = {"clave": "una-vez"}
-    # A dispatcher that an earlier test started while the clock was behind takes the true time for a jump.
+    # An earlier test may have started the dispatcher while the database's clock was behind. To that dispatcher, the true time
+    # is a jump forward.
     stack.admin("queue", "clock", "accept")
     receiver.behave(hook.path, Behaviour())
     delivery = stack.delivery_id(entity.notify(event, **key), hook.id)

@@ -8,7 +8,8 @@
 
 namespace {
 
-constexpr std::size_t longest_message = 600;  // a message shows at most 500 bytes of wrong events
+/// In bytes. A message quotes at most 500 bytes of the request: elements of `eventos` that name no event.
+constexpr std::size_t longest_message = 600;
 
 void require_unicode(const std::string& text) {
   fuzz::require(text::count_characters(text).has_value(), "every string is UTF-8");

@@ -489,7 +489,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_the_operator_seeks) {
 }
 
 /// If all deliveries of a webhook wait, the index of all its deliveries is as selective as the index of what
-/// waits, but has another order.
+/// waits, so the server may choose it. But its order is another, so the rows would have to be sorted.
 BOOST_AUTO_TEST_CASE(operator_changes_of_a_webhook_with_many_deliveries_seek) {
   fill(session);
   const auto all_of = [&](WebhookId webhook, const std::string& assignments) {
@@ -546,7 +546,7 @@ BOOST_AUTO_TEST_CASE(operator_lists_of_an_entity_or_an_event_seek) {
   });
   BOOST_TEST(statements.size() == 6U);
   auto tables = check_plans(session, statements);
-  // reenvios may be read whole: replays that ended long ago are deleted.
+  // reenvios may be read whole: it stays small, because replays that ended long ago are deleted.
   tables.merge(check_plans(
       session, statements_of(session, [&] { BOOST_TEST(list_replays(session, own).size() == 40U); }),
       "reenvios"));
@@ -554,8 +554,8 @@ BOOST_AUTO_TEST_CASE(operator_lists_of_an_entity_or_an_event_seek) {
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-// webhook_ejecuciones has a row for each webhook that was ever sent anything. That table is read whole, and
-// its failing webhooks are sorted. `webhooks` is read only for the failing ones.
+// webhook_ejecuciones has a row for each webhook to which anything was ever sent. That table is read whole,
+// and its failing webhooks are sorted. `webhooks` is read only for the failing ones.
 BOOST_AUTO_TEST_CASE(failing_webhooks_are_looked_for_in_the_executions) {
   fill(session);
   session.execute(

@@ -126,8 +126,9 @@ BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_
   const auto first = add_webhook(session, 1), second = add_webhook(session, 2);
   insert_notification(session, 2);
   fan_out(session);
-  // The second webhook's first delivery, held here, ends the gap that is locked below. Its second delivery,
-  // once held, follows the first in the index, outside the gap.
+  // Below, lock_gap() locks the gap of the index entregas_por_reclamar in which a held delivery of the first
+  // webhook belongs. The gap ends at the second webhook's first delivery, which is made held here. The second
+  // webhook's second delivery is held later; it belongs after that delivery, outside the gap.
   session.execute("UPDATE entregas SET estado = 'retenida'");
   for (const EntityId entity : {1, 2}) insert_notification(session, entity);
   fan_out(session);

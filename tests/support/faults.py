@@ -1,6 +1,6 @@
-"""The kinds of fault. Each function that returns a dict causes one fault in an Arena with traffic. It returns the deliveries
-with an outcome that may be lost: delivery -> lease. A fault that loses no outcome by itself returns {}, unless leases may have
-expired while it lasted.
+"""The kinds of fault. Each function that returns a dict causes one fault in an Arena with traffic. The keys of the dict are the
+deliveries that may be sent again because the fault may lose their outcome; the values are their leases. A fault that loses no
+outcome by itself returns {}, unless it lasted so long that leases may have expired.
 """
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def read_only(arena: Arena) -> dict:
     taken, seen = Stopwatch(), arena.in_flight()
     arena.root("SET GLOBAL read_only = 1")
     try:
-        enough = arena.refusals() + arena.random.randint(2, 15)  # takes a fraction of a second
+        enough = arena.refusals() + arena.random.randint(2, 15)  # that many refusals take a fraction of a second
         wait_until(lambda: arena.refusals() >= enough or taken.seconds > PATIENCE / 2, what="writes to be refused")
         seen |= arena.in_flight()
     finally:

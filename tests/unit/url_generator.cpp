@@ -164,7 +164,7 @@ IpAddress UrlGenerator::address() {
       return neighbour(network.base, -1);
     case 3:
       return neighbour(last_of(network), 1);
-    case 4: {  // NAT64, of the first IPv4 address of a range or of four random bytes
+    case 4: {  // a NAT64 address with the first address of an IPv4 range, or with four random bytes
       IpAddress carrier = IpAddress::parse("64:ff9b::").value();
       const IpAddress carried = network.base.v6 ? any : network.base;
       std::copy_n(carried.bytes.begin(), 4, carrier.bytes.begin() + 12);

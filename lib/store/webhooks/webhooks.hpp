@@ -28,7 +28,8 @@ struct Webhook {
   std::optional<std::int64_t> last_status{};
   std::string last_error{};
 };
-/// Reads the columns of `webhooks`, and those of webhook_ejecuciones, by their own names.
+/// `row` must have the columns of `webhooks` and of webhook_ejecuciones that Webhook needs, under the names
+/// that they have in these tables.
 Webhook read_webhook(const Row& row);
 
 /// The caller of the API: everything that a request needs to know of it, read in one round trip.
@@ -70,9 +71,10 @@ struct Registered {
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour = 0, const std::optional<IdempotentRequest>& request = {});
 
-/// Frees the webhook's `plaza` and erases its secrets, in constant time. After the commit no delivery of this
-/// webhook is claimed; maintenance cancels the pending and held ones. Returns false when the entity has no
-/// such webhook, or the webhook is deleted.
+/// Erases the webhook's secrets and frees its `plaza`, its place among the five that an entity has. Takes no
+/// longer if the webhook has many deliveries. After the commit no delivery of this webhook is claimed;
+/// maintenance cancels the pending and held ones. Returns false when the entity has no such webhook, or the
+/// webhook is deleted.
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
 /// As delete_webhook. Requires a transaction.
 bool remove_webhook(Session& session, const Author& author, WebhookId id);
@@ -92,8 +94,10 @@ inline constexpr std::string_view disabled_by_entity = "entidad";
 bool disable_webhook(Session& session, WebhookId id, std::string_view reason);
 
 struct EnableResult {
-  std::uint64_t released = 0;   // deliveries retenida -> pendiente
-  std::uint64_t cancelled = 0;  // with `discard`: retenida or pendiente before (lib/store/cancelled.hpp)
+  std::uint64_t released = 0;  // deliveries retenida -> pendiente
+  /// With `discard`: deliveries that were retenida or pendiente, and are in their final state now
+  /// (lib/store/cancelled.hpp).
+  std::uint64_t cancelled = 0;
 };
 /// Enables the webhook and its URL, ends its failure streak, and releases its held deliveries (with
 /// `discard`, cancels held and pending ones), in batches. Returns nullopt when there is no such webhook.

@@ -151,7 +151,7 @@ def test_a_journal_that_takes_nothing_stops_nothing(machine, installation, figur
     with Load(installation) as load:
         machine.run("kill", "-STOP", journald)
         try:
-            for _ in range(1000):  # each is logged; the journal's socket holds 512 messages
+            for _ in range(1000):  # the API logs every request; the journal's socket holds 512 messages
                 assert installation.api("GET", BASE).status == 401
             load.goes_on()
         finally:
@@ -172,7 +172,7 @@ def test_a_wrong_configuration_is_told_and_once_mended_all_is_well(machine, inst
         for unit in SERVICES:
             wait_until(lambda: installation.property(unit, "ActiveState") == "failed", 30, f"{unit} to give up")
             assert "api.thread" in installation.journal(unit)
-        for _ in range(5):  # unanswered clients must not stop the socket for good
+        for _ in range(5):  # a connection may start a service, which fails: that must not stop the socket for good
             impatient = Client("https://localhost:443", installation.authority[0], timeout=1)
             with contextlib.suppress(OSError):
                 impatient("GET", BASE)

@@ -3,7 +3,7 @@
 const SLOWEST_MS = 300_000;
 
 /**
- * @param {() => Promise<{ok: boolean, retryAfter?: number, wait?: number, done?: boolean} | void>} ask `done` ends polling; `retryAfter` (s) and `wait` (ms): the least time to the next call, unless the page is hidden and shown again
+ * @param {() => Promise<{ok: boolean, retryAfter?: number, wait?: number, done?: boolean} | void>} ask makes the request. `done` ends polling. `retryAfter` (s) and `wait` (ms) are the least time to the next call, but a hidden page calls at once when it is shown again
  * @param {object} how
  * @param {number} how.every milliseconds from an answer to the next call
  * @param {AbortSignal} how.signal
