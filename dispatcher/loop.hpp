@@ -90,7 +90,7 @@ class Loop {
   Diagnoses diagnoses_;
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
-  unsigned order_ = 0;     // in which of its orders take_in() last worked
+  unsigned order_ = 0;     // which of the six orders of its tasks take_in() used last
   bool away_ = false;      // the database is away; logged once
   bool outage_ = false;    // an outage of our own has limited the slots
   bool refusing_ = false;  // the database refuses all results, and the slots are limited

@@ -28,7 +28,8 @@ store::Session make_session(const platform::Settings& settings, const Shared& sh
   return {settings.database, shared.observation.errors.observed(std::move(options), shared.log)};
 }
 
-/// A session of the workers. Each statement beats, because a request may have many slow statements.
+/// A session of the workers. The heartbeat beats at each statement, so that the watchdog does not take a
+/// request with many slow statements for a hang.
 store::Session make_worker_session(const platform::Settings& settings, const Shared& shared,
                                    platform::Heartbeat& heartbeat, store::SessionOptions options) {
   auto session = make_session(settings, shared, std::move(options));
@@ -162,7 +163,7 @@ void watch(const platform::Heartbeat& heartbeat, const platform::Settings& setti
     if (reload.take()) webhook::reload_keys(shared.keys, settings.secrets.key_file, shared.log);
   };
   auto session = make_session(settings, shared, {.program_user = "apientidades_api"});
-  session.before_statements(feed);  // the database may answer each statement slowly
+  session.before_statements(feed);  // feeds the watchdog even if all statements are slow
   if (!store::wait_for_database([&] { try_database(session, shared.log); }, stop, between, shared.log))
     return;
   session.disconnect();

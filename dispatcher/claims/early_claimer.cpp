@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t webhooks_at_once = 64;
 constexpr auto error_wait = 1s;
-constexpr auto longest_rest = 60s;  // at most, before a resting webhook is looked at again
-constexpr auto left_wait = 30s;     // before a webhook left to a newer release is looked at again
+constexpr auto longest_rest = 60s;  // a resting webhook is looked at again after this time at the latest
+constexpr auto left_wait = 30s;     // a webhook left to a newer release is looked at again after this time
 
 /// Makes the webhooks due again, a second later, if an exception ends the claim.
 class Asked {

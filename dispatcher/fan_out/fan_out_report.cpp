@@ -8,7 +8,9 @@ namespace dispatcher {
 
 namespace {
 
-/// Reports up to which notification the entity is done, and whether some were refused or left on the way.
+/// Tells the ready set up to which id the entity's notifications need not be read again, and whether some of
+/// them must be skipped: refused ones, quarantined ones, those left to a newer release, and those fanned out
+/// while their row is locked.
 void report_progress(delivery::EntityId entity, const EntityFacts& facts, ReadyEntities& entities) {
   if (facts.has(Outcome::refused)) {
     entities.note_refused(entity);

@@ -17,7 +17,8 @@ namespace {
 using platform::monotonic_now;
 using namespace std::chrono_literals;
 
-/// How long a batch is split to find what the database refuses; the rest is then left for later.
+/// How long a batch is split to find the notifications that the database refuses. The notifications not tried
+/// by then are left for a later batch.
 constexpr auto longest_isolation = 50ms;
 
 std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification>& notifications) {
@@ -26,7 +27,7 @@ std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification
   return {entities.begin(), entities.end()};
 }
 
-/// The outcomes so far of a batch that is written in parts, because the database refused it as a whole.
+/// The outcomes so far of a batch. If the database refuses the whole batch, it is written in parts.
 class Parts {
  public:
   void add(const JudgedNotification& notification, Outcome outcome) {
@@ -36,8 +37,8 @@ class Parts {
       waiting_.emplace(notification.entity, outcome);
   }
 
-  /// Returns `part` without the notifications that would overtake an earlier notification of their entity
-  /// that waits. The removed notifications get the outcome of the earlier one.
+  /// Returns the notifications of `part`, except those of an entity that already has a waiting notification
+  /// in this batch, which they would overtake. They get the outcome of that notification.
   std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part) {
     std::vector<JudgedNotification> rest;
     for (const auto& notification : part) {
@@ -57,8 +58,9 @@ class Parts {
   std::map<delivery::EntityId, Outcome> waiting_;
 };
 
-/// Whether one notification may be the reason. Lock time-outs count, too: only the write meets a lock on an
-/// index entry or a gap.
+/// Whether a single notification of the batch may have caused the error. One may also cause a lock time-out:
+/// SKIP LOCKED leaves out locked rows, but does not show a lock on an index entry or a gap, which the write
+/// then meets.
 bool concerns_one(const store::DatabaseError& error) {
   return store::is_refused(error) || store::is_lock_timeout(error);
 }
@@ -104,7 +106,8 @@ Outcomes FanOutWriter::write(const std::vector<JudgedNotification>& notification
 
 Outcome FanOutWriter::blame(const JudgedNotification& notification, const store::DatabaseError& error) {
   const auto* refused = dynamic_cast<const store::Refused*>(&error);
-  // A duplicate key: the notification was fanned out past its lock after this batch had read it.
+  // The error is a lock time-out or a duplicate key. A duplicate key means that the notification's deliveries
+  // exist: after this batch had read it, it was fanned out in spite of the lock on its row.
   if (refused == nullptr || dynamic_cast<const store::DuplicateKey*>(refused) != nullptr)
     return Outcome::write_locked;
   quarantine_.blamed(session_, notification.entity, notification.id, *refused);
@@ -191,7 +194,8 @@ Outcomes FanOutWriter::write_part_past_locks(const std::vector<JudgedNotificatio
 /// ready set.
 void FanOutWriter::append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into) {
   into.grants.add(std::move(*written.grants));
-  const auto now = monotonic_now();  // the webhooks' rows were locked until now
+  // The webhooks' rows were locked until now, so the targets are valid as of now.
+  const auto now = monotonic_now();
   for (const auto& [entity, recipient] : written.recipients) {
     for (const auto& subscriber : recipient.webhooks) into.add_destination(subscriber.target, now);
   }

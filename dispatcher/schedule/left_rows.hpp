@@ -6,9 +6,11 @@
 
 namespace dispatcher {
 
-/// Skips the rows of a webhook or entity that are quarantined or left to a newer release, or that the
-/// database refuses. A walk through the rows that wait passes such rows. For the next few looks (one every
-/// 5 s), reads begin behind them: otherwise every look would find these rows first, and never further ones.
+/// Decides how long to skip the rows of one webhook or entity that are quarantined or left to a newer
+/// release, or that the database refuses. The dispatcher reads the waiting rows in their order, a batch at a
+/// time, and goes on past such rows; that is the walk. Every 5 s, a look makes reads begin at the first row
+/// again. For the next few looks after the walk, reads nevertheless begin behind the skipped rows: otherwise
+/// every look would find these rows first, and never further ones.
 class LeftRows {
  public:
   /// A batch was read. `some`: it has rows to be skipped; otherwise the walk past such rows is over.
@@ -27,7 +29,7 @@ class LeftRows {
   /// The walk has reached the last row that waits.
   void ended() {
     if (!std::exchange(passing_, false)) return;
-    if (looks_to_skip_ == 0) looks_to_skip_ = looks_;  // a later walk does not delay the look
+    if (looks_to_skip_ == 0) looks_to_skip_ = looks_;  // a later walk must not delay reading them again
     refused_looks_ = std::exchange(refused_again_, false) ? std::min(2 * refused_looks_, most_looks) : 1;
     looks_to_forget_ = looks_to_skip_ + 3;
   }
@@ -49,7 +51,7 @@ class LeftRows {
 
   bool passing_ = false;
   bool refused_again_ = false;
-  unsigned looks_ = left_looks;  // to skip after the walk
+  unsigned looks_ = left_looks;  // the look after the walk that reads the rows again; 1: the next
   unsigned looks_to_skip_ = 0;
   unsigned refused_looks_ = 1;
   unsigned looks_to_forget_ = 0;

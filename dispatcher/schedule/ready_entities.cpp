@@ -29,7 +29,9 @@ bool ReadyEntities::found(const store::WaitingEntity& entity) {
   return true;
 }
 
-/// Makes the entity take turns if `oldest`, committed late, precedes its notifications in line.
+/// `oldest` is the entity's oldest pending notification. If it precedes the entity's notifications in line,
+/// it was committed after them. The entity then leaves the line and takes turns, which read its notifications
+/// from `oldest` on.
 bool ReadyEntities::found_before_line(delivery::EntityId entity, Entry& entry,
                                       delivery::NotificationId oldest) {
   entry.sought = look_;
@@ -61,7 +63,8 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
   ++visits_;
   if (entry.more) return false;
   const bool waited = entry.waits();
-  // An entity that is known but does not wait has skipped rows: its next turn reads what follows them.
+  // If the entity is known and nothing of it waits, it is remembered because of its skipped rows. Its `after`
+  // is kept, so that its next turn begins behind these rows.
   if (waited) {
     take_turns_from(entry, entry.in_line.back());
   } else if (is_new) {
@@ -156,7 +159,9 @@ void ReadyEntities::note_left(delivery::EntityId entity, bool some) {
 void ReadyEntities::note_refused(delivery::EntityId entity) {
   if (auto* entry = find(entity)) {
     entry->left.note_refused();
-    if (!entry->waits()) entry->left.ended();  // the row was locked before; all others have passed
+    // A row that was locked is tried again later. If nothing of the entity waits by then, the walk through
+    // its rows (LeftRows) is over.
+    if (!entry->waits()) entry->left.ended();
     with_left_.insert(entity);
   }
 }
@@ -249,8 +254,8 @@ void ReadyEntities::leave_line(Entry& entry) {
   entry.in_line.clear();
 }
 
-/// Puts the entity among those of its kind that take turns. Forgets an entity that does not wait and has no
-/// skipped rows to remember.
+/// Lists the entity under the kind with which it takes turns now, or under none. Forgets an entity that does
+/// not wait and has no skipped rows to remember.
 void ReadyEntities::update_place(delivery::EntityId entity) {
   const auto at = entities_.find(entity);
   auto& entry = at->second;

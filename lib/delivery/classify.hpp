@@ -12,7 +12,8 @@ namespace delivery {
 bool asks_to_wait(const Attempt& attempt);
 
 /// Returns the result of the attempt. `chance` in [0, 1) places the retry within its jitter; a Retry-After
-/// that is a date counts from `now`. Not for not_started and local_failure, which do not count as attempts.
+/// that is a date counts from `now`. Not for TransportResult not_started and local_failure, which do not
+/// count as attempts.
 DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                         platform::UtcTime now);
 
@@ -24,7 +25,8 @@ DeliveryResult of_former_url(DeliveryResult result);
 /// How long a webhook with an unreadable secret rests.
 inline constexpr platform::Milliseconds unreadable_secret_rest{60000};
 
-/// The result of a delivery with an unreadable secret or test data: held, without an attempt.
+/// The result of a delivery that cannot be sent because its webhook's secret, or the data of its test event,
+/// cannot be read: the delivery is held, and no attempt is made.
 DeliveryResult hold_unreadable(const HeldDelivery& held);
 
 }  // namespace delivery

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The suites under sanitizers, for `test --long`. Unit and store tests run here with ThreadSanitizer only; the suites unit
-# and store run them with AddressSanitizer (the default of --preset). Tests of HTTP and of deliveries run with programs
-# under each sanitizer. Any report fails the suite, even if all tests pass.
+# The suites under sanitizers, for `test --long`. Unit and store tests run here with ThreadSanitizer only: unless --preset
+# is given, the suites `unit` and `store` run the same tests with AddressSanitizer. Tests of HTTP and of deliveries run
+# with programs under each sanitizer. Any report fails the suite, even if all tests pass.
 
 SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,robustness}.py)
 # Gives the suppressions to all programs of the preset tsan that this run starts.
@@ -21,8 +21,8 @@ run_sanitized() {
   done
 }
 
-# run_watched SUITE COMMAND…: sanitizers write their reports to files, because tests do not see the output of a process
-# that they stop. Any report fails the suite.
+# run_watched SUITE COMMAND…: runs COMMAND, and makes SUITE fail if a sanitizer has reported anything. Sanitizers write
+# their reports to files, because tests do not see the output of a process that they stop.
 run_watched() {
   local suite=$1 reports=$ROOT/.dev/sanitizers/$1
   shift

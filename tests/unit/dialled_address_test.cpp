@@ -50,8 +50,9 @@ bool is_literal(const std::string& host) {
   return host.starts_with('[') || IpAddress::parse(host).has_value();
 }
 
-/// Answers like getaddrinfo, which also reads every old notation of IPv4. A private name leads to this
-/// machine, any other name to a public address.
+/// Returns the address to which the test makes libcurl resolve a host. Like getaddrinfo, it reads every old
+/// notation of IPv4. A name without a dot or in a private domain gets 127.0.0.1, any other name a public
+/// address.
 std::string resolved(std::string name) {
   if (name.ends_with('.')) name.pop_back();
   name = text::lower(name);
@@ -136,7 +137,7 @@ void check(const GeneratedUrl& url, Tally& tally) {
     ++tally.accepted;
     check_accepted(*target);
   }
-  // Our programs give libcurl only ASCII, because libcurl would read other text by the locale.
+  // Our programs give libcurl only ASCII, because the locale decides how libcurl reads other text.
   if (!is_ascii(url.text)) return;
   const auto dialled = dialled_for(url.text);
   if (std::ranges::all_of(dialled, is_public_by_the_registries, &Dialled::address)) return;
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(nothing_accepted_dials_an_address_that_is_not_public) {
     const GeneratedUrl url = generator.next();
     BOOST_TEST_CONTEXT("TEST_SEED=" << seed << ", URL " << count << ": " << url.text) { check(url, tally); }
   }
-  // Otherwise the test has shown nothing.
+  // If few URLs were accepted, or few led to a private address, the test has shown nothing.
   BOOST_TEST(tally.accepted > urls / 10);
   BOOST_TEST(tally.private_refused > urls / 10);
 }

@@ -26,10 +26,11 @@ struct PendingNotification {
   std::optional<UtcTime>
       occurred;  // unset: not a day of the calendar, which some sql_modes of the writer's session allow
   std::uint64_t bytes;              // size of the data
-  std::optional<std::string> data;  // small data comes with the row; read_data reads the rest
+  std::optional<std::string> data;  // unset: too long to be read with the row; read_data() reads it
   bool valid_key = true;
-  bool quarantined = false;  // quarantined by this release or by the operator, or already fanned out
-  bool fanned_out = false;   // fanned out although its row is locked and still pendiente
+  /// `notificaciones_apartadas` lists it: rejected by this release, set aside by the operator, or fanned out.
+  bool quarantined = false;
+  bool fanned_out = false;  // listed there as fanned out; its own row was locked, and is still pendiente
 };
 
 struct TakeRequest {
@@ -96,8 +97,9 @@ struct CreatedDelivery {
   WebhookId webhook;
   UtcTime created;
 };
-/// Writes the fan-out. Returns the deliveries that were created leased, in the order of their ids. Throws
-/// Conflict when a notification is not pending, Refused when the database refuses the content of a row.
+/// Writes the fan-out. Gives `lease` to the new deliveries that have the state `leased`, and returns them in
+/// the order of their ids. Throws Conflict when a notification is not pending, Refused when the database
+/// refuses the content of a row.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
 
 /// Returns those of `ids` that are pending and that no open transaction is cancelling or deleting. Not to be

@@ -17,8 +17,8 @@ namespace store {
 struct WebhookDetail {
   Webhook webhook;
   bool has_secret;
-  std::optional<UtcTime> modified;              // last change by its entity
-  std::optional<UtcTime> previous_until;        // end of the previous secret's grace, while it runs
+  std::optional<UtcTime> modified;        // last change by its entity
+  std::optional<UtcTime> previous_until;  // until then the previous secret signs, too; unset: it does not
   std::optional<std::string> secret_version{};  // changes with the secret, not with the key that seals it
 };
 /// Finds a webhook of the entity that is not deleted; otherwise nullopt.
@@ -83,9 +83,10 @@ struct ChangeWalk {
 };
 /// Takes one step of the walk. Ends the rest and the failure streak of the next changed webhook; after a
 /// change of URL, makes due a batch of its deliveries that wait for a retry, and starts their schedule again.
-/// A delivery that the database refuses to change keeps its schedule. If the database refuses another row,
-/// the step changes nothing, and the next walk tries this webhook again. Does not wait for locks, except on
-/// MySQL for a lock that SKIP LOCKED does not show. After a kill at any point, the next call continues.
+/// A delivery that the database refuses to change keeps its schedule. If the database refuses any other write
+/// of the step, the step changes nothing, and the next walk tries this webhook again. Does not wait for
+/// locks, except on MySQL for a lock that SKIP LOCKED does not show. After a kill at any point, the next call
+/// continues.
 void apply_changes(Session& session, ChangeWalk& walk);
 
 }  // namespace store
