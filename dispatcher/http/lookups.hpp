@@ -1,5 +1,5 @@
-// Finds the addresses of the hosts of jobs: in the URL, in an override, in the resolver's cache, or by a
-// lookup, during which the job waits here.
+// Finds the addresses to which a job (a request with an attempt that has begun) may connect: in the URL, in
+// delivery.host_overrides, in the resolver's cache, or by a lookup. During the lookup the job waits here.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,9 @@ class Lookups {
   Lookups(const platform::DeliverySettings& settings, Poller& poller);
 
   /// Returns the job with its addresses if no lookup is needed; otherwise take_found() returns the job later.
-  /// If the host has to be looked up, a `handshake` goes to Request::address without a lookup, and a `lookup`
-  /// bypasses the cache.
+  /// If the URL's host is a name without an override, the Purpose of the request matters: a `handshake` gets
+  /// Request::address and needs no lookup; a `lookup` always asks the name servers, even if the cache has the
+  /// name.
   std::optional<Job> find(Job job);
 
   struct Found {

@@ -2,8 +2,8 @@
 // thread does not use the database.
 //
 // An attempt ends within delivery.timeout, including DNS. No connection, new or kept, is used to an address
-// that may_connect refuses, or to a port of another protocol. No redirect is followed and no proxy used.
-// Memory per response is bounded.
+// that lib/webhook/address_policy.hpp forbids, or to a port that lib/webhook/refused_ports.hpp forbids. No
+// redirect is followed and no proxy used. Memory per response is bounded.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,9 @@ class Sender {
   Sender& operator=(const Sender&) = delete;
 
   /// Each request comes back once: as an Attempt in `attempts` if it has a delivery or a test request,
-  /// otherwise as a Check. A handshake or a lookup takes at most a little more than connect_timeout.
-  /// Exception: a handshake or a lookup that has not begun before stop_starting() is dropped.
+  /// otherwise as a Check, which take_checks() returns. A handshake or a lookup takes at most a little more
+  /// than connect_timeout. Exception: a handshake or a lookup that has not begun before stop_starting() is
+  /// dropped.
   void submit(std::vector<Request> requests);
   std::vector<Check> take_checks();
 
@@ -38,7 +39,7 @@ class Sender {
   /// As return_waiting(), and starts nothing more.
   void stop_starting();
 
-  /// Beaten by the network's thread at least once a second.
+  /// The network's thread beats it at least once a second.
   const platform::Heartbeat& heartbeat() const;
 
  private:

@@ -62,7 +62,9 @@ Socket open_source_socket(const platform::DeliverySettings& settings, int family
       sources, [&](const SourceAddress& source) { return source.bound && of_family(source); });
   if (socket.fd() < 0 || bound == sources.end() || bind_source(socket.fd(), bound->network.base))
     return socket;
-  errno = ENOBUFS;  // is_shortage() makes it a fault of this host, not of the receiver
+  // The callers take ENOBUFS for a fault of this host (is_shortage() in socket.hpp), and do not blame the
+  // receiver.
+  errno = ENOBUFS;
   return {};
 }
 
@@ -72,8 +74,8 @@ void require_source_addresses(const platform::DeliverySettings& settings) {
     const Socket socket = open_socket(source.network.base.v6 ? AF_INET6 : AF_INET);
     if (socket.fd() >= 0 && bind_source(socket.fd(), source.network.base)) continue;
     const auto address = source.network.base.to_string();
-    // Not a ConfigError, after which systemd would not start the program again: the host may get the address
-    // later, for example when it boots before its network.
+    // This is not a ConfigError, because systemd does not restart a program that ends with one. A restart
+    // helps here: the host may get the address later, for example when its network comes up after the boot.
     throw std::runtime_error("delivery.source_addresses: nothing can be sent from " + address +
                              " on this host (" + std::generic_category().message(errno) +
                              "): name an address that `ip address` shows, or " + source.network.to_string() +

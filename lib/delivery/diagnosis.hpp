@@ -51,9 +51,11 @@ struct TestRequest {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  bool expects_kept = false;  // a kept connection may be open; libcurl had room to keep it
-  bool says_closed = false;   // the answer announced that the connection closes
-  bool left_open = false;     // the connection stayed open after the answer
+  /// When the sender took this request, a kept connection to the host was probably free. Always false while
+  /// libcurl lacks room for more connections, because libcurl then closes kept ones itself.
+  bool expects_kept = false;
+  bool says_closed = false;  // the answer announced that the connection closes
+  bool left_open = false;    // the connection stayed open after the answer
 };
 
 /// The checks, in the order in which GET /webhooks/{id}/diagnostico lists them.
@@ -128,7 +130,8 @@ class Diagnosis {
   /// The next test requests, to be made at the same time; empty when the diagnosis has ended. Call it only
   /// when no test request is in flight: until note() takes an outcome, it returns the same requests.
   std::vector<TestRequest> next() const;
-  /// Takes the outcome of a test request of next() that was made.
+  /// Takes the outcome of one of the test requests that next() returned. Call it only for a test request that
+  /// was made.
   void note(const Attempt& attempt);
   const Subject& subject() const { return subject_; }
 

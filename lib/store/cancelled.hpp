@@ -6,9 +6,9 @@
 
 namespace store {
 
-/// Returns the SQL assignments that make a row of `entregas` cancelada, with the error `error` (SQL). A
-/// delivery that had a 2xx becomes entregada instead, because only its replay is cancelled; its error becomes
-/// empty, because a CHECK allows no error with entregada.
+/// Returns the SQL assignments that make a row of `entregas` cancelada. `error` is the SQL expression of the
+/// row's new `ultimo_error`. A delivery that had a 2xx becomes entregada instead, because only its replay is
+/// cancelled; its error becomes empty, because a CHECK allows no error with entregada.
 inline std::string ends_cancelled(std::string_view error = "ultimo_error") {
   return std::string("estado = IF(entregada_en IS NULL, 'cancelada', 'entregada'), ultimo_error = ")
       .append("IF(entregada_en IS NULL, ")

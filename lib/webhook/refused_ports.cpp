@@ -14,7 +14,8 @@ constexpr std::array<std::uint16_t, 83> bad_ports{
     532,  540,  548,  554,  556,  563,  587,  601,  636,  989,  990,  993,  995,  1719, 1720, 1723, 2049,
     3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080};
 
-// All are below Linux's ephemeral ports (32768 and above), so a receiver on such a port is never refused.
+// All are below 32768, where Linux's ephemeral ports begin, so a receiver on an ephemeral port is never
+// refused.
 constexpr std::array<std::uint16_t, 21> databases_and_the_like{
     445,                               // SMB
     1433,  1434,  1521,  3050,  3306,  // SQL Server, Oracle, Firebird, MySQL

@@ -1,4 +1,4 @@
-"""Without the database, or with the pool stopped: what clients see, and that everything recovers by itself."""
+"""Without the database, or without the API's processes: what clients see, and that everything recovers by itself."""
 import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -74,7 +74,7 @@ def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):
     ("PATCH", "", {"url": "https://otra.example.com/"}, "url = 'https://otra.example.com/'"),
     ("PUT", "/secreto", {"secreto": "unmistakable", "graciaSegundos": 0}, "fecha_modificacion IS NOT NULL")])
 def test_a_connection_lost_in_the_middle_of_a_change(entity, stack, root, method, below, body, changed):
-    """The row is locked, so the change waits within its transaction."""
+    """The row is locked, so the change waits within its transaction when its session is killed."""
     hook = entity.register()
     root(f"START TRANSACTION; SELECT 1 FROM webhooks WHERE id = {hook.id} FOR UPDATE")
     answer = in_background(entity.api, method, f"{BASE}/{hook.id}{below}", json_body=body)

@@ -24,8 +24,8 @@ def limited(stack, **limits):
 
 
 def refused_after(limit: int, request):
-    """Sends requests until one gets a 429; returns that answer. nginx must accept at least `limit` requests first.
-    At most it may accept one more, and `limit` further ones for each minute that passes."""
+    """Sends requests until one gets a 429; returns that answer. Before that, nginx must accept at least `limit`
+    requests, and may accept at most `limit` + 1, plus `limit` for each minute that passes."""
     started = time.monotonic()
     for count in itertools.count():
         response = request()

@@ -1,4 +1,4 @@
-// The configuration: an INI file, overridden by the environment, overridden by the command line
+// The configuration: an INI file. The environment overrides the file, and the command line overrides both
 // (docs/configuration.md).
 #pragma once
 
@@ -80,7 +80,7 @@ struct DeliverySettings {
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
   Milliseconds disable_after{432000000};                  // 0: never
-  std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes; limits the headers, and the body
+  std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes; for a response's headers, and for its body
 };
 
 struct RetentionSettings {
@@ -109,7 +109,8 @@ struct LimitSettings {
 
 struct MetricsSettings {
   std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
-  std::string api_file;  // file in which all API processes count; empty: see config_keys()
+  std::string api_file;  // file with the counters that all API processes share; empty: the default place,
+                         // which the key's description in config_keys() names
   Milliseconds queue_interval{15000};
 };
 

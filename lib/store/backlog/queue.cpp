@@ -12,9 +12,9 @@ namespace store {
 
 namespace {
 
-// The counts, each of all rows or up to a limit. A count is joined from a FROM clause and a name.
-// Notifications listed in `notificaciones_apartadas` do not count as pendiente: queue_status() subtracts
-// them.
+// The counts. The SQL of each is joined from all_of or some_of (which stops counting at a limit), a FROM
+// clause, and a name for the result. Notifications listed in `notificaciones_apartadas` do not count as
+// pendiente: queue_status() subtracts them.
 
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view all_of = "(SELECT COUNT(*) ";
@@ -59,11 +59,12 @@ constexpr std::string_view counts =
            as_quarantined_rejected>;
 constexpr std::size_t number_of_counts = 8;
 
-// The ages cost one seek for each entity and each webhook: a GROUP BY would read the whole queue. ORDER BY
-// also names the column that is compared with the outer row: in a subquery MySQL does not treat that column
-// as a constant, and would otherwise sort all rows that wait. Webhooks are reached through `plaza`, which
-// deleted webhooks, unbounded in number, do not have. A notification for an entity that does not exist has no
-// age here: it is rejected at once, unless the queue is paused.
+// The ages cost one seek for each entity and each webhook: a GROUP BY would read the whole queue. In each
+// subquery with LIMIT 1, ORDER BY begins with the column that equals the outer row's id (`entidad_id` or
+// `webhook_id`). Without it MySQL would sort all rows that wait, because it does not see that the column is
+// constant there. Webhooks are found by `plaza`, their number (1 to 5) within the entity. It is NULL in
+// deleted webhooks, so these are not read, however many there are. A notification for an entity that does not
+// exist has no age here: it is rejected at once, unless the queue is paused.
 
 constexpr std::string_view ages = R"sql(
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,

@@ -18,12 +18,14 @@ struct QueueStatus {
   /// The greater of the next two.
   std::int64_t oldest_s;
   std::int64_t oldest_notification_s;  // age of the oldest pending notification; 0: none
-  std::int64_t oldest_delivery_s;      // longest time since a pending delivery fell due, except for webhooks
-                                       // that rest or that one of `paused_parts` covers; 0: none
+  /// The longest time since a pending delivery fell due; 0: none is due. Deliveries of webhooks that rest, or
+  /// that a pause of `paused_parts` covers, do not count.
+  std::int64_t oldest_delivery_s;
   bool paused;
-  std::int64_t clock_jump_s = 0;  // how far the database's clock jumped forward, until the operator accepts
-                                  // the clock; unless 0, nothing is purged
-  std::int64_t paused_parts = 0;  // pauses of an entity, a webhook or a host
+  /// How far the database's clock has jumped forward; 0 again once the clock has been set right, or the
+  /// operator has accepted the new time. While this is not 0, nothing is purged.
+  std::int64_t clock_jump_s = 0;
+  std::int64_t paused_parts = 0;  // how many pauses of one entity, one webhook or one host are in force
 };
 
 /// Counts each state up to `limit`, which bounds the cost of a deep queue; unset: counts all.

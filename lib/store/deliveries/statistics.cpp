@@ -10,7 +10,7 @@ namespace store {
 namespace {
 
 constexpr unsigned looked_at = 2000;      // deliveries at most
-constexpr unsigned most_attempts = 2000;  // in all, because a replayed delivery can have many
+constexpr unsigned most_attempts = 2000;  // of those deliveries together: a replayed delivery can have many
 
 /// Reads only the newest deliveries, which bounds the cost; the order of ids is nearly that of creation.
 /// Joins the notification only for rows with NULL in `prueba`, which were written before that column existed.
@@ -60,7 +60,8 @@ DeliveryStatistics read_statistics(Session& session, WebhookId webhook, platform
   const auto attempts = row.unsigned_integer("intentos");
   const bool all_attempts = attempts <= most_attempts;
   const auto delivered = row.unsigned_integer("entregadas");
-  // `delivered` estimates the number of attempts answered 2xx: only a replay gives a delivery a second one.
+  // If not all attempts were read, the number of deliveries with a 2xx stands for the number of attempts with
+  // a 2xx. A delivery has more than one such attempt only after a replay.
   const auto received = all_attempts ? std::uint64_t{durations.size()} : delivered;
   return {delivered,
           row.unsigned_integer("fallidas"),

@@ -54,7 +54,7 @@ class Session {
   void connect();
 
   /// Prepares each SQL text once per connection. Every use of the connection may throw Unavailable, Conflict,
-  /// Refused (DuplicateKey) or DatabaseError.
+  /// Refused (a DuplicateKey, for example) or another DatabaseError.
   template <class... P>
   Rows query(std::string_view sql, const P&... parameters) {
     return run_query(sql, std::vector<Parameter>{Parameter(parameters)...});
@@ -77,9 +77,9 @@ class Session {
   /// connect() does.
   bool is_mariadb();
 
-  /// Calls `progress` on the session's thread before each statement, also between a statement's preparation
-  /// and its execution, and, while connecting, before each server and each of its checks. `progress` must not
-  /// throw or use the session.
+  /// Calls `progress` on the session's thread before each statement, and between a statement's preparation
+  /// and its execution. While the session connects, calls `progress` before it tries a server, and before
+  /// each check of that server. `progress` must not throw or use the session.
   void before_statements(std::function<void()> progress);
 
   bool connected() const noexcept;
@@ -96,9 +96,9 @@ class Session {
 };
 
 /// Runs `body` in a transaction. A Conflict other than LockTimeout and Interrupted repeats the whole
-/// transaction, for at most 5 runs in all. A CommittedRefusal commits; any other exception rolls back. Within
-/// an open transaction `body` becomes a part of it. COMMIT is sent as a statement, because
-/// Connection::commit() hides errors.
+/// transaction, for at most 5 runs in all. If `body` throws a CommittedRefusal, the transaction is
+/// committed; after any other exception it is rolled back. Within an open transaction `body` becomes a part
+/// of it. COMMIT is sent as a statement, because Connection::commit() hides errors.
 template <class F>
 auto transaction(Session& session, F&& body);
 /// As transaction(), and repeats the transaction after a DuplicateKey, 8 times at most: another session has

@@ -20,7 +20,8 @@ constexpr const char* settings =
     ", div_precision_increment = 4"
     ", max_sort_length = 1024"
     ", default_storage_engine = InnoDB"
-    // Transactions; their isolation is set later, because the connector sets another one.
+    // Transactions. The isolation level is missing here: the connector overwrites it after these settings, so
+    // the session sets it once the connector has connected.
     ", autocommit = 1"
     ", completion_type = 0"
     "/*M! , tx_read_only = 0 */"
