@@ -1,4 +1,4 @@
-"""Runs wrk, which sends requests over kept TLS connections without pause, and measures what they cost each part."""
+"""Runs wrk, which sends requests over kept TLS connections without pause, and measures the processor time that they cost."""
 from __future__ import annotations
 
 import json
@@ -11,11 +11,12 @@ from bench import ROOT, machine
 
 def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts: dict[str, list[int]],
         path: str = "") -> dict:
-    """Returns requests, seconds, p50_ms, p99_ms, and `us`: µs of processor time for each request, of each of `parts`
-    (lists of pids) and of wrk.
+    """Returns requests, seconds, p50_ms, p99_ms, `us` and others_seconds. `us` is processor time in µs per request: of each
+    of `parts` (lists of pids), and of wrk. others_seconds is the processor time of the rest of the machine.
 
-    `kind` is one of load.lua's, or `get`, with a `path` below /webhooks. A broken answer fails the run. So does
-    a refusal, except with the kinds that expect a 401.
+    `kind` is one of `kinds` in load.lua, or `get`: a GET of `path`, which is below /webhooks. Raises AssertionError
+    if a connection fails, a request times out, or a status is 400 or more (with the kinds no_token and wrong_token: if
+    a status is less than 400).
     """
     threads = connections if kind == "register" else 1
     usage, before = machine.Usage(**parts), _children()

@@ -70,7 +70,7 @@ class Service : public Responder {
   CallerLookup& callers_;
   RequestPlaces& places_;
   platform::Log log_;
-  store::Session session_;  // for all but shared look-ups
+  store::Session session_;  // for all statements but the look-ups of callers that threads share
 };
 
 /// Whether the type is `application/json` with any parameters (RFC 9110 section 8.3.1); ignores case. Pure.

@@ -30,14 +30,14 @@ struct Progress {
   delivery::TestRequest* test_request = nullptr;  // of the request; nullptr: no diagnosis
   std::string host;                               // of the request, without its port
   std::chrono::seconds life{};                    // how long a connection may be kept
-  std::optional<platform::IpAddress> address;     // last dialled, or of the kept connection
+  std::optional<platform::IpAddress> address;     // the last one dialled, or the kept connection's
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   platform::MonotonicTime last_byte{};  // of head or body
   int status = 0;                       // of the answer
-  Socket dialled;                       // by the dialler, to be used for the new connection
+  Socket dialled;                       // connected by the dialler, for the new connection
   int opened = -1;                      // socket of a new connection that has sent no request yet
-  std::uint16_t port = 0;               // to be dialled
+  std::uint16_t port = 0;               // the port that the dialler must dial
   bool several = false;                 // the host has several addresses; the dialler chooses one
   bool literal = false;                 // the URL has an address, so no name is looked up
   bool interrupted = false;             // `handle` is in Connections::interrupted
@@ -48,7 +48,7 @@ struct Progress {
   bool in_head = false;                 // within the head of an answer, interim or final
   bool has_status = false;              // the head began with a status line
   bool answered = false;                // the final head (status 200 or more) is complete
-  bool refused = false;                 // the address policy refused an address, or libcurl began a lookup
+  bool refused = false;                 // we refused an address (address policy), or a lookup by libcurl
   bool port_refused = false;            // the port belongs to another protocol
   bool local_failure = false;           // this host has no socket or memory left
   bool headers_too_long = false;

@@ -29,7 +29,7 @@ void add(std::vector<IpNetwork>& networks, const sockaddr* address) {
     networks.push_back({*found, found->v6 ? 128U : 32U});
 }
 
-/// Empty: the system refused.
+/// Returns an empty vector if getifaddrs() fails.
 std::vector<IpNetwork> interface_addresses() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return {};
@@ -45,10 +45,10 @@ std::string without_port(const std::string& host) {
   return host.substr(0, host.find(':'));
 }
 
-/// Empty: the name has no address, or no server answers.
+/// Returns an empty vector if the name has no address, or no name server answers.
 std::vector<IpNetwork> host_addresses(const std::string& name) {
   addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;  // each address once
+  wanted.ai_socktype = SOCK_STREAM;  // otherwise each address comes once per socket type
   addrinfo* first = nullptr;
   if (::getaddrinfo(name.c_str(), nullptr, &wanted, &first) != 0) return {};
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(first, ::freeaddrinfo);
@@ -92,7 +92,7 @@ struct OwnAddresses::Shared {
     tell();
   }
 
-  /// Waits. True: the thread must end.
+  /// Waits for `interval`, or until `stop` is set. Returns true when the thread must end.
   bool wait() {
     std::unique_lock lock(mutex);
     return stopped.wait_for(lock, interval, [this] { return stop; });

@@ -158,8 +158,8 @@ void Transfer::set_tls_options() {
   // With Debian's default CAPATH, libcurl parses the bundle for every connection, which takes 29 ms (libcurl
   // 7.88) or 8 ms (8.14) of processor time instead of 1 ms.
   set_option(handle(), CURLOPT_CAPATH, static_cast<char*>(nullptr));
-  // TLS sessions are rarely useful, because connections are kept, and take memory: libcurl keeps five per
-  // handle.
+  // Resumed TLS sessions would rarely be useful, because connections are kept. Sessions take memory: libcurl
+  // keeps five per handle.
   set_option(handle(), CURLOPT_SSL_SESSIONID_CACHE, 0L);
 }
 

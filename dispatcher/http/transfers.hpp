@@ -51,7 +51,8 @@ class Transfers {
 
   /// Hosts to which a connection is being made; valid until the next call that is not const.
   std::set<std::string_view> connecting() const;
-  /// True: a new connection hardly ever makes libcurl close a kept one.
+  /// Whether less than three quarters of the sockets that libcurl may keep are open. Then a new connection
+  /// hardly ever makes libcurl close a kept one.
   bool has_room() const;
 
   void process(const Poller::Event& event);

@@ -1,7 +1,7 @@
 // Decides whether a silence is our own outage: if no receiver answers, failures are not the receivers' fault
 // (docs/delivery.md#our-own-outages). One judge is for the network, one for the name servers. A place is a
-// host. A place is silent from an attempt without a sign of life to the next sign of life of any place.
-// Enough silent places (Rule) are a suspicion. Pure: no clock of its own.
+// host. A place becomes silent when an attempt ends without a sign of life, and stays silent until any place
+// gives a sign of life. Enough silent places (Rule) are a suspicion. Pure: no clock of its own.
 #pragma once
 
 #include <algorithm>
@@ -46,12 +46,13 @@ class OutageJudge {
   Verdict judge(platform::MonotonicTime began, platform::MonotonicTime ended,
                 platform::MonotonicTime now) const;
 
-  /// Notes how many entities have known places, which answered before. With fewer entities than Rule::checks,
-  /// no outage can be declared.
+  /// Notes how many entities have known places: places that have answered before. If there are fewer such
+  /// entities than Rule::checks, no outage can be declared.
   void know(std::size_t entities) { known_ = entities; }
   /// Returns how many known places to check now. During a suspicion or an outage: Rule::checks. While only a
-  /// verdict is open: a few, because one sign of life decides it. 0 until a second after the last checks
-  /// began, and, without an outage, while checks that can declare one are in progress (30 s at most).
+  /// verdict is open: a few, because one sign of life decides it. Returns 0 in the first second after checks
+  /// began. Unless there is an outage, also returns 0 while checks that can declare one are in progress, for
+  /// 30 s at most.
   unsigned wanted_checks(platform::MonotonicTime now) const;
   /// Notes that `count` checks begin.
   void checking(unsigned count, platform::MonotonicTime now);

@@ -20,8 +20,8 @@ using webhook::TokenId;
 using webhook::WebhookId;
 
 /// The most bytes of data that `notificaciones_pendientes` accepts from the evaluation system
-/// (docs/table.md). Longer data, written past the CHECK, is never sent. The sealed data of a test event may
-/// be longer.
+/// (docs/table.md). Longer data, which only a session without CHECKs can write, is never sent. The sealed
+/// data of a test event may be longer.
 inline constexpr std::uint64_t longest_data = 65'536;
 
 /// Identifies a notification, and the entity that it is for.
@@ -37,8 +37,10 @@ struct ListFilter {
   std::optional<WebhookId> webhook;
   std::optional<NotificationId> notification;  // for deliveries only
   std::optional<std::string> state;
-  std::optional<platform::UtcTime> since;  // bounds the creation (a notification's occurrence), inclusive
-  unsigned limit = 100;                    // number of rows: the newest, listed oldest first
+  /// Leaves out rows from before this time. The time of a row is its creation; for a notification, its
+  /// occurrence (`ocurrida_en`); for an audit entry, its latest occurrence.
+  std::optional<platform::UtcTime> since;
+  unsigned limit = 100;  // number of rows: the newest, listed oldest first
 };
 
 }  // namespace store

@@ -35,7 +35,7 @@ def kill(root, ids: list[str]):
 
 @pytest.fixture
 def one_session_only(stack, root):
-    """For `with one_session_only():`. Within the block the dispatcher can have only one session."""
+    """Returns a function for `with one_session_only():`. Within the block the dispatcher can have only one session."""
     def limit(count: int):
         root(f"ALTER USER 'apientidades_dispatcher'@'localhost' WITH MAX_USER_CONNECTIONS {count}")
 
@@ -94,7 +94,8 @@ def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity
         entity.notify()
 
         def fetched() -> bool:
-            # Ends the session that records, if it has connected first. The session that fetches never idles for 2 s.
+            # If the session that records has connected first, the session that fetches cannot connect. So this ends every session
+            # that has been idle for 2 s, which the session that fetches never is.
             kill(root, sessions(root, 2))
             return len(receiver.requests(hook.path)) == 2
 
@@ -201,7 +202,7 @@ def test_a_few_refused_results_delay_no_other_result(new_entity, receiver, stack
 
 
 def test_a_lock_of_a_whole_table_is_an_absence_of_the_database(new_entity, receiver, stack, root, logged):
-    """A backup takes such a lock. The results are retried together; tried one after the other, each would wait for seconds."""
+    """A backup locks whole tables. The results are then retried together: tried one after the other, each would wait for seconds."""
     entities = [new_entity() for _ in range(4)]
     hooks = [entity.register() for entity in entities]
     for hook in hooks:

@@ -17,7 +17,8 @@ HOST = "avisos.receptor.test"  # the stack's dispatcher dials 127.0.0.1 for it
 
 
 class Newcomer:
-    """A person with two terminals in one folder. ~/.curlrc stands for a real certificate and DNS."""
+    """A person with two terminals in one folder. Without a real certificate and DNS, ~/.curlrc tells curl which CA to trust and
+    which address HOST has."""
 
     def __init__(self, stack, token: str, folder: Path):
         self.stack, self.token, self.folder, self.port = stack, token, folder, free_port()

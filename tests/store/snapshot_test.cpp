@@ -25,8 +25,8 @@ struct Fixture : MaintenanceFixture {
     backup.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   }
 
-  /// Adds 100,001 deliveries, changes them by the assignments `make`, and ends all but one. A snapshot keeps
-  /// the index entries that the ended deliveries had before they ended.
+  /// Adds 100,001 deliveries, changes them by an UPDATE with the assignments `make`, and ends all but one. A
+  /// snapshot keeps the index entries that the ended deliveries had before they ended.
   void end_all_but_one(const std::string& make) {
     add_finished(webhook, 100001, 60 * day);
     session.execute("UPDATE entregas SET terminada_en = NULL, " + make);

@@ -1,4 +1,4 @@
-// What the network's thread starts, and what it hands back.
+// Tests of Sender, which sends requests in a thread of its own, the network's thread.
 #include "dispatcher/http/sender.hpp"
 
 #include <curl/curl.h>
@@ -238,25 +238,25 @@ BOOST_AUTO_TEST_CASE(an_answer_that_begins_with_a_folded_line_touches_no_other) 
   }
 }
 
-// libcurl 8.14 would keep the socket until the receiver ends the connection too: for up to 2 s, or for ever
-// if no request follows.
+// After libcurl 8.14 has ended a connection, it would keep the socket until the receiver also ends the
+// connection. It would give up after 2 s if another request follows, and never if none follows.
 BOOST_AUTO_TEST_CASE(a_receiver_that_does_not_end_its_connection_keeps_no_socket_of_ours) {
   std::atomic<bool> over = false;
   const fakes::TlsServer server([&](auto& connection, std::string_view request) {
     if (request.empty()) return true;
     const bool sent = connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-    wait_until([&] { return over.load(); });  // reads nothing, so it sees no end
+    wait_until([&] { return over.load(); });  // the server does not read, so it does not see our close_notify
     return sent;
   });
   const auto sender = sender_to(server);
   const auto before = open_descriptors();
   BOOST_CHECK_EQUAL(send_to(server, *sender).status, 200);
-  wait_until([&] { return open_descriptors() <= before + 1; }, 10s);  // 1: the server's socket
+  wait_until([&] { return open_descriptors() <= before + 1; }, 10s);  // 1: the server's end, in this process
   BOOST_CHECK_LE(open_descriptors(), before + 1);
   over = true;
 }
 
-// The handle fails as if libcurl had no memory left.
+// libcurl refuses an option of the handle, as it would if it had no memory left.
 BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_program) {
   settings.ca_file = std::string(9'000'000, 'x');  // longer than libcurl allows for any option
   BOOST_CHECK(send(0ms) == TransportResult::local_failure);
@@ -278,8 +278,8 @@ BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_p
   BOOST_CHECK(ended[0].outcome == dispatcher::Check::Outcome::not_asked);
 }
 
-// If an attempt without a socket were a sign of life, a receiver that has only an IPv6 address would end
-// every outage of a host without IPv6.
+// A host without IPv6 cannot make a socket for a receiver that has only an IPv6 address. If an attempt
+// without a socket were a sign of life, attempts to such a receiver would end every outage of our own.
 BOOST_AUTO_TEST_CASE(an_attempt_without_a_socket_is_no_sign_of_life) {
   settings.source_addresses = {{platform::IpNetwork::parse("127.0.0.0/8").value(), false}};
   settings.allowed_networks = {{platform::IpNetwork::parse("::1/128").value(), "::1"}};

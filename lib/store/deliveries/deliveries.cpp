@@ -45,8 +45,8 @@ constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
-/// Reads without a lock. If a replay does not see a cancellation that is being committed, `notification
-/// cancel` undoes the replay: once the cancellation is committed, it cancels the deliveries a second time.
+/// Reads without a lock, so a replay may not see a cancellation that is being committed. `notification
+/// cancel` undoes such a replay: after its commit, the command cancels the notification's deliveries again.
 constexpr std::string_view notification_is_cancelled = R"sql(
   SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
 
@@ -58,8 +58,9 @@ constexpr std::string_view delivery_and_webhook =
 constexpr std::string_view of_id = " WHERE e.id = ?";
 constexpr std::string_view replay_delivery =
     joined<delivery_and_webhook, keep_first_success, pending_or_held, due_as_replay, of_id>;
-/// Rows that `creada_en` or `entregada_en` excludes stay in the range of the index. Each batch begins after
-/// the last row of the one before, so as not to read them again.
+/// The index has neither `creada_en` nor `entregada_en`, so the statement also reads the failed deliveries
+/// that these two conditions exclude. Each batch begins after the last row of the batch before, so that it
+/// does not read those deliveries again.
 constexpr std::string_view some_failed = R"sql(
   SELECT id, CAST(proximo_intento AS CHAR) AS vence FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL

@@ -14,8 +14,8 @@ namespace store {
 
 using platform::UtcTime;
 
-/// A parameter. Pass binary values as hex (`UNHEX(?)`), so that no connection charset changes them; binary
-/// columns are returned unchanged.
+/// A parameter. Pass binary values as hex (`UNHEX(?)`), so that no connection charset changes them. Values
+/// that are read from binary columns need no such care.
 class Parameter {
  public:
   enum class Kind { null, integer, unsigned_integer, text };

@@ -17,7 +17,7 @@
 
 namespace store {
 
-/// SQL condition on a row of webhook_ejecuciones of a webhook that fails: its streak is not over.
+/// SQL condition on a row of webhook_ejecuciones with a failure streak: the streak is not over.
 inline constexpr std::string_view streak_goes_on =
     "COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR";
 
@@ -41,12 +41,13 @@ struct FailingWebhook {
   std::string last_error;
 };
 /// Lists the active webhooks that fail now and match entity and webhook of the filter, up to its limit, the
-/// longest streak first. Reads all of webhook_ejecuciones, but of `webhooks` only the webhooks that fail.
+/// longest streak first. Reads the whole table webhook_ejecuciones, but in `webhooks` only the rows of
+/// failing webhooks.
 std::vector<FailingWebhook> list_failing_webhooks(Session& session, const ListFilter& filter,
                                                   platform::Milliseconds disable_after);
 
-/// How many active webhooks have failed for at least a half, or nine tenths, of `disable_after`, outages of
-/// our own not counted. Includes webhooks before their tenth failure.
+/// How many active webhooks have failed for at least half of `disable_after`, and for at least nine tenths.
+/// The time of our own outages does not count. Includes webhooks with fewer than ten failures.
 struct NearDeactivation {
   std::int64_t half;
   std::int64_t nine_tenths;
@@ -55,7 +56,7 @@ struct NearDeactivation {
 std::optional<NearDeactivation> count_near_deactivation(Session& session,
                                                         platform::Milliseconds disable_after);
 
-/// Returns those of `failed`, the webhooks with a failure just recorded, that must be deactivated.
+/// Returns which webhooks of `failed` must be deactivated. A failure of each of them has just been recorded.
 std::vector<WebhookId> find_due_for_deactivation(Session& session, const std::vector<WebhookId>& failed,
                                                  platform::Milliseconds disable_after);
 
