@@ -88,6 +88,7 @@ class Usage:
         self._busy = busy_seconds()
 
     def read(self, **also: float) -> dict[str, float]:
-        """Returns seconds by part, with the parts in `also`, measured in another way, and `others`: the rest of the machine."""
+        """Returns processor seconds by part. Adds the values of `also`, which the caller has measured, as further parts, and
+        `others`: what the rest of the machine used."""
         used = {name: cpu_seconds(*pids) - self._before[name] for name, pids in self._parts.items()} | also
         return used | {"others": max(0.0, busy_seconds() - self._busy - sum(used.values()))}

@@ -1,4 +1,4 @@
-"""The evaluation system's user locks all of notificaciones_pendientes, for which the right to SELECT is enough on MariaDB."""
+"""The evaluation system's user locks all rows of notificaciones_pendientes. On MariaDB, that takes only the right to SELECT."""
 from __future__ import annotations
 
 import contextlib

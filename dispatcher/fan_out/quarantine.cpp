@@ -25,7 +25,8 @@ void Quarantine::blamed(store::Session& session, delivery::EntityId entity, deli
   metrics_.rejected.add(1);
 }
 
-/// Counts only notifications with deliveries: without deliveries, a fan-out does not write every kind of row.
+/// Tells Refusals only of notifications with deliveries. The fan-out of any other notification does not write
+/// every kind of row, so it does not show that the database accepts every kind.
 void Quarantine::passed(const store::FanOut& fan_out) {
   delivery::NotificationId last = 0;
   for (const auto& delivery : fan_out.deliveries) {

@@ -1,7 +1,7 @@
 // Makes TCP connections to names with several addresses (RFC 8305). A dial tries the addresses of one name.
 // While an address is silent (has neither accepted nor refused), the dial tries the next address too; the
 // first connection wins. libcurl itself tries a second address of the same family only when half of the
-// connect time-out has passed. libcurl 7.88 never tries it when it is driven by events.
+// connect time-out has passed. When events drive libcurl 7.88, it never tries that address.
 //
 // A dial skips the addresses that may_connect refuses, and all addresses if is_refused_port refuses the port.
 // A dial ends by its deadline. A slow dial delays no other dial.
@@ -32,12 +32,13 @@ inline constexpr std::size_t sockets_per_dial = 4;
 /// How a dial ended.
 struct Dialled {
   void* caller = nullptr;
-  Socket socket;                               // connected to `address`; without descriptor: failed
-  std::optional<platform::IpAddress> address;  // connected, or last tried; none: no address may be dialled
-  bool local_failure = false;                  // this host has no socket or memory left
-  bool timed_out = false;                      // the dial ended at its deadline
+  Socket socket;                               // connected to `address`; no descriptor if the dial failed
+  std::optional<platform::IpAddress> address;  // connected, or tried last; unset if none may be dialled
+  /// This host has no socket or memory left, or cannot bind a socket to delivery.source_addresses.
+  bool local_failure = false;
+  bool timed_out = false;  // the dial ended at its deadline
   /// The errno of the last address that failed. A missing route is reported only if no address failed for
-  /// another reason; EAFNOSUPPORT never is.
+  /// another reason. EAFNOSUPPORT is never reported.
   int error = 0;
   std::optional<platform::MonotonicTime> heard;  // when an address last refused or reset a connection
 };

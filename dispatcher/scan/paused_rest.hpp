@@ -10,9 +10,10 @@
 
 namespace dispatcher {
 
-/// For a claim. Notes the webhooks in `paused`, so that they are due again when the pause ends.
+/// For a claim: sets `rest` of each paused webhook to at least the time until its pause ends. Notes these
+/// webhooks in `paused`, so that they are due again when the pause ends.
 void rest_paused(PausedParts& paused, std::vector<store::ReceivingWebhook>& receiving);
-/// For a fan-out.
+/// For a fan-out: sets `resting` to true for each paused webhook of the recipients.
 void rest_paused(const PausedParts& paused, std::map<delivery::EntityId, store::Recipient>& recipients);
 
 }  // namespace dispatcher

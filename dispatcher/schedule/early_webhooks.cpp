@@ -10,8 +10,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto lease_margin = 5s;          // until maintenance has recovered an expired lease
-constexpr auto stopped_remembered = 1min;  // by then the failure is recorded
+/// Time for maintenance to recover a lease that has expired.
+constexpr auto lease_margin = 5s;
+/// How long a webhook is remembered after failed() has stopped its recovery. By then the failure is recorded
+/// in the database.
+constexpr auto stopped_remembered = 1min;
 
 }  // namespace
 
@@ -127,7 +130,7 @@ void EarlyWebhooks::ended(delivery::WebhookId webhook, delivery::AttemptKind kin
   entry.in_hand -= std::min(entry.in_hand, 1U);
   if (entry.stopped) return;
   if (delivered) ++entry.delivered;
-  if (!delivered) entry.after = 0;  // handed back, so pending again
+  if (!delivered) entry.after = 0;  // the delivery may be pending again, so reads from the start
   if (!delivered || !entry.listed || entry.after > 0) list(webhook, entry, now);
 }
 

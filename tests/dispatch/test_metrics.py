@@ -1,4 +1,5 @@
-"""The dispatcher's metrics, and STATUS= of the dispatcher and the API. Each test causes what these show, and reads them."""
+"""The dispatcher's metrics, and STATUS= of the dispatcher and the API. Each test causes an event, and reads how the metrics or
+STATUS= show it."""
 import math
 import socket
 import subprocess

@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(an_address_behind_many_silent_ones_is_dialled) {
   BOOST_CHECK(dialled.address == ip("127.0.1.7") && dialled.socket.fd() >= 0);
 }
 
-// libcurl calls connect() on the socket that the dialler has connected. Linux lets only the first such call
-// succeed, so the dialler must not make one.
+// libcurl calls connect() again on the socket that the dialler has connected. Linux lets only one more
+// connect() succeed, so the dialler must leave that one to libcurl.
 BOOST_AUTO_TEST_CASE(the_socket_can_be_connected_once_more) {
   listen("127.0.0.6");
   const auto dialled = dial({ip("127.0.0.6")});

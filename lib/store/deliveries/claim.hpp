@@ -23,7 +23,7 @@ struct ReceivingWebhook {
   std::optional<UtcTime> early_since;
   bool failing;  // the last attempt failed
 };
-/// Returns those of `webhooks` that may receive, by id.
+/// Returns those of `webhooks` that may receive, sorted by id.
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks);
 
 /// A position in the order in which a webhook's deliveries fall due.
@@ -45,7 +45,7 @@ struct Claim {
   /// How far each webhook was read, in the order of the requests.
   struct Reach {
     WebhookId webhook;
-    unsigned found = 0;  // due deliveries; the limit if there may be more
+    unsigned found = 0;  // how many due deliveries were read; the request's limit if more may be due
     DuePosition last{};  // the next claim may begin after this
     /// True: nothing was leased, because the webhook may not receive, or its row or its entity's is locked.
     bool skipped = false;

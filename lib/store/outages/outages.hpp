@@ -14,12 +14,12 @@
 namespace store {
 
 enum class OutageKind { network, names };
-/// The database's spelling (`tipo`), in the order of the column's definition.
+/// How the database spells each kind (column `tipo`), in the order of OutageKind.
 inline constexpr std::array<std::string_view, 2> outage_kind_names{"red", "dns"};
 constexpr std::string_view name(OutageKind kind) { return outage_kind_names[static_cast<std::size_t>(kind)]; }
 
-/// Adds an outage that began `ago` before now, and, unless the database's clock has jumped forward, deletes
-/// up to 1,000 that were last confirmed over a year ago. Returns the new outage's id. `dispatcher`: at most
+/// Adds an outage that began `ago` before now, and returns its id. Also deletes up to 1,000 outages that were
+/// last confirmed over a year ago, unless the database's clock may have jumped forward. `dispatcher`: at most
 /// 255 characters.
 OutageId begin_outage(Session& session, std::string_view dispatcher, OutageKind kind,
                       platform::Milliseconds ago);

@@ -44,7 +44,7 @@ export const form = (submit, ...children) => el("form", { class: "card", novalid
   submit();
 } }, ...children);
 
-/** Splits a message of the API: the member of the request that it begins with, and the rest as a sentence. @param {string} message */
+/** Splits a message of the API. `name` is the member of the request that the message is about, or empty. `text` is the message as a sentence, without that name and its colon. @param {string} message */
 export function fieldOf(message) {
   if (message.startsWith("Eventos no válidos")) return { name: "eventos", text: message };
   const [, name = "", rest = message] = /^([a-zA-Z]+): (.*)$/s.exec(message) ?? [];
@@ -54,9 +54,9 @@ export function fieldOf(message) {
 /**
  * Shows a refusal: at the field that it names, otherwise in the box.
  * @param {import("./api.js").Answer} answer
- * @param {Object<string, {control: any, setError: (text: string) => void}>} fields by the API's names
+ * @param {Object<string, {control: any, setError: (text: string) => void}>} fields of the form; each key is the name of the field in the API's messages
  * @param {Element} box
- * @param {object} [how] of problemBox
+ * @param {object} [how] passed on to problemBox()
  */
 export function showRefusal(answer, fields, box, how) {
   const { name, text } = fieldOf(answer.message);
