@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from bench.report import Target, number
 
-AT_MOST_MORE_MS = 100  # how far the p99 beside the crowd may exceed the baselines' median
+AT_MOST_MORE_MS = 100  # by how much the p99 measured while the crowd runs may exceed the median of the p99s measured without it
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A value measured `beside` the crowd, and the values of the baselines. `goal` is a relation and its bound; a figure
-    without a goal only explains other figures."""
+    """A case measures how much its load, the crowd, delays others. `beside` was measured while the crowd ran, `baselines`
+    without it. `goal` is a relation and its bound; a figure without a goal only explains other figures."""
     name: str
     beside: float
     baselines: tuple[float, ...] = ()

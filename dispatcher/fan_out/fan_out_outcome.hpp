@@ -9,19 +9,19 @@ namespace dispatcher {
 
 enum class Outcome {
   // Later notifications of the entity do not wait for this one.
-  not_pending,  // another session finished it
+  not_pending,  // another session finished the notification before this batch read it
   written,      // fanned out or rejected
   unmarked,     // its deliveries exist, but its locked row does not say so yet
   left,         // quarantined, or left to a newer release
-  row_locked,   // another session has locked the row, or has finished the notification since it was read
+  row_locked,   // another session has locked the row, or finished the notification after this batch read it
   refused,      // the database refuses it even in a transaction of its own
   // The notification waits. Its entity is read again from this notification on.
   no_room,  // the batch has no room for its data, or for those of an earlier notification of its entity
   no_slot,  // no slot is free at all
-  busy,     // a slot is free, but its deliveries could only wait, each for its own webhook
+  busy,     // a slot is free, but its webhooks must first end attempts, a backlog or a rest of their own
   recipient_locked,  // another session has locked the row of its entity or of a webhook
   write_locked,      // the write met a lock, or a delivery of this notification that exists already
-  put_off,           // isolating a refused row took too long; this notification's entity is taken alone
+  put_off,           // isolating a refused row took too long; the entity is then taken in a batch of its own
 };
 
 inline bool waits(Outcome outcome) { return outcome >= Outcome::no_room; }

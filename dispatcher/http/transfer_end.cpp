@@ -14,7 +14,8 @@ namespace dispatcher {
 
 namespace {
 
-/// True: CURLINFO_OS_ERRNO is the error of the transfer that ended with this code.
+/// True: a transfer that ended with this code may have failed in a system call, and CURLINFO_OS_ERRNO then
+/// has the error of that call. After other codes CURLINFO_OS_ERRNO does not tell why the transfer ended.
 bool is_of_the_system(CURLcode code) {
   return code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SEND_ERROR ||
          code == CURLE_RECV_ERROR;
@@ -88,7 +89,7 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
 #if LIBCURL_VERSION_NUM >= 0x080600
     case CURLE_TOO_LARGE:  // a line of more than 100 KB
 #endif
-    case CURLE_OUT_OF_MEMORY:  // the code for such a line before 8.6
+    case CURLE_OUT_OF_MEMORY:  // how libcurl before 8.6 reports such a line
       return progress_.connected ? TransportResult::headers_too_long : TransportResult::local_failure;
     case CURLE_FAILED_INIT:
     case CURLE_SSL_CACERT_BADFILE:
@@ -118,7 +119,8 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
   const bool ended_silent =
       code == CURLE_OPERATION_TIMEDOUT || (is_of_the_system(code) && is_no_route(error));
   if (!ended_silent || progress_.header_bytes > 0) {
-    const bool asked = progress_.connected || progress_.opened >= 0;  // false: no socket for the address
+    // False: libcurl opened no socket for the address, so no server was asked.
+    const bool asked = progress_.connected || progress_.opened >= 0;
     if (asked) attempt.heard = ended_silent ? progress_.last_byte : attempt.ended;
     return;
   }
@@ -134,7 +136,8 @@ void Transfer::note_test_request(CURLcode code, delivery::TestRequest& test_requ
   using Kept = delivery::TestRequest::Kept;
   test_request.connected = code == CURLE_OK;
   if (progress_.kept && progress_.answered && repeats_ == 0) test_request.kept = Kept::used;
-  // libcurl does not use a kept connection that has ended.
+  // The request expected a kept connection, but libcurl opened a new one, because it does not use a kept
+  // connection that has ended.
   if (test_request.kept == Kept::unknown && test_request.expects_kept && progress_.connected &&
       !progress_.kept)
     test_request.kept = Kept::closed;

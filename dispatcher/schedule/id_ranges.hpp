@@ -14,9 +14,10 @@ namespace dispatcher {
 /// all ranges side by side, which is faster than to search them one after the other.
 void halve_widest(std::vector<store::IdRange>& ranges, std::size_t count);
 
-/// Returns ranges that cover all ids except the keys of values for which `known` returns true. Some of the
-/// other keys (fewer than ranges_per_search) end a range, too, so that the ranges share the other keys
-/// evenly.
+/// The keys of `map` are ids, in ascending order. A key is known if `known` returns true for its value. The
+/// returned ranges cover all ids except the known keys. A range ends before each known key, and also when it
+/// has `step` keys that are not known, so that the ranges share these keys evenly. Fewer than
+/// ranges_per_search ranges end for the second reason.
 template <class Map, class F>
 std::vector<store::IdRange> ranges_between(const Map& map, F&& known) {
   constexpr auto highest_id = std::numeric_limits<std::int64_t>::max();

@@ -88,7 +88,8 @@ compile_go() {
   install -m 0755 receptor failing "$1"
 }
 
-# copy_failing LANGUAGE SOURCE COPY: writes a second program for the tests, with a `procesar` that fails.
+# copy_failing LANGUAGE SOURCE COPY: writes a copy of the example in which `procesar`, the function that processes a
+# notification, fails for some ids. The tests run this copy as a second program.
 copy_failing() {
   mkdir -p "${3%/*}" && "$PYTHON" "$ROOT/tests/support/failing_example.py" "$1" <"$2" >"$3"
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# An engine of nodes.sh (beside this file): MySQL with Group Replication. Each node is a primary, so programs write on any
-# node, as with Galera.
+# The nodes of a MySQL cluster with Group Replication: the functions that `engine` in nodes.sh (this folder) calls. Each node
+# is a primary, so programs write on any node, as with Galera.
 
 GROUP_NAME=6f1d3a52-4c0e-4b7a-9d58-0e6a7c21b9f4
 GROUP_USER=replicacion # the user with which a node copies missing transactions from another node
@@ -9,7 +9,8 @@ GROUP_MAJORITY="SELECT SUM(member_state = 'ONLINE') * 2 > COUNT(*) AND SUM(membe
 
 group_replication_install() { install_mysql; }
 
-# With MySQL on TCP, also on loopback, the programs need database.tls_ca.
+# The programs send a password of MySQL (caching_sha2_password) over TCP only through verified TLS, even on loopback. So they
+# need database.tls_ca.
 group_replication_database_address() {
   printf 'hosts = %s\ntls_ca = %s\n' "$(node_addresses 1 | sed 's/127\.0\.0\.1/localhost/g')" "$DEV_DIR/certs/ca.pem"
 }
@@ -19,7 +20,7 @@ group_replication_node_answers() { [[ $(node_client "$1" -N -B -e "$GROUP_MAJORI
 cut_file() { printf '%s\n' "$DEV_DIR/cluster/$1.cut"; }
 group_replication_cut() { : >"$(cut_file "$1")"; }
 
-# A node that has given up (without a majority, or expelled) tries again by itself only after minutes.
+# A node that was expelled, or left the group because it had no majority, tries to join again by itself only after minutes.
 group_replication_rejoin() {
   rm -f "$(cut_file "$1")"
   node_answers "$1" || join_group "$1"
@@ -77,7 +78,8 @@ launch_group_node() {
   configure_group_replication "$node"
   make_cut_off
   make_group_node "$node"
-  # mysqld does not start if the lock of its socket names a process that runs. After a kill, that may be any process.
+  # The lock file of the socket holds the pid of the last mysqld. mysqld does not start while a process has that pid. After a
+  # kill the file is still there, and any process may have got the pid.
   rm -f "$(cut_file "$node")" "$(node_socket "$node").lock"
   mysqld_command "--defaults-file=$(node_configuration "$node")"
   CUT_OFF=$(cut_file "$node") CUT_OFF_PORTS=$(node_addresses 2 | sed 's/127\.0\.0\.1://g') LD_PRELOAD=$DEV_DIR/cluster/cut_off.so \
@@ -99,8 +101,8 @@ join_group() {
   start_group_replication "$1" OFF
 }
 
-# start_group_replication NODE BOOTSTRAP: BOOTSTRAP is ON for the node that begins the group. That node gets GROUP_USER, too:
-# with it, a node that is expelled joins again by itself.
+# start_group_replication NODE BOOTSTRAP: BOOTSTRAP is ON for the node that begins the group. That node, too, is given
+# the name and password of GROUP_USER, so that it can join again by itself if it is expelled.
 start_group_replication() {
   node_client "$1" <<SQL || part_failed "$1" "it cannot become part of the group"
 SET GLOBAL group_replication_bootstrap_group = $2;

@@ -1,6 +1,7 @@
--- apientidades-dispatcher: works the queue, records results, and purges rows past their retention. It sees no token,
--- and an entity's name only in the diagnoses. In a webhook it changes only the state and, once the grace of the previous
--- secret has ended, the secrets; in a notification only the result; in a delivery only the state, schedule and results.
+-- apientidades-dispatcher: works the queue, records results, and purges rows past their retention. It sees no token.
+-- It sees the name of an entity only in `diagnosticos`, which has a copy of the name. In a webhook it changes only the
+-- state and, once the grace of the previous secret has ended, the secrets; in a notification only the result; in a
+-- delivery only the state, schedule and results.
 GRANT SELECT (id, activa) ON entidades TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,
       UPDATE (activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave, secreto_b_sellado, secreto_anterior_hasta),

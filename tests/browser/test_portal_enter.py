@@ -155,8 +155,8 @@ def test_nothing_is_repeated_in_another_entity(browser, entity, new_entity, expe
 
 
 def test_what_is_registered_here_is_of_the_same_entity(browser, entity, receiver, expect):
-    """The entity had no webhook at the login. Only the webhook that is registered here shows that both tokens are the same
-    entity's."""
+    """The portal recognises that two tokens belong to one entity if it has seen the same webhook with both. At the login this
+    entity had no webhook, so the portal can recognise it only by the webhook that the test registers."""
     page = open_portal(browser, entity.token, "#/webhooks/nuevo")
     register(page, f"https://nuevo.receptor.test:{receiver.port}/uno")
     expect(page.get_by_role("heading", name="Webhook registrado")).to_be_visible()
@@ -218,7 +218,7 @@ def test_a_clock_that_is_wrong_is_noticed(browser, entity, expect, hours, told):
     expect(page.get_by_text(re.compile(f"va 3 horas {told}"))).to_be_visible()
 
 
-@pytest.mark.parametrize("zone", ["America/Bogota", "Europe/London", "Africa/Lagos"])  # Lagos has Madrid's time in winter; London had Madrid's time in 1970, at time 0
+@pytest.mark.parametrize("zone", ["America/Bogota", "Europe/London", "Africa/Lagos"])  # Lagos has Madrid's time in winter; London had Madrid's time at the Unix epoch, in January 1970
 def test_another_time_zone_is_noticed(browser, expect, zone):
     page = open_portal(browser, timezone=zone)
     expect(page.get_by_text(f"otra zona horaria ({zone})")).to_be_visible()

@@ -177,7 +177,8 @@ def test_a_signed_body_that_is_no_notification_is_written_and_stops_no_other(lan
             wait_until(lambda: failure in receiver.log.read_text(), what=f"the log to say: {failure}")
 
 
-# Language of each receiver that processes in a thread -> notifications to send. If the thread's queue is limited, it holds fewer.
+# For each language with a receiver that processes notifications in a thread of its own: how many notifications the test sends.
+# The queue of the thread is limited only in Go, to fewer notifications than the test sends.
 BEHIND = {"python": 100, "java": 100, "go": 10_100, "rust": 100}
 
 

@@ -1,5 +1,5 @@
-"""Servers that fail before HTTP. black_hole(), tcp_server() and https_server() are context managers that yield the port; the
-other functions say how such a server treats a connection, or change its TLS context."""
+"""Servers for faults beneath HTTP, in TCP or TLS. black_hole(), tcp_server() and https_server() are context managers that
+yield the port; the other functions say how such a server treats a connection, or change its TLS context."""
 from __future__ import annotations
 
 import contextlib
@@ -111,7 +111,8 @@ def only(version):
 
 
 def only_dhe(folder):
-    """Allows only TLS 1.2 with finite-field Diffie-Hellman. Writes its parameters to `folder`. The certificate must be RSA."""
+    """Allows only TLS 1.2 with finite-field Diffie-Hellman. Writes the Diffie-Hellman parameters to
+    `folder`. The certificate must be RSA."""
     numbers = folder / "dh.pem"
     subprocess.run(["openssl", "genpkey", "-genparam", "-algorithm", "DH", "-pkeyopt", "group:ffdhe2048", "-out", numbers],
                    check=True, capture_output=True)

@@ -270,7 +270,8 @@ BOOST_AUTO_TEST_CASE(an_answer_of_the_unchanged_url_counts_after_reactivation) {
   BOOST_CHECK_EQUAL(record_results(session, {gone}, {Milliseconds(1)}).deactivated.size(), 1U);
 }
 
-/// The change is committed, perhaps on another node, after the results were compared with the former URL.
+/// Another session changes the URL. It commits, perhaps on another node, only after record_results has
+/// compared the result with the former URL.
 BOOST_AUTO_TEST_CASE(a_change_applies_to_results_recorded_before_its_commit) {
   queue_one();
   auto result = failed_attempt(claim_one(), Milliseconds(3600000));
@@ -300,7 +301,8 @@ BOOST_AUTO_TEST_CASE(a_change_during_the_record_of_a_first_failure_ends_the_rest
     ChangeWalk walk;
     try {
       while (!walk.done) apply_changes(other, walk);
-    } catch (const LockTimeout&) {  // only MySQL waits for the row; the dispatcher would try again
+    } catch (const LockTimeout&) {
+      // Only MySQL waits for the row that judge_urls has inserted. The dispatcher would try again.
       BOOST_CHECK(!session.is_mariadb());
     }
     record_executions(session, judged.batch, {Milliseconds(0)});

@@ -44,8 +44,8 @@ struct Database {
 /// the gaps beside them in the index entregas_por_reclamar.
 Session lock_gap(const Database& database, WebhookId webhook, std::string_view state,
                  const std::string& condition = "TRUE");
-/// No delivery meets this condition, so lock_gap locks only the gap in which a delivery due now would be
-/// inserted.
+/// A condition for lock_gap. No delivery is due at this very millisecond, so lock_gap locks no row, but only
+/// the gap in which a delivery due now would be inserted.
 inline const std::string due_now = "proximo_intento = UTC_TIMESTAMP(3)";
 
 const webhook::KeyRing& keys();
@@ -71,8 +71,9 @@ std::vector<PlanStep> explain(Session& session, const std::string& sql);
 /// waits for no lock itself. `query`: a LIKE pattern for the waiting statement.
 bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::string_view query = "%");
 
-/// Runs `work`. Returns whether the session has waited for no row lock: it would wait for 60 s, so the result
-/// does not depend on the machine's speed.
+/// Runs `work`. Returns false if the session has waited for a row lock. Another session must hold that lock
+/// until `work` ends, so that a wait lasts 60 s. Without a wait `work` takes less than 30 s, even on a slow
+/// machine.
 template <class Work>
 bool waits_for_no_lock(Session& session, Work&& work) {
   session.execute("SET SESSION innodb_lock_wait_timeout = 60");

@@ -28,7 +28,8 @@ struct Fixture : DeliveryFixture {
   dispatcher::FairSlots slots{{.total = 1, .per_webhook = 10, .per_host = 10, .longest = 1s}};
   const dispatcher::Metrics metrics;
 
-  /// `busy` answers fast, so that its next delivery needs no further slot.
+  /// Gives `busy` the only slot. `busy` has answered in 10 ms, so its further deliveries can share that slot,
+  /// while `webhook` gets no slot.
   void fill() {
     const dispatcher::Destination destination{busy.id, 1, "otro.example.org:443"};
     BOOST_REQUIRE(slots.take_new(destination));

@@ -1,4 +1,5 @@
-"""secrets.key_file of a stack, rotated as an operator does: written to another file and renamed, read again at SIGHUP."""
+"""Rotates the keys of a stack as an operator does: writes a new file, renames it so that it replaces the file of
+secrets.key_file, and sends SIGHUP, at which the programs read the keys again."""
 from __future__ import annotations
 
 import base64

@@ -1,4 +1,5 @@
-// Shared by the screens of one webhook: fetching it, its name, the way back, and the text shown if it may not be changed.
+// What the screens of one webhook share: they fetch the webhook, show its host as its name, link back to it, and show a
+// notice if the token only reads.
 import { el, foreign, replace } from "./dom.js";
 import { notice, problemBox } from "./problem.js";
 import { link } from "./router.js";
