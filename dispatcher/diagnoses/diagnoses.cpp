@@ -27,9 +27,11 @@ using store::DiagnosisUpdate;
 using namespace std::chrono_literals;
 
 constexpr unsigned looked_at = 16;  // diagnoses that one search returns at most
-constexpr auto slice = 10ms;        // time per round to advance diagnoses, and the same again to begin others
+/// In each round, the time to advance running diagnoses, and also the time to begin others.
+constexpr auto slice = 10ms;
 constexpr auto paused_wait = 1s;
-/// Requests of one diagnosis that may come back unsent, usually each after a wait of 1 s for a connection.
+/// A diagnosis ends when more than this number of its requests have come back unsent. A request usually comes
+/// back because it has waited 1 s for a connection.
 constexpr unsigned most_handed_back = 30;
 
 std::string message_id(std::uint64_t messages, TestRequestKind kind) {

@@ -17,8 +17,9 @@ class Quarantine {
   /// `metrics` outlives this object.
   Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
-  /// The database refused the notification, alone in its transaction. Rejects or quarantines the notification
-  /// if Refusals (refusals.hpp) says so. Throws errors of the session or the server.
+  /// To be called when the database has refused the notification in a transaction with no other notification.
+  /// Rejects or quarantines it if class Refusals (refusals.hpp) decides so. Throws errors of the session or
+  /// the server.
   void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
               const store::Refused& error);
   /// A fan-out was committed: Refusals learns which notifications the database accepts.

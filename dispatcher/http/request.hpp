@@ -10,7 +10,7 @@
 namespace dispatcher {
 
 /// Decrypts the secrets of a webhook into `request`. Returns false when the present secret cannot be
-/// decrypted. A previous secret that cannot be decrypted does not sign.
+/// decrypted. If only the previous secret cannot be decrypted, leaves it out: the present secret signs alone.
 bool open_secrets(Request& request, const store::Target& target, const webhook::KeyRing& keys);
 
 /// Builds the request of a delivery. If the secret or the data of a test event cannot be decrypted, returns
@@ -20,10 +20,13 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until);
 
-/// Random bytes for one wrong signature. A test request with wrong signatures has up to four.
+/// The number of random bytes in one wrong signature. A test request with wrong signatures has up to four
+/// signatures.
 inline constexpr std::size_t wrong_signature_bytes = 32;
 
-/// Returns the headers as `Name: value`, signed with the time of the attempt, or as the test request says.
+/// Returns the headers as `Name: value`. The timestamp is `attempted`; the signatures are made with the
+/// secrets of `request`. Depending on its kind, a test request has an old timestamp, wrong signatures or no
+/// signatures instead.
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted);
 
 }  // namespace dispatcher

@@ -1,6 +1,6 @@
-"""One nginx, the front, and two application hosts behind it, each with its own nginx, FastCGI pool and dispatcher. The
-database and the receivers are on machines of their own. Front and hosts use the nginx configurations of packaging/examples,
-with other addresses and paths."""
+"""The front, a machine with nginx only, and two application hosts behind it. Each host has its own nginx, FastCGI pool and
+dispatcher. The database and the receivers are on machines of their own. Front and hosts use the nginx configurations of
+packaging/examples, with other addresses and paths."""
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +22,8 @@ from fakes.evaluation_system import Audience
 EXAMPLES = ROOT / "packaging/examples"
 MODULE = "load_module /usr/lib/nginx/modules/ngx_stream_module.so;"
 LINK_NAME = "pools.apientidades.internal"
-FRONT, DATABASE = 10, 20  # the last byte of the machine's address, as in NUMBERS and RECEIVERS
+# The numbers in the next three lines are the last bytes of addresses.
+FRONT, DATABASE = 10, 20
 NUMBERS = {"a": 11, "b": 12}
 RECEIVERS = {"a": 31, "b": 32}  # the address that each host's dispatcher dials
 DATABASE_PORT = 3306
@@ -229,7 +230,7 @@ class HostsArena(Arena):
 
     @contextlib.contextmanager
     def held_by(self, host: Host):
-        """Like held(), but this host's dispatcher sends the delivery."""
+        """Like Arena.held(), which keeps a delivery in flight, but the dispatcher of `host` sends the delivery."""
         for _ in range(TRIES):
             with self.held() as (id, webhook, answer):
                 if self._holder(webhook) == host.receiver_address:

@@ -55,7 +55,7 @@ def test_a_public_address_beside_an_own_one_is_dialled(world):
 
 @needs_network
 def test_several_addresses_at_a_port_of_another_protocol(world):
-    """With several addresses the dialler connects, not libcurl."""
+    """If a name has several addresses, the dispatcher's own dialler opens the connection; otherwise libcurl does."""
     entity = world.entity()
     hook = entity.register()
     world.dns.say({host_of(hook): {"a": [PUBLIC, "11.0.0.2"]}})

@@ -1,5 +1,5 @@
-"""Speaks to the pool's socket directly: the program must withstand what nginx's configuration would not let through. The last
-tests check what nginx sends to the socket."""
+"""Speaks to the FastCGI pool's socket directly, because the pool must also withstand what nginx's configuration does not let
+through. The last tests check what nginx sends to the socket."""
 import contextlib
 import os
 import select
@@ -60,7 +60,8 @@ def test_the_pool_closes_without_waiting_for_its_peer(entity, stack):
     ("/apientidades/v1/nada", b"x" * 65536, b"404"),
     ("/apientidades/v1/webhooks", b"x" * 65537, b"413")])
 def test_the_answer_to_a_large_body_arrives_whole(entity, stack, path, body, status):
-    """A unix socket that is closed with unread data resets its connection."""
+    """If a unix socket is closed while it has unread data, its peer gets a connection reset. So the pool must not close while
+    a part of the body is unread."""
     chunks = b"".join(record(STDIN, body[at:at + 32768]) for at in range(0, len(body), 32768))
     for _ in range(20):
         answer = exchange(stack, request_head(entity.token, "POST", path, len(body)) + chunks + record(STDIN, b""))
@@ -68,7 +69,7 @@ def test_the_answer_to_a_large_body_arrives_whole(entity, stack, path, body, sta
 
 
 def test_the_order_of_libfcgi_to_accept_nothing_more_is_ignored(entity, stack):
-    """libfcgi's handler of SIGUSR1 would leave a process that runs and does not answer."""
+    """With libfcgi's own handler of SIGUSR1, the process would accept no more requests, although it runs on."""
     for pid in stack.pids("fcgi"):
         os.kill(pid, signal.SIGUSR1)
     for _ in range(50):
@@ -178,8 +179,8 @@ def test_nginx_sends_its_own_parameters_and_the_clients_headers_under_other_name
     parameters, = false_pool.parameters
     assert len(parameters.pop("REQUEST_ID")) == 32
     assert parameters.pop("REMOTE_ADDR") in ("127.0.0.1", "::1")
-    # nginx passes every valid header but Proxy, so that the program sees If-Match. With the prefix HTTP_, no header
-    # replaces a parameter like REMOTE_ADDR.
+    # nginx passes every valid header but Proxy, so that the program sees If-Match. nginx puts HTTP_ before the name of a
+    # header, so a header Remote-Addr cannot replace the parameter REMOTE_ADDR.
     others = {name for name in parameters if name.startswith("HTTP_")} - {"HTTP_AUTHORIZATION"}
     assert "HTTP_X_ANYTHING" in others and "HTTP_PROXY" not in others
     parameters = {name: value for name, value in parameters.items() if name not in others}

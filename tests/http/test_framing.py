@@ -111,7 +111,7 @@ def test_chunks(entity, stack, head, body):
     b"2\r\n{}x\r\n0\r\n\r\n", b"1\r\n{}\r\n0\r\n\r\n", b"2\n{}\n0\n\nx",
 ])
 def test_an_invalid_chunk_is_400(entity, stack, head, body):
-    # nginx accepts the bare line feeds of the last body as line ends; the program then refuses {}.
+    # nginx accepts the bare line feeds of the last body as line ends. Then the program refuses the content, {}, which has no url.
     assert statuses(stack, head("Transfer-Encoding: chunked", close=True) + body) in ([400], [400, 400])
     assert registered(entity) == 0
 

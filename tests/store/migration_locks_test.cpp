@@ -1,5 +1,5 @@
-// A migration of a table that a transaction has read: other sessions go on, and the migration names the
-// transaction's session.
+// An open transaction has read a table that a migration changes. Between its tries, the blocked migration
+// lets other sessions use the table, and it names the session of the transaction.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/store/database.hpp"

@@ -61,7 +61,7 @@ struct Fixture : MaintenanceFixture {
     filter.state = std::move(state);
     return list_notifications(session, filter);
   }
-  /// Adds a trigger, as the DBA may.
+  /// Adds a trigger that refuses every UPDATE of a notification, as a trigger of the DBA might.
   void refuse_every_change() {
     session.execute(
         "CREATE TRIGGER del_sitio BEFORE UPDATE ON notificaciones_pendientes FOR EACH ROW"

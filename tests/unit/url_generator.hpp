@@ -11,9 +11,11 @@
 
 #include "lib/platform/ip.hpp"
 
-/// True: the address is in no special range; an IPv6 address is also in 2000::/3, or is NAT64 of a public
-/// IPv4 address. To check the program's tables, url_generator.cpp lists the special ranges again: those of
-/// IANA's special-purpose registries, multicast, reserved, and a metadata service that is in no registry.
+/// Whether the address is public: it is in no special range and, if it is IPv6, in 2000::/3. A NAT64 address
+/// (64:ff9b::/96) is public if the IPv4 address in it is public. url_generator.cpp has its own list of
+/// special ranges, so that a mistake in the program's list shows. The list has the ranges of IANA's
+/// special-purpose registries, the multicast ranges, the reserved ranges, and the address of a metadata
+/// service that is in no registry.
 bool is_public_by_the_registries(const platform::IpAddress& address);
 
 struct GeneratedUrl {
@@ -21,8 +23,8 @@ struct GeneratedUrl {
   /// The address that the URL's host denotes. The URL must be accepted if the address is public and
   /// `usual` is true, and refused otherwise. nullopt: the URL may be accepted or refused.
   std::optional<platform::IpAddress> plain;
-  /// Whether all programs read the notation alike: always for IPv6; for IPv4 only four decimal numbers, with
-  /// or without a final dot.
+  /// Whether all programs read the same address from the host. True for every IPv6 address, and for an IPv4
+  /// address that is written as four decimal numbers, with or without a final dot.
   bool usual;
 };
 

@@ -28,8 +28,8 @@ constexpr std::string_view newest_first = R"sql(, e.evento, e.prueba
 /// The newest deliveries without a filter, read from one table.
 constexpr auto newest_of_log = joined<select, columns, newest_first>;
 
-/// Reads the notification only for deliveries of an earlier release, which did not store event and origin in
-/// them.
+/// A delivery that an earlier release made may lack `evento` and `prueba`. Only for such a delivery does the
+/// statement read the notification.
 constexpr std::string_view that_fit_within = R"sql(
     , COALESCE(e.evento, n.evento) AS evento, COALESCE(e.prueba, n.origen = 'prueba') AS prueba
   FROM entregas e FORCE INDEX (entregas_de_webhook)
@@ -39,14 +39,16 @@ constexpr std::string_view that_fit_within = R"sql(
     AND (? IS NULL OR COALESCE(e.evento, n.evento) = ?)
     AND (? IS NULL OR e.creada_en >= ?) AND (? IS NULL OR e.creada_en < ?)
   ORDER BY e.id DESC LIMIT ?)sql";
-/// Reads the window by id, newest first, so the cost depends on the size of the window, not on the filter.
+/// Reads the window (LogWindow: at most `looked_at` deliveries) by id, newest first, so the cost depends on
+/// the size of the window, not on the filter.
 constexpr auto page_of_log = joined<select, columns, that_fit_within>;
 constexpr std::string_view end_of_window = R"sql(
   SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
         WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v)sql";
-/// Whether the whole window is more than a day older than `since`. Ids are nearly in the order of time, so
-/// then no delivery with a lower id was created after `since`.
+/// Whether all deliveries of the window were created more than a day before `since`. If so, no delivery with
+/// a lower id was created after `since`: a delivery may be younger than one with a higher id, but never by a
+/// day.
 constexpr std::string_view age_of_window = R"sql(
   SELECT MAX(creada_en) < ? - INTERVAL 1 DAY AS antiguas FROM entregas FORCE INDEX (entregas_de_webhook)
   WHERE webhook_id = ? AND id < ? AND id >= ?)sql";
@@ -132,7 +134,8 @@ LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& fi
 LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& asked, unsigned limit,
                       std::optional<DeliveryId> before) {
   auto filter = asked;
-  // MySQL refuses to compare a DATETIME with a date that some calendars lack, such as 0000-02-29.
+  // MySQL refuses to compare a DATETIME with a date that some calendars lack, such as 0000-02-29. No delivery
+  // is older than 1970, so a bound before 1970 is replaced by 1970.
   for (auto* time : {&filter.since, &filter.until})
     if (*time) *time = std::max(**time, UtcTime{});
   if (filter.state || filter.event || filter.since || filter.until)

@@ -12,10 +12,13 @@ namespace {
 
 constexpr unsigned page_size = 1000;
 
-// A page takes two statements: first the remaining rows with the time of the last row read, then rows with
-// later times. A single range on the time would read all rows of that time again, which are many if one event
-// concerns many entities. Rows with a day that does not exist (30 February) are left out, because UtcTime has
-// no such day; the dispatcher rejects them. Some sql_modes of the writer's session allow such a day.
+// A page takes two statements. The previous page may have ended among rows with the same time: the first
+// statement reads the rest of these rows, and the second reads rows with later times. A single statement with
+// a range on the time would read all rows of that time again. These are many if one event concerns many
+// entities.
+//
+// Some sql_modes of the writer's session allow a day that does not exist (30 February). Rows with such a day
+// are left out, because UtcTime has no such day; the dispatcher rejects them.
 
 constexpr std::string_view of_the_same_instant = R"sql(
   SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en

@@ -6,9 +6,9 @@
 
 namespace store {
 
-/// A condition on `e` (entregas) and `n` (notificaciones_pendientes) with the parameters failed, delivered,
-/// since, until, and events twice. A delivery with a 2xx counts as delivered, whatever the result of a later
-/// replay.
+/// A condition on `e` (entregas) and `n` (notificaciones_pendientes). It has six parameters: failed,
+/// delivered, since, until, events, and events again. A delivery with a 2xx counts as delivered, whatever the
+/// result of a later replay.
 inline constexpr std::string_view fits_replay = R"sql(
   ((? AND e.estado = 'fallida' AND e.entregada_en IS NULL)
     OR (? AND (e.estado = 'entregada' OR (e.estado = 'fallida' AND e.entregada_en IS NOT NULL))))

@@ -29,13 +29,16 @@ struct ReplayWalk {
   bool done = false;
 };
 
-/// Takes one step of the walk: makes deliveries of the next webhook's first replay due; replays of one
-/// delivery come before a range. At most `most_untried` replayed deliveries of a webhook are due and untried
-/// at a time, and at most one while the webhook fails. Makes none due while the webhook rests, while it or
-/// its entity is inactive, or while 100 of its replayed deliveries wait for a retry. While the webhook fails
-/// and any of its deliveries waits for a retry, makes none of a range due. Leaves out a delivery of a range
-/// that the database refuses to change. Waits for no lock. After a kill at any point, the next call
-/// continues.
+/// Takes one step of the walk: goes to the next webhook and makes deliveries of its first replay due. A
+/// replay that was asked for one delivery comes before a replay of a range of deliveries.
+///
+/// At most `most_untried` replayed deliveries of a webhook are due and untried at a time, and at most one
+/// while the webhook fails. Makes none due while the webhook rests, while it or its entity is inactive, or
+/// while 100 of its replayed deliveries wait for a retry. A replay of a range also stops while the webhook
+/// fails and any of its deliveries waits for a retry.
+///
+/// If the database refuses to change a delivery of a range, leaves that delivery out. Waits for no lock.
+/// After a kill at any point, the next call continues.
 void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk);
 
 /// Deletes a batch of rows of reenvios_entregas of one replay that ended longer than `kept` ago, and the

@@ -28,8 +28,9 @@ inline constexpr int lock_timeout_code = 1205;
 struct LockTimeout : Conflict {
   using Conflict::Conflict;
 };
-/// KILL QUERY, a time limit of the operator, or a locked AUTO_INCREMENT ended the statement. transaction()
-/// does not repeat the transaction: it would fail again, or run although the operator has ended it.
+/// The statement was ended by KILL QUERY or by the operator's time limit, or failed because another session
+/// keeps the table's AUTO_INCREMENT locked (no_number_code). transaction() does not repeat the transaction:
+/// it would fail again, or run although the operator has ended it.
 struct Interrupted : Conflict {
   using Conflict::Conflict;
 };
@@ -56,7 +57,8 @@ struct CommittedRefusal : std::runtime_error {
 inline constexpr int tls_code = 2026;
 
 /// The client library's error when the server asks for the password in a way that would reveal it
-/// (authentication.hpp). The error's text has uninitialised memory in place of the plugin's name.
+/// (authentication.hpp). The library's text for this error contains uninitialised memory where the name of
+/// the authentication plugin should be.
 inline constexpr int refused_authentication_code = 5010;
 
 /// Whether the connection is unusable: lost, killed, out of sync, or open to a server that cannot write.

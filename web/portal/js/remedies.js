@@ -1,7 +1,7 @@
 // Finds the cause, in a few words, and the remedy for the error text of a failed attempt. The remedies are those of
 // web/docs/errores.md, word for word (a test compares them).
 
-/** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` is put after a colon; `ours`: nothing to correct at the receiver */
+/** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` is a phrase that a screen may put after a colon; `ours` is true if the receiver has nothing to correct */
 
 /** @type {[RegExp, (found: RegExpExecArray) => Remedy][]} */
 const KNOWN = [

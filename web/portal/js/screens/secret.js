@@ -1,4 +1,4 @@
-// Cambiar el secreto, step by step: what to do here, and what the receiver must do at each step so that it refuses nothing.
+// The screen on which an entity changes a webhook's secret, step by step. It says what to do here and what the receiver must do, so that the receiver refuses no notification during the change.
 import { ask } from "../dialog.js";
 import { announce } from "../announce.js";
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
@@ -110,7 +110,7 @@ function retire({ portal, place, hook }) {
   const end = async () => {
     const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}/secreto/anterior`, { signal: place.signal });
     if (place.signal.aborted) return true;
-    // The earlier secret may have ended by itself, or by a request with a lost answer.
+    // notFound: the earlier secret may have ended already, by itself or by a previous try that got no answer.
     if (answer.ok || answer.kind === "notFound") {
       tellDone(hookLink(hook.id), "El secreto anterior ya no vale", el("p", {}, "Desde el próximo envío los avisos llevan solo la firma del nuevo. Envíe una prueba para ver que su sistema la acepta."));
       portal.go(hookLink(hook.id));
