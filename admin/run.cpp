@@ -139,7 +139,7 @@ int run(const std::vector<std::string>& arguments, Output output,
     return failed(output, e.what(), exit_usage);
   } catch (const platform::ConfigError& e) {
     return failed(output, e.what(), exit_usage);
-  } catch (const platform::FileError& e) {  // the configuration names every file that is read
+  } catch (const platform::FileError& e) {  // a file that a key of the configuration names, or its default
     return failed(output, e.what() + std::string(" (apientidades-admin config check names its key)"),
                   exit_usage);
   } catch (const store::Unavailable& e) {

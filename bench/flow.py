@@ -15,7 +15,7 @@ from bench.service import EVENT, Service
 from support.sql import SqlSession
 from support.wait import wait_until
 
-ROWS_PER_WRITER = 100  # a second, for each writer; a higher rate has more writers, because each commit is an fsync
+ROWS_PER_WRITER = 100  # rows a second; a higher rate needs more writers, because each commit waits for an fsync
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Flow:
                  rows: float = math.inf):
         """run() ends after `seconds` or after `rows`, whichever comes first."""
         self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
-        # Not in run(), which may be called in a thread that must not use service.sql.
+        # Read here, because run() may be called in a thread that must not use service.sql.
         self.after = service.last("notificaciones_pendientes")
         self.written: list[Written] = []
         self._failures: list[Exception] = []
@@ -61,7 +61,7 @@ class Flow:
         return self
 
     def latencies(self, receiver: Receiver, timeout: float = 60) -> list[Latency]:
-        """Waits until all rows have arrived at a receiver that logs; returns the latency of each row."""
+        """Waits until all rows have arrived; returns the latency of each row. `receiver` must log arrivals."""
         found, missing = self.latencies_within(receiver, timeout)
         if missing:
             raise AssertionError(f"{missing:,} of {len(found):,} rows have not arrived after {timeout} s")

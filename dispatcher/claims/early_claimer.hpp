@@ -23,8 +23,9 @@ class EarlyClaimer {
         log_(log),
         leases_(settings.lease) {}
 
-  /// Claims as far as there are free slots. If this throws, `into` has the deliveries leased before, and they
-  /// must be sent. If the database refuses to lease deliveries of a webhook, only that webhook waits.
+  /// Claims as far as there are free slots. If this throws, `into` has the deliveries that were leased before
+  /// the exception, and they must be sent. If the database refuses to lease deliveries of a webhook, that
+  /// webhook is tried again later, and those of the other webhooks are leased.
   void claim(LeasedBatch& into);
 
  private:

@@ -59,7 +59,8 @@ std::vector<delivery::NotificationId> LockedNotifications::take_unfinished(platf
   if (unfinished_.empty() || now < next_finish_) return {};
   next_finish_ = now + between_finishes;
   std::vector<delivery::NotificationId> ids;
-  // Continues after the last id taken, because the ids of rows that stay locked are added again.
+  // Begins after the last id taken. The ids of rows that stay locked are added again: a call that began at
+  // the lowest id could take the same ids every time and never reach the others.
   for (auto next = unfinished_.upper_bound(last_taken_); ids.size() < most && !unfinished_.empty();) {
     if (next == unfinished_.end()) next = unfinished_.begin();
     ids.push_back(*next);

@@ -68,7 +68,8 @@ void Dialler::begin_next(Dials::iterator dial, MonotonicTime now) {
     const auto address = dial->left.front();
     dial->left.pop_front();
     if (!begin(dial, address)) continue;
-    // Shares out half of the time left, so that time remains for the last address and its TLS handshake.
+    // This address and those not yet tried share half of the time left. The other half remains for the last
+    // address and its TLS handshake.
     const auto share = (dial->deadline - now) / 2 / static_cast<int>(dial->left.size() + 1);
     dial->next = now + std::clamp<MonotonicTime::duration>(share, shortest_delay, attempt_delay);
     return;

@@ -1,4 +1,4 @@
-// Logs that rows are left to a newer release of the dispatcher, at most once a minute.
+// Logs, at most once a minute, that this dispatcher leaves rows to a dispatcher of a newer release.
 #pragma once
 
 #include <string_view>

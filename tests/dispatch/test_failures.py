@@ -112,7 +112,7 @@ def test_faults_of_transport_leave_no_status(entity, receiver, stack, fault):
 
 @pytest.mark.parametrize("fault", ["half_body", "endless_body"])
 def test_a_delivery_succeeds_despite_a_faulty_body(entity, receiver, stack, fault):
-    """The status line has arrived, so the delivery succeeds by this attempt or by the next one. Both carry the same id."""
+    """The answer's status, which arrives before the body, decides. The test also accepts a second attempt, with the same id."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(fault=fault, body="0123456789"), Behaviour())
     stack.wait_delivery(started(entity, hook), "entregada")
@@ -287,7 +287,8 @@ def test_what_the_entity_reads_of_an_error_is_not_the_receivers_text(entity, rec
 def test_what_waited_behind_a_failure_comes_before_what_is_newer(entity, receiver, stack):
     """After a failure, claimed deliveries that have not started are handed back, and claimed again in order."""
     hook = entity.register()
-    stack.wait_delivery(started(entity, hook), "entregada")  # answered quickly, so one connection carries several later deliveries
+    # The receiver answers this delivery quickly. The dispatcher then sends later ones one after the other on few connections.
+    stack.wait_delivery(started(entity, hook), "entregada")
     stack.admin("queue", "pause", "--webhook", hook.id)
     count = 200
     row = f"({entity.id}, 'evaluacion.abierta', '{json.dumps(DATA['evaluacion.abierta'])}')"

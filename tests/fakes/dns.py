@@ -32,7 +32,7 @@ FAULTS = {
     "truncated": "says over UDP that the answer is truncated; over TCP it is whole",
     "truncated_stall": "says over UDP that the answer is truncated; over TCP it never answers",
     "truncated_close": "says over UDP that the answer is truncated; over TCP it closes the connection",
-    "large": "truncates an answer over UDP that is longer than the question allows (by EDNS, otherwise 512 bytes)",
+    "large": "truncates a long answer over UDP: one of more bytes than the question's EDNS allows, or than 512 without EDNS",
     "drops_edns": "never answers a question with EDNS",
     "formerr_edns": "answers FORMERR to a question with EDNS",
     "cut": "answers a message that ends in the middle of a record",

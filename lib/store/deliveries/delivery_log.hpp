@@ -15,12 +15,14 @@ struct LoggedDelivery {
   DeliveryId id;
   std::string event;
   bool test;
-  std::string state;  // as in Delivery, but entregada once the delivery has had a 2xx, also during a replay
+  /// A value of Delivery::state. A delivery that has had a 2xx stays entregada, also while it is replayed and
+  /// if the replay fails.
+  std::string state;
   std::int64_t attempts;
   UtcTime created;
   std::optional<UtcTime> delivered;     // the first 2xx
   std::optional<UtcTime> ended;         // when the delivery was delivered, failed or cancelled
-  std::optional<UtcTime> next_attempt;  // set while the delivery is pendiente
+  std::optional<UtcTime> next_attempt;  // set while `state` is pendiente
   std::optional<std::int64_t> last_status;
   std::string last_error;
 };

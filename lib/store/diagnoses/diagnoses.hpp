@@ -30,7 +30,7 @@ AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string
 struct Diagnosis {
   std::string state;               // pendiente, en_curso, terminado, fallido
   std::optional<UtcTime> started;  // unset: pendiente
-  std::string findings;            // JSON; empty: not finished, or lost with its dispatcher
+  std::string findings;            // JSON; empty: not finished, or its dispatcher's lease has expired
 };
 /// Reads the webhook's last diagnosis.
 std::optional<Diagnosis> find_diagnosis(Session& session, WebhookId webhook);

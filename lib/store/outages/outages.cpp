@@ -17,9 +17,9 @@ constexpr std::string_view insert_outage = R"sql(
   INSERT INTO cortes_envio (despachador, tipo, desde, visto_en)
   VALUES (?, ?, UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND, UTC_TIMESTAMP(3)))sql";
 constexpr std::string_view last_id = "SELECT LAST_INSERT_ID() AS id";
-/// Gives a row only if no jump of the clock is on record, and a dispatcher wrote the time within the last
-/// hour: otherwise the clock may have jumped without a record. A statement of its own, because a DELETE that
-/// reads the row would lock it.
+/// Gives a row only if no jump of the clock is on record, and a dispatcher noted the time (`hora`) within the
+/// last hour. If the noted time is older, the clock may have jumped without a record. This is not a part of
+/// forget_old, because a DELETE that reads the row would lock it.
 constexpr std::string_view clock_is_believed = R"sql(
   SELECT 1 FROM reloj_visto WHERE id = 1 AND salto_ms = 0 AND hora > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR)sql";
 constexpr std::string_view forget_old = R"sql(
@@ -47,9 +47,10 @@ constexpr std::string_view answering_webhooks = R"sql(
         WHERE ultimo_estado IS NOT NULL AND ultima_ejecucion > UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
         ORDER BY ultima_ejecucion DESC LIMIT ?) x
   JOIN webhooks w ON w.id = x.webhook_id AND w.plaza IS NOT NULL)sql";
-/// The address of the last attempt of a webhook's newest attempted delivery: nearly always the address that
-/// answered. The newest deliveries may all be without an attempt, above all in an outage, so it also looks
-/// among those that neither wait nor are fallida (`espera` is NULL).
+/// Finds the newest delivery of a webhook that has been attempted, and reads the address of its last attempt.
+/// That is nearly always the address from which the webhook last answered. The 20 newest deliveries may all
+/// be without an attempt, above all in an outage, so the statement also looks at 20 deliveries that are
+/// en_curso, entregada or cancelada (`espera` is NULL).
 constexpr std::string_view address_of_webhook = R"sql(
   SELECT e.webhook_id, i.direccion
   FROM (SELECT id, webhook_id, intentos
@@ -119,7 +120,8 @@ OutageTimes read_outages(Session& session, UtcTime since) {
     for (const auto& row : session.query(outages_since, since))
       outages.push_back({row.time("desde"), row.time("hasta")});
   } catch (const DatabaseError& error) {
-    if (error.code != no_right_to_table) throw;  // during an upgrade: no outage is counted
+    // During an upgrade the right may not be granted yet. Then no outage is counted.
+    if (error.code != no_right_to_table) throw;
   }
   return {std::move(outages), now};
 }

@@ -14,9 +14,10 @@ namespace store {
 namespace {
 
 // lock_row and lock_test_row always change the row that they lock. A cluster then refuses one of two
-// transactions that lock the row on different nodes, and that transaction is repeated. A time further ahead
-// than the window is cut to the window: the time was written before the clock went back, or for a test event
-// larger than limits.test_bytes.
+// transactions that lock the row on different nodes, and that transaction is repeated. A column `…_hasta` has
+// the time at which a bucket will be full, normally within an hour or a day from now (the bucket's window).
+// The statements cut a later time to the end of the window. A time is later if it was written before the
+// clock went back, or for a test event larger than limits.test_bytes.
 constexpr std::string_view lock_row = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
   ON DUPLICATE KEY UPDATE turnos = turnos + 1,
@@ -35,8 +36,9 @@ struct Bucket {
 
 // The next two statements serve every bucket: its names replace {table}, {full_at} and {window}.
 
-/// An amount passes if the bucket is full, or if the bucket without that amount will be full again within
-/// {window}.
+/// Takes an amount out of a bucket: sets {full_at}, the time at which the bucket will be full, later by the
+/// time that the bucket takes to regain the amount. If the bucket is not full now and would then not be full
+/// within {window} from now, changes no row: the amount is refused.
 constexpr std::string_view take_share = R"sql(
   UPDATE {table}
   SET {full_at} = GREATEST(COALESCE({full_at}, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) + INTERVAL ? MICROSECOND
@@ -50,8 +52,8 @@ constexpr std::string_view until_it_passes = R"sql(
   FROM {table} WHERE entidad_id = ?)sql";
 
 /// A running replay counts as its whole cap (`tope`), an ended replay as the number of deliveries that it
-/// replayed, and either as at least one. A replay is found by its entity, because that of a deleted webhook
-/// runs until the dispatcher cancels it.
+/// replayed, and either as at least one. Replays are found by their entity, not by its webhooks, because the
+/// replay of a deleted webhook runs until the dispatcher cancels it.
 constexpr std::string_view replayed_in_a_day = R"sql(
   SELECT (SELECT COALESCE(SUM(GREATEST(v.tope, 1)), 0)
           FROM reenvios v FORCE INDEX (reenvios_terminados_de_entidad)
@@ -74,7 +76,7 @@ constexpr std::string_view count_tests = R"sql(
 
 constexpr unsigned hour_s = 3600;
 constexpr unsigned day_s = 86400;
-constexpr unsigned tests_retry_s = 30;  // a receiver that answers has done so by then
+constexpr unsigned tests_retry_s = 30;  // by then a receiver that works has answered a test
 
 Bucket bucket_of(Quota quota) {
   switch (quota) {

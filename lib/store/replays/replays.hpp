@@ -16,8 +16,8 @@ namespace store {
 /// The deliveries of a webhook to replay; never test events.
 struct ReplayRange {
   UtcTime since;                   // bounds the creation time, inclusive
-  std::optional<UtcTime> until{};  // exclusive; unset: now, the current millisecond included
-  /// Names separated by commas, also of events that only a newer release knows; unset: all.
+  std::optional<UtcTime> until{};  // exclusive; unset: the range ends with the current millisecond
+  /// Names of events, separated by commas; unset: all events. Some may be known only to a newer release.
   std::optional<std::string> events{};
   bool failed = true;
   bool delivered = false;
@@ -59,8 +59,8 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
                        unsigned max_per_day);
 /// Asks for the replay of all deliveries that match now; a webhook has at most one unfinished replay of a
 /// range. If the count is not exact, the replay covers at most what `max_per_day` leaves, and the dispatcher
-/// counts the matches. Throws OverQuota. Every refusal except that of too many matches comes before the
-/// request is counted and deliveries are read.
+/// counts the matches. Throws OverQuota. A request that is refused for too many matches uses one of
+/// `requests_per_hour`. Any other refused request uses none, and reads no deliveries.
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour = 0);
 
@@ -71,9 +71,11 @@ struct ReplayProgress {
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
   std::uint64_t candidates;  // matches counted at the request; grows if the dispatcher finds more
-  std::uint64_t replayed;    // deliveries made due, or answered 2xx between the request and their replay
-  std::uint64_t delivered;   // of `replayed`: answered with a 2xx
-  std::uint64_t failed;      // of `replayed`: failed for good
+  /// Deliveries that the replay has made due. If a replay of one delivery finds that the delivery has had a
+  /// 2xx since the request, the replay does not make the delivery due, but counts it here.
+  std::uint64_t replayed;
+  std::uint64_t delivered;  // of `replayed`: answered with a 2xx
+  std::uint64_t failed;     // of `replayed`: failed for good
 };
 /// Returns nullopt when the webhook has no such replay.
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id);

@@ -21,9 +21,9 @@ struct Patience {
 /// Limits the session's wait for the lock of a table to `patience.wait_s`.
 void limit_lock_wait(Session& session, const Patience& patience);
 
-/// Executes the statement, in up to `patience.tries` tries. Tells `progress` of each failed try, and of the
-/// sessions that may hold the lock unless they are those of the previous try. Throws LockTimeout after the
-/// last try; then the statement has changed nothing.
+/// Executes the statement, in up to `patience.tries` tries. Calls `progress` with a text after each failed
+/// try. The text lists the sessions that may hold the lock, unless the list is the same as after the previous
+/// try. Throws LockTimeout after the last try; then the statement has changed nothing.
 void execute_in_tries(Session& session, std::string_view statement, const Patience& patience,
                       const std::function<void(const std::string&)>& progress);
 

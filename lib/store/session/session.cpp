@@ -160,8 +160,8 @@ struct Session::Impl {
   }
 
   /// Whether a lock time-out concerns a whole table, so that no other statement on the table would succeed.
-  /// The error is the same for a row. A wait of table_lock_wait_s tells, if the session waits for a row for
-  /// less.
+  /// The server reports the same error for a locked row. How long the statement has waited tells which it is:
+  /// lock_wait_s for a row, table_lock_wait_s for a table. False if lock_wait_s is not the smaller one.
   bool is_table_lock(int code) const {
     const auto waited = platform::monotonic_now() - last_used;
     return code == lock_timeout_code && options.lock_wait_s < table_lock_wait_s &&
@@ -246,8 +246,8 @@ void Session::Impl::require_member() {
     const std::string causal = causal_reads(variables);
     if (causal.empty()) return;
     execute(causal);
-    execute("START TRANSACTION");  // waits until the node has caught up (a SELECT 1 does not on Group
-                                   // Replication)
+    // START TRANSACTION waits until the node has caught up. On Group Replication a SELECT 1 would not wait.
+    execute("START TRANSACTION");
     execute("COMMIT");
   } catch (const sql::SQLException& error) {
     throw Unavailable(error.getErrorCode(),

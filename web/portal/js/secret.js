@@ -1,4 +1,4 @@
-// A new secret of a webhook: made or typed in this browser, shown only on that screen, and never stored in the browser.
+// A new secret of a webhook. It is made or typed in this browser, shown only on the screen of that step, and never stored.
 import { copyButton } from "./copy.js";
 import { el, freshId, replace } from "./dom.js";
 import { field } from "./field.js";
@@ -8,7 +8,7 @@ export function newSecret(random = (bytes) => crypto.getRandomValues(bytes)) {
   return `whsec_${btoa(String.fromCharCode(...random(new Uint8Array(24))))}`;
 }
 
-/** A new secret, which can be copied, generated again, or replaced by typing. */
+/** A field with a new secret. The user can copy the secret, have another one generated, or type one. */
 export function secretField() {
   const one = field({
     label: "Secreto nuevo",
@@ -24,14 +24,14 @@ export function secretField() {
   return one;
 }
 
-/** Shows a secret that is now in force, for the last time. @param {string} secret */
+/** Shows a secret for the last time. The secret is now in force. @param {string} secret */
 export function lastSight(secret) {
   return el("div", { class: "secret" },
     el("p", {}, el("strong", {}, "El secreto"), " (al salir de aquí no se volverá a mostrar, en ninguna parte):"),
     el("p", {}, el("code", { class: "code-line" }, secret)), el("div", { class: "actions tight" }, copyButton("Copiar el secreto", () => secret)));
 }
 
-/** A checkbox that must be ticked to continue; like a field of field.js. @param {string} label */
+/** A checkbox that must be ticked to continue. It has the members of a field of field.js; value() tells whether it is ticked. @param {string} label */
 export function promise(label) {
   const id = freshId("si");
   const error = el("p", { class: "field-error", id: `${id}-error` });
