@@ -120,6 +120,11 @@ def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(
                   " ALTER USER evaluacion@localhost REQUIRE NONE")
 
 
+def test_a_withdrawal_without_an_administrator_says_that_it_takes_nothing_away(stack, tmp_path):
+    said = SetupDatabase(stack, tmp_path)("--from", "10.0.0.9", "--withdraw").stderr
+    assert "no right was taken away" in said and "--user" in said
+
+
 def test_a_grant_makes_no_user(stack, tmp_path):
     stack.sql("RENAME USER apientidades_api@localhost TO apientidades_api@'10.0.1.7'")
     try:
