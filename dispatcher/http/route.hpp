@@ -15,7 +15,7 @@ namespace dispatcher {
 struct Route {
   std::string host;  // as libcurl's parser reads it
   std::string port;
-  std::string name;     // to be looked up, in lower case; empty: no lookup needed
+  std::string name;     // the host in lower case, if it must be looked up; otherwise empty
   Addresses addresses;  // from delivery.host_overrides; empty if the URL itself has an address
 };
 
@@ -29,13 +29,13 @@ Addresses addresses_of(const Route& route);
 std::string cache_key(const Route& route);
 /// The line of CURLOPT_RESOLVE that adds the addresses of a key.
 std::string resolve_line(const std::string& key, const Addresses& addresses);
-/// The line of CURLOPT_RESOLVE that removes them.
+/// The line of CURLOPT_RESOLVE that removes the addresses of a key.
 std::string forget_line(const std::string& key);
 
 /// Keeps the routes of URLs, so that a URL is not parsed for every delivery.
 class Routes {
  public:
-  static constexpr std::size_t max_kept = 8192;  // routes; at this number all are forgotten
+  static constexpr std::size_t max_kept = 8192;  // routes; before one more is kept, all are forgotten
 
   /// `overrides` outlives this object.
   explicit Routes(const std::vector<platform::HostOverride>& overrides) : overrides_(overrides) {}

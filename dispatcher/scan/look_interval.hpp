@@ -16,8 +16,8 @@ class LookInterval {
   /// `poll_interval`: 1 ms or more.
   explicit LookInterval(platform::Milliseconds poll_interval) : poll_(poll_interval), next_(poll_interval) {}
 
-  /// `unread`: this look left new notifications to the next look. The dispatcher has work until then, so the
-  /// wait is a quarter of the poll interval.
+  /// `unread`: some new notifications have not been read yet. They give the dispatcher work until the next
+  /// look, so the wait is longer: a quarter of the poll interval instead of an eighth.
   platform::Milliseconds after_new(bool unread) {
     return next_ = std::max(platform::Milliseconds{1}, poll_ / (unread ? 4 : 8));
   }

@@ -66,8 +66,8 @@ function leer(cuerpo) {
   return JSON.parse(cuerpo.toString().replace(piezas, (pieza) => (seRedondea(pieza) ? `"${pieza}"` : pieza)));
 }
 
-// Si falla la lectura del JSON de un aviso o su proceso, escribe el fallo y sigue con los demás avisos.
-// Gracias a `await`, también si `procesar` es `async`.
+// Si no se puede leer el JSON de un aviso, o si `procesar` falla, escribe el fallo y sigue con los demás avisos.
+// Con `await`, lo hace también cuando `procesar` es una función `async`.
 async function intentar(identificador, cuerpo) {
   try {
     const aviso = leer(cuerpo);

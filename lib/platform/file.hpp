@@ -14,8 +14,8 @@ struct FileError : std::runtime_error {
 /// Returns the bytes of a file of at most 1 MiB. Throws FileError.
 std::string read_file(const std::string& path);
 
-/// As read_file, without the line ends at the end: for passwords and tokens. Throws FileError, also when
-/// nothing remains.
+/// Reads a password or a token: as read_file, but removes trailing line feeds and carriage returns. Throws
+/// FileError, also when nothing remains.
 std::string read_secret_file(const std::string& path);
 
 }  // namespace platform

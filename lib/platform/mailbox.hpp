@@ -35,7 +35,8 @@ class Mailbox {
   /// Makes fd() readable, even without a value.
   void wake() {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);  // fails only when fd() is readable
+    // The write fails only if the counter of the eventfd is full. Then fd() is readable already.
+    [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);
   }
 
   /// Returns all values so far, in order; does not wait for a value.

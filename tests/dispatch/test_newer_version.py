@@ -8,7 +8,8 @@ from support.wait import wait_until
 NEW = "evento.nuevo"
 RULE = "evento_no_es_uno_de_los_11"
 BEYOND = 9999  # the number of a migration that this release does not have
-MANY = 8000  # more rows than the dispatcher passes over in 5 s, after which it usually reads from the first row again
+# So many rows that the dispatcher needs more than 5 s to pass over them. Usually it begins at the first row again every 5 s.
+MANY = 8000
 
 
 def allow_events(stack, names) -> None:
@@ -59,7 +60,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
 
 
 def test_an_unknown_event_is_rejected_where_the_schema_is_our_own(entity, stack):
-    """In operation, only a writer that has switched off the CHECKs of its session can write such a row."""
+    """Outside this test, only a writer that switched off the CHECKs of its session can write a row with an unknown event."""
     try:
         allow_events(stack, [*EVENTS, NEW])
         rejected = stack.wait_notification(stack.notify(entity.id, NEW, "{}"), "rechazada")

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Stands in for the commands of docs/operations.md. Links in a folder of PATH call this program by the name of a command. It
-does to the stack of DEV_DIR what that command does to an installation:
+"""Stands in for the commands that docs/operations.md tells the operator to run. A test puts links to this program, each with
+the name of one of the commands, into a folder of PATH. The program then does to the stack of DEV_DIR what that command does to
+an installation:
 
 apientidades-admin   runs `./dev admin`; --watch ends after a second
 systemctl            start, stop, restart, reload and is-active, for the parts that the stack has

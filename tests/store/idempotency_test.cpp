@@ -38,7 +38,7 @@ struct Fixture : MaintenanceFixture {
     add_entity(session, 1, "Entidad");
     add_entity(session, 2, "Entidad");
   }
-  /// Registers, and returns the body of the 201, whether new or repeated.
+  /// Requests a registration. Returns the answer's body; for a repetition, the body of the first answer.
   std::string answer(std::string_view key, std::string_view body, EntityId entity = 1) {
     return answer_of(register_once(session, entity, key, body));
   }
@@ -147,9 +147,9 @@ BOOST_AUTO_TEST_CASE(eight_concurrent_repetitions_register_one_webhook_without_c
   BOOST_TEST(conflicts == 0);
 }
 
-// Without the wait, a repetition could look for the key before the first request commits, and for a free
-// `plaza` afterwards. If the first request took the last `plaza`, the repetition would be answered with 400,
-// although the webhook is registered.
+// `plaza` numbers an entity's webhooks, from 1 to 5. Without the wait, a repetition could look for the
+// key before the first request commits, and for a free `plaza` afterwards. If the first request took the last
+// `plaza`, the repetition would be answered with 400, although the webhook is registered.
 BOOST_AUTO_TEST_CASE(a_concurrent_registration_waits_for_the_quota_lock) {
   Session other = database.connect();
   session.execute("START TRANSACTION");

@@ -16,7 +16,8 @@ class Evidence:
 
 
 class Campaign:
-    """One webhook for each name. An entity has up to five, subscribed to different events."""
+    """Has one webhook for each name; the test chooses the names. Each entity of the campaign has up to five of these webhooks,
+    each subscribed to another event."""
 
     def __init__(self, stack, receiver, ports: dict):
         """`ports`: name -> port of its receiver."""

@@ -57,8 +57,8 @@ REFUSALS = {
 
 @pytest.fixture(params=REFUSALS)
 def refused(request, stack, entity):
-    """Puts the server into a state of REFUSALS, and ends the API's connections, which were made before; yields the state's
-    name."""
+    """Puts the server into a state of REFUSALS and yields the state's name. Ends the API's connections, because a connection
+    that was made before the state began might still work."""
     works(stack, entity)
     do, undo = REFUSALS[request.param]
     session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
@@ -96,7 +96,8 @@ def test_clients_are_told_to_come_again_and_the_health_check_agrees(stack, entit
     assert {post() for _ in range(3)} == {503}
 
     def agrees():
-        """Whether 503 lasts for 1.5 s: an ended connection causes a 503, too, which a process may repeat for 1 s."""
+        """Returns whether the health check answers only 503 for 1.5 s. A shorter time would not do: a connection that
+        disconnect() ended causes a 503 as well, and a process may repeat that answer for 1 s."""
         disconnect(stack)  # also ends a connection that was being made while the others were ended
         until = time.monotonic() + 1.5
         while stack.api("GET", "/apientidades/salud").status == 503:

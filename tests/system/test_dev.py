@@ -182,7 +182,8 @@ def test_the_demo_fails_without_a_dispatcher(stack):
 
 
 def test_the_demo_fails_when_the_signature_is_made_with_another_secret(stack):
-    """The test cannot seal another secret. Instead a trigger removes the secret, so that nothing is signed."""
+    """The test cannot encrypt another secret as the API does. Instead a trigger erases the secret that the API stores, so the
+    dispatcher signs nothing."""
     stack.sql("CREATE TRIGGER sin_secreto BEFORE UPDATE ON webhooks FOR EACH ROW"
               " SET NEW.secreto_sellado = NULL, NEW.secreto_clave = NULL")
     try:

@@ -12,10 +12,10 @@ NOT_OURS = {"build", "__pycache__", "node_modules", "target"}
 MOST_IN_1000_LINES = 1.0
 LONGEST_CELL = 120
 
-# `nobody`, "nobody", nobody:nogroup and the user nobody are names of the system.
+# MARKER does not match the name of a system user: `nobody`, "nobody", nobody:nogroup, user nobody.
 MARKER = re.compile(r"\b(?:somebody|(?<!\buser )(?<![\"'`=])nobody(?![\"'`]|:\w)|whoever|meanwhile|whose)\b", re.I)
-# "Of" at the start of a text, a line, a list's item or a cell, or after a full stop or a like mark. Such a
-# sentence often lacks its subject or verb.
+# "Of" at the start of a text, a line, a list's item or a cell, or after one of the marks .!?:;)» and a
+# blank. Such a sentence often lacks its subject or verb.
 OF = re.compile(r"(?:\A|[.!?:;)»] |^\s*(?:[*-] |\d+\. )?|\| )(Of )", re.M)
 CODE_SPAN = re.compile(r"(`+).+?\1", re.S)
 

@@ -38,7 +38,8 @@ def programs(stack):
 
 @pytest.fixture(scope="module")
 def run(programs):
-    """Runs a program that is expected to end by itself. Like the pool, it has a listening socket as its standard input."""
+    """Runs a program that is expected to end by itself. Its standard input is a listening socket, as systemd gives
+    one to apientidades-fcgi."""
     def start(name, *extra, settings=None, config=None, without_socket=False):
         command, environment = programs[name]
         command = list(command)
@@ -248,7 +249,8 @@ def relay(server: str, delay_s: list[float]):
 
 
 def feeding_gaps(told, seconds: float) -> list[float]:
-    """Returns how long the watchdog waited for each of its feedings, from now on."""
+    """Watches a daemon's WATCHDOG=1 messages for about `seconds`. Returns the seconds from now to the first message, and then
+    from each message to the next."""
     gaps, fed = [], time.monotonic()
     while sum(gaps) < seconds:
         told("WATCHDOG=1")
@@ -281,9 +283,9 @@ def test_the_watchdog_is_fed_while_each_answer_of_the_database_is_slow(supervise
 
 
 def test_the_watchdog_is_fed_while_a_process_of_the_pool_meets_a_slow_database(supervise, stack):
-    """A process that starts asks the database several things in a row. It serves requests already, which would be lost if
-    systemd then ended it."""
-    limit_s = 8  # connecting alone takes six answers
+    """A process that starts sends the database several statements, one after the other. It already serves requests at that
+    time: if systemd ended the process, the requests would be lost."""
+    limit_s = 8  # to connect takes six answers of the database, and each comes limit_s / 8 late
     with relay(stack.env["DB_SOCKET"], [limit_s / 8]) as socket_file:
         settings = {**setting(database_socket=socket_file), "WATCHDOG_USEC": f"{limit_s}000000"}
         with supervise("apientidades-fcgi", settings) as told:
@@ -378,7 +380,7 @@ def test_a_full_output_device_is_reported(programs):
 def test_closed_standard_descriptors_are_opened_on_dev_null(programs, name):
     """Otherwise a socket could become descriptor 1 or 2, and what the program prints would go to the database or a receiver."""
     command, environment = programs[name]
-    closed = [1, 2] if name.endswith("fcgi") else [0, 1, 2]  # descriptor 0 is the pool's socket
+    closed = [1, 2] if name.endswith("fcgi") else [0, 1, 2]  # descriptor 0 is the listening socket
     with tempfile.TemporaryDirectory(prefix="apie-") as folder, socket.socket(socket.AF_UNIX) as listener, \
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as said:
         said.bind(f"{folder}/notify")

@@ -123,8 +123,9 @@ BOOST_AUTO_TEST_CASE(what_reorders_a_line_or_is_no_text_is_shown_as_bytes) {
              "{\"error\":\"a\\u202eb\\u009b31m\\u007f\u00f1\"}\n");
 }
 
-// Commands in docs/operations.md list up to a million rows while all sending is paused. To load the locale
-// for each cell would take several seconds.
+// Commands in docs/operations.md list up to a million rows while all sending is paused, so a list must not
+// take long. If the program loaded the locale for each cell, the list of this test would take several
+// seconds.
 BOOST_AUTO_TEST_CASE(a_long_table_is_quick) {
   json::Array rows;
   for (int i = 0; i < 50'000; ++i) rows.push_back(json::Object{{"id", i}, {"estado", "procesada"}});

@@ -26,8 +26,8 @@ namespace {
 
 std::string with(std::string_view value) { return format_log_line("m", {{"k", value}}); }
 
-/// Returns what `body` writes on standard error in a child process, which has JOURNAL_STREAM only if
-/// `journal`.
+/// Runs `body` in a child process and returns what `body` writes on standard error. The child has the
+/// variable JOURNAL_STREAM only if `journal` is true.
 std::string logged(bool journal, const std::function<void()>& body) {
   const auto child = unit::run_in_child([&] {
     if (journal)
@@ -204,7 +204,9 @@ BOOST_AUTO_TEST_CASE(a_journal_that_takes_nothing_delays_one_message_and_is_told
     if (monotonic_now() - start > std::chrono::seconds(30)) return 2;
     int taken = 1;
     take();
-    log.info("m");  // takes the only place, so the warning finds none
+    // This message takes the only free place of the socket's queue. The warning, which says how many messages
+    // were lost, therefore cannot be sent yet.
+    log.info("m");
     while (!take().empty()) ++taken;
     log.info("m");
     take();

@@ -52,7 +52,8 @@ constexpr std::string_view forget_locked = R"sql(
 
 std::string_view name(AuditedAction action) { return audited_actions.at(static_cast<std::size_t>(action)); }
 
-/// A text that is equal for changes that share a row when they are of the same clock hour (note_change).
+/// Returns a text that identifies a change. Changes that have the same text within one clock hour share a row
+/// (note_change).
 std::string repeated(const Author& author, AuditedAction action, WebhookId webhook, std::string_view what) {
   std::string text = to_string(author.entity) + ' ';
   text += author.token ? to_string(*author.token) : "-";
@@ -69,8 +70,8 @@ std::string repeated(const Author& author, AuditedAction action, WebhookId webho
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
                  std::string_view detail, std::optional<std::string_view> what) {
   const auto same = repeated(author, action, webhook, what.value_or(detail));
-  // With `what`, an equal entry probably exists, so the UPDATE comes first: a refused INSERT keeps a lock
-  // that causes deadlocks.
+  // If `what` is given, an equal entry probably exists. The UPDATE then comes before the INSERT, because an
+  // INSERT that is refused as a duplicate keeps a lock that causes deadlocks.
   if (what && session.update(count_again, same) > 0) return;
   constexpr unsigned attempts = 3;  // the hour may end between the two statements
   for (unsigned attempt = 1;; ++attempt) {

@@ -8,8 +8,9 @@ namespace store {
 
 namespace {
 
-/// No server shows the holder of a lock without a plugin or a further right, but a transaction that was open
-/// during the whole wait may be the holder. A transaction's start is in the server's own time zone.
+/// Lists the transactions that were open during the whole wait, because one of them may hold the table's
+/// lock. MariaDB and MySQL show the holder itself only with a plugin or a further right. The server gives a
+/// transaction's start in the server's own time zone, so the statement converts it to UTC.
 constexpr std::string_view open_for_long = R"sql(
   SELECT p.id, p.user, p.host, p.command,
          DATE_FORMAT(CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00'), '%Y-%m-%dT%H:%i:%sZ') AS since
@@ -33,7 +34,8 @@ std::string described(const Row& row) {
          row.text("host") + " (" + row.text("command") + "); to end it: KILL " + id;
 }
 
-/// Who may hold the lock: one line per transaction, or why none is named. Each line follows a line feed.
+/// Returns one line for each transaction that may hold the lock, or the reason why none can be named. Each
+/// line begins with a line feed.
 std::string holders(Session& session, const Patience& patience) try {
   std::string text;
   for (const auto& row : session.query(open_for_long, patience.wait_s)) text += described(row);

@@ -1,7 +1,7 @@
-"""Tests the package on a separate Debian with a real systemd. The package is installed once; then the files of this folder use
-it, in the order of their names. `./dev test --system` builds the image and the package, and names both in environment variables;
-without these no test of this folder runs. `./dev test --only upgrade` also names the package for the next release of Debian, and
-runs only test_next_release.py."""
+"""Tests the package in a container that boots Debian with its own systemd. The package is installed once; then the test files
+of this folder use it, in the order of their names. `./dev test --system` builds the image and the package, and names both in
+environment variables; without these no test of this folder runs. `./dev test --only upgrade` also names the package for the
+next release of Debian, and runs only test_next_release.py."""
 import os
 import tempfile
 from pathlib import Path
