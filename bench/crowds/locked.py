@@ -44,9 +44,9 @@ def run(options):
 
 @contextlib.contextmanager
 def lock(stage: Stage, entities: list[int]):
-    """Locks one row of each webhook: by turns its row of `webhooks`, which fan-out reads, or of `webhook_ejecuciones`, in
-    which results are recorded. Each webhook has its own statement, because one statement for all would scan the table and
-    also lock the rows of other entities."""
+    """Locks one row for each webhook. For every other webhook it is the row in `webhooks`, which fan-out reads; for the rest
+    it is the row in `webhook_ejecuciones`, which is updated when a result is recorded. Each webhook has its own statement,
+    because one statement for all would scan the table and also lock the rows of other entities."""
     env = stage.service.stack.env
     operator = SqlSession(env["DB_SOCKET"], env["DB_NAME"], "root", "")
     try:

@@ -1,4 +1,4 @@
-"""A provider that hosts many entities' receivers: how many connections does its host get when each entity has a row?"""
+"""A provider hosts the receivers of many entities: how many connections does its host get when each gets a notification?"""
 from __future__ import annotations
 
 from bench.crowds.figures import Figure, all_of

@@ -165,7 +165,8 @@ void OutageWatch::follow(Side& side, platform::MonotonicTime now) {
   }
 }
 
-/// Forgets an ended outage, if possible one without a row: the row of a forgotten outage never gets its end.
+/// Forgets one ended outage, if possible one without a row in cortes_envio: if an outage with a row is
+/// forgotten, its end is never written to the row.
 void OutageWatch::forget_unrecorded() {
   const auto found = std::ranges::find_if(ended_, [](const Ended& one) { return !one.outage.row; });
   ended_.erase(found == ended_.end() ? ended_.begin() : found);
@@ -208,7 +209,8 @@ void OutageWatch::record(store::Session& session, platform::MonotonicTime now) {
   }
 }
 
-/// Reads which receivers answered before the start: an operator may well restart the program in an outage.
+/// Reads from the database which receivers answered before this program started. An operator may well restart
+/// the program during an outage, and then the new process needs hosts to check.
 void OutageWatch::read_known(store::Session& session, platform::MonotonicTime now) {
   for (const auto& known : store::find_answering(session, week, most_read)) {
     const auto address = platform::IpAddress::parse(known.address);

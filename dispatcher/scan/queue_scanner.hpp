@@ -25,8 +25,9 @@ class QueueScanner {
   /// `cursor`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
   QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor);
 
-  /// Looks at the queue if a look is due. Between looks, only reads the pauses, and new notifications that
-  /// are known to follow. `idle`: the caller has nothing else to do. Throws what the store throws.
+  /// Looks at the queue if a look is due. Otherwise reads only the pauses and, if the last read of new
+  /// notifications did not reach their end, the next ones. `idle`: the caller has nothing else to do. Throws
+  /// what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);
 
   platform::MonotonicTime next_look() const { return pacer_.next(); }
@@ -34,7 +35,8 @@ class QueueScanner {
   platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
 
   bool paused() const { return paused_; }
-  /// `may_send`: something may be sent though nothing is pending, so every look reads the pauses.
+  /// `may_send`: although nothing is pending, the caller may send something (requests of a diagnosis). Then
+  /// every look reads the pauses, because a pause stops those requests, too.
   void attend_pauses(bool may_send) { may_send_ = may_send; }
   /// True: entities have asked for diagnoses that no dispatcher has begun.
   bool asked_diagnoses() const { return asked_diagnoses_; }
@@ -54,7 +56,7 @@ class QueueScanner {
   bool search_webhooks(store::Session& session);
   void find_early(store::Session& session);
 
-  static constexpr unsigned share = 5;  // percent of the time that each pacer allows
+  static constexpr unsigned share = 5;  // the percentage of the loop's time that each pacer allows its task
 
   platform::Milliseconds poll_interval_;
   LookInterval look_interval_;

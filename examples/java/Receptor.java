@@ -48,7 +48,7 @@ public class Receptor {
         }
     }));
 
-    // Una variable en blanco es como ninguna, y «whsec_» sin nada detrás también: con una clave vacía firma cualquiera.
+    // Una variable en blanco, o con «whsec_» y nada detrás, cuenta como ausente: con una clave vacía cualquiera puede firmar.
     static String variable(String nombre) {
         String valor = System.getenv().getOrDefault(nombre, "");
         return Set.of("", "whsec_").contains(valor.strip()) ? "" : valor;
@@ -71,7 +71,7 @@ public class Receptor {
         return secreto.startsWith("whsec_") ? new Webhook(secreto) : new Webhook(secreto.getBytes(StandardCharsets.UTF_8));
     }
 
-    // Comprueba la firma del cuerpo tal como llegó, y que la hora no difiera en más de 5 minutos de la de aquí.
+    // Comprueba la firma del cuerpo tal como llegó, y que `webhook-timestamp` no difiera en más de 5 minutos de la hora de aquí.
     static boolean esAutentico(String cuerpo, Map<String, List<String>> cabeceras) {
         for (Webhook webhook : verificadores) {
             try {

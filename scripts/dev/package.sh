@@ -89,8 +89,9 @@ make_package() {
   printf '%s\n' "$ROOT/build/package/${package##*/}"
 }
 
-# pack_alike PACKAGE FOLDER: packs the package again, in FOLDER. CPack takes the order of files, and the sizes of folders,
-# from the file system; dpkg-deb sorts.
+# pack_alike PACKAGE FOLDER: packs the package again, in FOLDER, so that its bytes do not depend on the file system.
+# CPack packs the files in the file system's order, and adds up the file system's sizes of folders in Installed-Size; dpkg-deb
+# sorts the files.
 pack_alike() (
   package=$1 tree=$2
   umask 022

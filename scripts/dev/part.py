@@ -47,7 +47,7 @@ def leaders(path):
 
 
 def members(path):
-    """The living leaders, then every other process of their sessions, even of those with a dead leader."""
+    """The living leaders, then every other living process of the recorded sessions, also of a session with a dead leader."""
     found = leaders(path)
     sessions = {pid for pid, start in recorded(path) if start_time(pid) in (None, start)}
     for name in filter(str.isdigit, os.listdir("/proc")):

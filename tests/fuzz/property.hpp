@@ -21,7 +21,8 @@ inline void require(bool holds, const char* property) {
   std::abort();
 }
 
-/// Requires a message for a client, a log line or a column: one line of 1 to `longest` bytes.
+/// Requires that `message`, which goes to a client, into the log or into a column, is one line of 1 to
+/// `longest` bytes.
 inline void require_sentence(std::string_view message, std::size_t longest) {
   require(!message.empty(), "a message says something");
   require(message.size() <= longest, "a message is short");

@@ -136,7 +136,8 @@ BOOST_AUTO_TEST_CASE(reads_are_read_committed_so_that_no_gap_lock_blocks_a_write
   reader.execute("ROLLBACK");
 }
 
-// At REPEATABLE READ, MariaDB 11.8 refuses such a lock with error 1020 (innodb_snapshot_isolation).
+// At REPEATABLE READ, MariaDB 11.8 refuses to lock a row that has changed since the transaction read it
+// (error 1020, innodb_snapshot_isolation).
 BOOST_AUTO_TEST_CASE(a_row_that_changed_since_it_was_read_can_be_locked) {
   Database database;
   add_entity(database.session, 1, "una");
@@ -289,7 +290,8 @@ BOOST_AUTO_TEST_CASE(several_addresses_are_tried_in_order) {
   BOOST_CHECK_NE(skipped[0].find("127.0.0.1:1)"), std::string::npos);
 }
 
-// The watchdog's limit is for one answer of the database, so progress is told before each wait for an answer.
+// The watchdog allows a limited time for one answer of the database. So the session reports progress, by a
+// call of the function given to before_statements(), before each wait for an answer.
 BOOST_AUTO_TEST_CASE(progress_is_told_while_connecting_and_after_the_preparation) {
   Database database;
   auto settings = server(database.name);
@@ -301,7 +303,8 @@ BOOST_AUTO_TEST_CASE(progress_is_told_while_connecting_and_after_the_preparation
     return told;
   };
   Session session(settings, {"root"});
-  // Progress is told at the call, before the server is dialled, and before the isolation is set.
+  // connect() reports progress when it begins, before it dials the server, and before it sets the isolation
+  // level.
   BOOST_CHECK_EQUAL(during(session, [&] { session.connect(); }), 3);
   const auto ask = [&] { session.query("SELECT 1 AS uno"); };
   BOOST_CHECK_EQUAL(during(session, ask), 2);
@@ -323,7 +326,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_only_reads_leaves_a_server_that_became_read_
   bool left = false;
   for (const auto start = std::chrono::steady_clock::now();
        !left && std::chrono::steady_clock::now() < start + std::chrono::seconds(10);) {
-    // A read in a transaction does not check read_only: a write there would fail.
+    // A read in a transaction does not check read_only, because the transaction's writes would fail anyway.
     BOOST_CHECK_NO_THROW(transaction(session, [&] { read(); }));
     try {
       read();

@@ -106,7 +106,7 @@ def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack
 
 
 def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(stack, tmp_path):
-    """The manual rotates a password without --evaluation-from, even if the first setup had that option."""
+    """The manual's command for a new password lacks --evaluation-from, even if the first setup had that option."""
     hashed = "SELECT authentication_string FROM mysql.user WHERE user = 'evaluacion'"
     stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
     try:

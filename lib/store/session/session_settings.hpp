@@ -10,9 +10,10 @@ namespace store {
 /// wait for a locked row.
 std::string session_settings(int lock_wait_s);
 
-/// The wait for a table locked by DDL, LOCK TABLES or FLUSH TABLES WITH READ LOCK. It outlasts one try of a
-/// migration (3 s), which delays every later statement on the table. It ends before any read_timeout_s, after
-/// which the client would drop the connection.
+/// How long a statement waits for a table locked by DDL, LOCK TABLES or FLUSH TABLES WITH READ LOCK. A
+/// migration that waits for the lock of a table delays every later statement on that table. Each try of a
+/// migration ends after 3 s, so 4 s are enough for the delayed statements. The programs' read time-outs are
+/// longer (5 s or more), so the client does not drop the connection during this wait.
 inline constexpr int table_lock_wait_s = 4;
 
 }  // namespace store
