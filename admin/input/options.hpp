@@ -43,7 +43,8 @@ class Arguments {
                                       std::int64_t maximum) const;
   /// Reads an id: a positive 64-bit integer.
   std::optional<std::int64_t> id(std::string_view name) const;
-  /// Reads an id that the command's table requires, as an option or as a word.
+  /// Reads an id that the command's OptionTable requires (IdWord::required or Option::required). It cannot be
+  /// absent, because parse_options() has checked that.
   std::int64_t required_id(std::string_view name = "id") const { return id(name).value(); }
   /// Reads one line of at most `maximum` characters, without control characters. Unless `blank`, it must have
   /// a character that is not a space.

@@ -12,9 +12,9 @@ namespace dispatcher {
 struct Job {
   Request request;
   platform::UtcTime started{};
-  platform::MonotonicTime since{};  // when the attempt began; a lookup of the host is part of its time
+  platform::MonotonicTime since{};  // when the attempt began, before any lookup of the host
   std::string cache_key;            // `host:port`, the key in libcurl's DNS cache
-  Addresses addresses;              // to connect to; none: the URL has an address
+  Addresses addresses;  // to connect to; empty: the URL has an address, or no lookup has found one
   std::optional<platform::MonotonicTime> name_answered{};  // when a lookup got an answer
 };
 
@@ -27,7 +27,7 @@ Attempt attempt_of(Job job, TransportResult result);
 /// Ends the attempt of a job that got no address. `unanswered`: no name server gave a usable answer.
 Attempt unresolved(Job job, bool unanswered);
 
-/// Returns the attempt of a request that is handed back.
+/// Returns the attempt of a request that is not sent, with TransportResult::not_started.
 Attempt not_started(Request request);
 
 }  // namespace dispatcher

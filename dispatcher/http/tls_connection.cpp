@@ -49,9 +49,9 @@ int bytes_index() {
 constexpr unsigned most_certificates = 10;
 constexpr long longest_certificates = 32'768;  // in bytes; OpenSSL limits CertificateRequest by it, too
 
-/// Most handshake messages, plus the records that carry them, until the next request. A handshake has a
-/// dozen, more only with a long chain of certificates in short records. KeyUpdates that ask for a KeyUpdate
-/// in return are costly: the 150 that this limit allows take 4 ms in all.
+/// Until the next request a connection may receive this many handshake messages and records that carry them,
+/// counted together. A handshake has a dozen; only a long chain of certificates in short records has more.
+/// KeyUpdates that ask for a KeyUpdate in return are costly: the 150 that this limit allows take 4 ms in all.
 constexpr std::intptr_t most_handshake_parts = 300;
 /// The message with the certificates counts as this many parts, which allows two renegotiations (TLS 1.2).
 constexpr std::intptr_t certificates_as_parts = 100;
@@ -112,7 +112,8 @@ class DirectSocket {
   bool made_ = false;
 };
 
-/// True: the socket holds only session tickets. Reads up to the first byte of data.
+/// True: the socket holds only session tickets. Lets OpenSSL process the tickets; data that follows them can
+/// still be read.
 bool holds_session_tickets_alone(SSL* tls, int fd) {
   const DirectSocket direct(tls, fd);
   if (!direct.made()) return false;
@@ -151,8 +152,8 @@ std::size_t take_number(std::string_view& bytes, std::size_t size) {
   return number;
 }
 
-/// The certificates in a Certificate message (RFC 8446 section 4.4.2, RFC 5246 section 7.4.2), counted as far
-/// as OpenSSL would decode them.
+/// Counts the certificates in a Certificate message (RFC 8446 section 4.4.2, RFC 5246 section 7.4.2). In a
+/// malformed message it counts at least those that OpenSSL decodes before it finds the error.
 unsigned count_certificates(std::string_view message, bool has_extensions) {
   take_number(message, 4);                      // kind and length
   if (has_extensions) take_number(message, 1);  // the context, which is empty
@@ -205,8 +206,9 @@ void look_at_message(int written, int /*version*/, int kind, const void* bytes, 
                      void* /*argument*/) {
   if (size == 0) return;
   if (written != 0) {
-    // After our close_notify, libcurl 8.14 would keep the socket until the receiver ends the connection too:
-    // for up to 2 s, or for ever if no request follows.
+    // After our close_notify, libcurl 8.14 would keep the socket until the receiver ends the connection, too.
+    // If the receiver does not end it, libcurl would close the socket after 2 s, but only if another request
+    // follows.
     if (is_end(kind, {static_cast<const char*>(bytes), size})) end_connection(tls);
     return;
   }
@@ -234,7 +236,8 @@ void remember_connection(CURL* handle, int fd, platform::MonotonicTime now) {
   if (tls == nullptr) return;
   store(tls, socket_index(), std::intptr_t{fd} + 1);
   store(tls, time_index(), milliseconds(now));
-  // When the receiver asks for a certificate later, `wanted` may belong to another transfer.
+  // If the receiver asks for a client certificate later, that is not noted: the variable that
+  // note_wanted_certificate() was given may belong to another transfer by then.
   SSL_CTX_set_app_data(SSL_get_SSL_CTX(tls), nullptr);
 }
 

@@ -66,8 +66,10 @@ struct HeldDelivery {
 
 /// The outcome of an attempt on the wire.
 enum class TransportResult {
-  answered,         // final headers arrived: `status` decides, even if the body failed
-  not_started,      // no attempt, or a failure that OutageWatch did not judge; the delivery is due again
+  answered,  // final headers arrived: `status` decides, even if the body failed
+  /// No attempt was made; or the attempt failed, and the dispatcher could not wait until it was clear whether
+  /// the receiver or an outage of our own was the cause. The delivery is due again.
+  not_started,
   local_failure,    // a fault of this host (descriptors, memory, CA file); does not count as an attempt
   address_refused,  // no address of the host may be dialled
   port_refused,     // the port belongs to another protocol
@@ -103,7 +105,7 @@ struct Attempt {
   platform::Milliseconds duration{};
   std::optional<std::string> address;    // the IP dialled
   int status = 0;                        // HTTP status, if `answered`
-  unsigned signatures = 0;               // made with different secrets: 0 to 2
+  unsigned signatures = 0;               // how many secrets signed the request: 0 to 2
   std::vector<std::string> retry_after;  // the header's values, of a 429 or 503 only
   std::string url;                       // of the POST
   std::string host;                      // `host:port`

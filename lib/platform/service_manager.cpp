@@ -39,8 +39,9 @@ void notify_service_manager(const std::string& state) { sd_notify(0, state.c_str
 
 void report_status(std::string_view text) {
   constexpr std::size_t longest = 400;
-  // one_line() escapes line ends, because each would begin another field of the protocol. The cut is made in
-  // the escaped text, which is the longer one. It may split a character, which the second one_line() escapes.
+  // one_line() escapes line ends, because each would begin another field of the protocol. The text is cut
+  // after that, because the escapes make it longer. The cut may split a UTF-8 character: the second
+  // one_line() escapes the bytes that are left of it.
   notify_service_manager("STATUS=" + text::one_line(text::one_line(text).substr(0, longest)));
 }
 

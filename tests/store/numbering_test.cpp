@@ -71,8 +71,9 @@ BOOST_AUTO_TEST_CASE(deliveries_of_several_statements_are_numbered_in_order) {
   BOOST_CHECK(std::ranges::is_sorted(created, {}, &CreatedDelivery::notification));
 }
 
-/// An INSERT … SELECT, as an operator may write it, locks the numbering. Other INSERTs then get MariaDB's
-/// error 1467, which says nothing about their rows.
+/// An INSERT … SELECT, as an operator may write it, locks its table's AUTO_INCREMENT until it ends. Other
+/// INSERTs that do not wait then fail with MariaDB's error 1467. Their rows are not the cause, so the store
+/// throws Interrupted.
 BOOST_AUTO_TEST_CASE(a_locked_numbering_interrupts_the_statement) {
   if (!session.is_mariadb()) return;
   ThreadedWork slow([&] {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto event = webhook::Event::incidencia_cerrada;
 
-/// A ring with the key of keys() (k1) and a newer key (k2), which seals.
+/// The ring keys() of these tests has one key, k1. This ring also has a newer key, k2, with which it seals.
 const KeyRing& rotated() {
   static const KeyRing ring = KeyRing::parse(
       "k2:HxAREhMUFRYXGBkaGxwdHh8AAQIDBAUGBwgJCgsMDQ4=\nk1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n");

@@ -60,14 +60,16 @@ class Network:
         assert self._holder.stdout.readline() == "ready\n"
 
     def use_dns(self, *servers: str) -> None:
-        """Overwrites resolv.conf: a new file would not appear where the old file is mounted."""
+        """Overwrites resolv.conf in place. If a new file replaced it, the network's /etc/resolv.conf would still be the old
+        file, because a bind mount shows the file itself, not its path."""
         self.resolv_conf.write_text("".join(f"nameserver {server}\n" for server in servers))
 
     def _command(self, arguments) -> list[str]:
         return ["nsenter", "-t", str(self._holder.pid), "-m", "-n", "--root", "--", *map(str, arguments)]
 
     def connect(self, other: "Network", own: str, *theirs: str) -> None:
-        """Lays a cable to another network. This end gets `own`, the other end `theirs`, each an address with its prefix length."""
+        """Lays a cable (a veth pair) to another network. This end gets the address `own`, and the other end gets the addresses
+        `theirs`. Each address has its prefix length."""
         self.ip("link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", other._holder.pid)
         for network, addresses in ((self, [own]), (other, theirs)):
             for address in addresses:
@@ -97,7 +99,7 @@ class Network:
         return Dns(self, *options)
 
     def start_black_hole(self, port: int, *addresses: str) -> subprocess.Popen:
-        """Makes addresses drop connection attempts, until the process ends."""
+        """Makes the port drop connection attempts at these addresses, until the returned process ends."""
         process = self.start([sys.executable, FAKES / "black_hole.py", port, *addresses], stdout=subprocess.PIPE)
         assert process.stdout.readline() == b"ready\n"
         return process
@@ -143,7 +145,8 @@ class Dns:
         return [kind for kind, _ in self.questions_and_ways(name)]
 
     def questions_and_ways(self, name: str) -> list[tuple[int, str]]:
-        """Returns what questions() does, each type with the way of the question: `tcp`, `edns` or `plain` (UDP without EDNS)."""
+        """As questions(), but returns with each type how the question came: `tcp`, `edns` (UDP with EDNS) or `plain` (UDP
+        without EDNS)."""
         asked = (line.split() for line in self._log.read_text().splitlines())
         return [(int(kind), way) for question, kind, way in asked if question == name]
 

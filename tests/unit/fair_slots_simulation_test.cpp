@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(entities_that_want_more_than_there_is_get_the_same_slot_tim
   }
 }
 
-// Max-min fairness: the others share what an entity does not want of its share.
+// Max-min fairness: if an entity does not use its whole share, the other entities share the rest.
 BOOST_AUTO_TEST_CASE(an_entity_below_its_share_gets_all_it_wants) {
   Simulation simulation(128);
   simulation.add_crowd(50, 1, 13s);
@@ -243,7 +243,8 @@ BOOST_AUTO_TEST_CASE(two_thousand_silent_receivers_hardly_delay_a_healthy_one) {
   simulation.run(time_out);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(time_out * 2);
-  // There are more entities (400) than slots in the reserve: a few rows wait until attempts end.
+  // An eighth of the slots (64) is a reserve for entities that hold no slot. The 400 silent entities are
+  // more than that, so a few rows wait until attempts end.
   BOOST_TEST(simulation.p99_wait(webhook).count() <= 200);
 }
 
@@ -251,7 +252,7 @@ BOOST_AUTO_TEST_CASE(receivers_that_turn_slow_do_not_delay_a_healthy_one) {
   Simulation simulation(512);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(5s);
-  simulation.add_crowd(250, 1, time_out);  // fifty entities; the reserve has more slots
+  simulation.add_crowd(250, 1, time_out);  // fifty entities; the reserve has 64 slots
   simulation.measure();
   simulation.run(time_out * 2);
   BOOST_TEST(simulation.longest_wait(webhook).count() <= 100);
@@ -290,8 +291,9 @@ BOOST_AUTO_TEST_CASE(quick_receivers_take_turns_at_few_slots) {
   for (int webhook = 1; webhook <= 10; ++webhook) BOOST_TEST(simulation.sent(webhook) >= 80U);
 }
 
-// An entity that always holds a slot, but uses little slot-time, must not keep the minimum of FairQueue low.
-// Otherwise the slot-time that other entities used while slots were free would count against them.
+// FairQueue has an account of used slot-time for each entity, and a new entity begins at the minimum of these
+// accounts. An entity that always holds a slot, but uses little slot-time, must not keep that minimum low.
+// Otherwise new entities would be served before an entity that used slots while they were free.
 BOOST_AUTO_TEST_CASE(use_of_spare_slots_does_not_starve_an_entity_later) {
   Simulation simulation(512);
   simulation.add({1, 13s, {}, 0.1});
@@ -351,8 +353,8 @@ BOOST_AUTO_TEST_CASE(a_slow_crowd_does_not_hold_up_a_quick_webhook_of_its_host) 
   BOOST_TEST(simulation.sent(webhook) >= 1150U);
 }
 
-// After any sequence of events, all wanted deliveries are done, no slot stays taken and no webhook
-// remembered.
+// After any sequence of events, all wanted deliveries are done, no slot stays taken, and FairSlots remembers
+// no webhook.
 BOOST_AUTO_TEST_CASE(no_webhook_waits_for_ever_and_no_slot_is_lost) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);

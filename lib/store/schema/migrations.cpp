@@ -100,9 +100,10 @@ class Runner {
                          ". Once the table is free, `apientidades-admin db migrate` goes on");
   }
 
-  /// The server still completes the last statement of a program that was killed. If this program sends the
-  /// same statement, it waits for that one and then fails, because the migration checked what exists before
-  /// the wait. The migration is then executed a second time.
+  /// When an earlier run of a migration is killed, the server still completes the last statement of that run.
+  /// If this run sends the same statement, the statement waits for the earlier one. Then it fails, because
+  /// the earlier one made the change after this run had checked that the change was missing. So the migration
+  /// is executed a second time.
   void apply(const MigrationGuard& guard, const Migration& migration) {
     progress_(migration.name);
     try {

@@ -65,7 +65,8 @@ void write_change(Session& session, const Author& author, const Webhook& before,
   // Unchanged events are not written: the row may have an event that only a newer release of this program
   // knows.
   const auto events = after.events == before.events ? std::nullopt : std::optional(after.events.joined());
-  // The end of a streak alone does not change the configuration, so it must not change version_of().
+  // A change that only ends the streak does not update the row: the update would set `fecha_modificacion` and
+  // so change version_of(), although the configuration is the same.
   if (difference.size() > (ends_streak ? 1U : 0U))
     session.update(update_webhook, after.url, events, after.active, after.inactive_reason, after.id);
   if (another_url || ends_streak || (after.active && !before.active))

@@ -1,8 +1,9 @@
-// Changes a webhook's secret. `webhooks` has columns for two secrets, `a` and `b`; `secreto_vigente` names
-// the current one. With a grace for the previous secret, the new secret goes to `b`, so that the API needs
-// no right to read the previous secret. After the grace the dispatcher moves the new secret to `a`, because
-// dispatchers of earlier releases read only `a` and would send unsigned. A further change before that move
-// writes into `a`.
+// Changes a webhook's secret. `webhooks` has columns for two secrets: `a` (secreto_clave, secreto_sellado)
+// and `b` (secreto_b_clave, secreto_b_sellado); `secreto_vigente` names the current one. If the previous
+// secret gets a grace, it stays in `a` and the new secret is written to `b`. So the API does not move the
+// previous secret, and needs no right to read it. After the grace the dispatcher moves the new secret to `a`,
+// because dispatchers of earlier releases read only `a` and would send unsigned. A further change before that
+// move writes into `a`.
 #pragma once
 
 #include <chrono>
@@ -42,8 +43,8 @@ SecretChange change_secret(Session& session, const Author& author, WebhookId id,
 bool end_grace(Session& session, const Author& author, WebhookId id);
 
 /// Erases a batch of secrets after their grace, and moves the current ones to `a`. Returns the number of
-/// webhooks. Skips locked webhooks, and those that the database refuses to change; `refusal` names the last
-/// refused webhook.
+/// changed webhooks. Skips locked webhooks, and those that the database refuses to change; `refusal` names
+/// the last refused webhook.
 std::uint64_t erase_ended_secrets(Session& session, std::string& refusal);
 
 /// A secret as the webhook's row holds it. The fingerprint shows whether another secret is equal, and cannot
