@@ -22,7 +22,7 @@ using delivery::Unreadable;
 /// old signature.
 struct Request {
   /// A `handshake` or `lookup` only finds out whether the host or a name server answers, and has a URL but no
-  /// delivery. With a test request it ends as an Attempt, otherwise as a Check.
+  /// delivery. If it has a `test_request`, its result is an Attempt; otherwise its result is a Check.
   enum class Purpose { deliver, handshake, lookup };
   Purpose purpose = Purpose::deliver;
   std::optional<platform::IpAddress> address;  // for `handshake`: the address to connect to
@@ -35,7 +35,7 @@ struct Request {
   std::string body;
   std::shared_ptr<delivery::TestRequest> test_request;  // only of a diagnosis; returned with the attempt
   platform::MonotonicTime read_at;      // when the URL, the secret and the permission to send were read
-  platform::MonotonicTime lease_until;  // the end of the lease, counted from just before the claim
+  platform::MonotonicTime lease_until;  // when the lease ends, or a little earlier
 };
 
 /// The result of a `handshake` or `lookup`.
@@ -44,14 +44,15 @@ struct Check {
     heard,
     silent,
     not_asked,  // this host could not make the check (descriptors, memory)
-    nothing,    // no sign either way: we may connect to no address of the host (may_connect), or the look-up
-                // says nothing about the servers (Resolution::Servers::nothing)
+    nothing,    // the check does not show whether the host or a name server answers: the address policy
+                // forbids every address of the host (may_connect), or the look-up says nothing about the
+                // name servers, for example because /etc/hosts has the name (Resolution::Servers::nothing)
   };
   Request::Purpose purpose = Request::Purpose::handshake;
   std::string host;
   Outcome outcome = Outcome::nothing;
   platform::MonotonicTime began{};
-  platform::MonotonicTime ended{};  // when a handshake's sign of life came; without one, when the check ended
+  platform::MonotonicTime ended{};  // when the host replied to the handshake; otherwise, when the check ended
 };
 
 }  // namespace dispatcher

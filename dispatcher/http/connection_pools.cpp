@@ -88,7 +88,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(
     const auto found = pools_.find(due_.begin()->second);
     auto& pool = found->second;
     clear_due(found);
-    if (pool.active == 0) {  // retired longest_life ago
+    if (pool.active == 0) {  // without requests for longest_life, see retire()
       pools_.erase(found);
       continue;
     }
@@ -146,7 +146,8 @@ bool ConnectionPools::Queue::has_waited(platform::MonotonicTime now) const {
   return now - waiting.front().since >= long_wait;
 }
 
-/// Returns the queue to serve next, webhooks in turn; end: no request may start.
+/// Returns the queue to serve next: the pool's webhooks take turns. Returns the end of the queues if no
+/// request may start.
 ConnectionPools::Queues::iterator ConnectionPools::next_queue(Pool& pool) const {
   const auto end = pool.queues.end();
   if (pool.waiting == 0 || pool.active >= per_host_) return end;
@@ -219,7 +220,7 @@ void ConnectionPools::schedule(Pools::iterator found, platform::MonotonicTime no
 }
 
 /// Forgets a pool without requests. A pool with at most one open connection is forgotten at once, because
-/// may_have_idle() expects one connection for a host without a pool. Any other pool is forgotten in
+/// may_have_idle() assumes that a host without a pool has one open connection. Any other pool is forgotten in
 /// overdue(), once its connections are too old to be used.
 void ConnectionPools::retire(Pools::iterator pool, platform::MonotonicTime now) {
   clear_due(pool);

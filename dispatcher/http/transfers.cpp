@@ -120,7 +120,8 @@ void Transfers::continue_dialled(Dialled dialled) {
     finish(transfer, CURLE_FAILED_INIT);
 }
 
-/// Goes on with a transfer that libcurl must not continue.
+/// Goes on with a transfer that a callback of libcurl has interrupted: removes it from libcurl, then dials a
+/// connection for it, repeats it or finishes it.
 void Transfers::continue_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));

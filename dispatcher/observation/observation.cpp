@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t count_limit = 100000;  // most rows counted of each state, in about 20 ms
+constexpr std::int64_t count_limit = 100000;  // most rows to count of one state; that takes about 20 ms
 constexpr unsigned idle_factor = 50;          // looks take at most a fiftieth of this thread's time
 constexpr auto report_interval = 1s;
 constexpr auto unknown = std::numeric_limits<double>::quiet_NaN();

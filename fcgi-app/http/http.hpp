@@ -51,7 +51,7 @@ struct Request {
   /// The caller; unset until the token has been looked up.
   std::optional<webhook::EntityId> entity{};
   std::optional<webhook::TokenId> token{};
-  bool has_place = false;  // holds a place of `entity` (entity_concurrency.hpp)
+  bool has_place = false;  // counted among the requests of `entity` that run now (entity_concurrency.hpp)
 };
 
 struct Header {

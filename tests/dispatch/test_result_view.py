@@ -1,4 +1,4 @@
-"""How the evaluation system's notifications ended: the view that it reads, and the operator's command `report`."""
+"""Two places that show how notifications ended: the view that the evaluation system reads, and the operator's command `report`."""
 import csv
 import io
 import json

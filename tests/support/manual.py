@@ -1,4 +1,4 @@
-"""docs/operations.md as its tests in tests/system read it. The manual's blocks of code:
+"""Reads docs/operations.md (the manual) for the tests in tests/system. The manual has three kinds of code blocks:
 
 sh          commands that test_operations_manual.py runs in order on a private stack; debian/test_4_manual.py runs some, too
 sh system   commands that need a real systemd: debian/test_4_manual.py runs them on the machine of `./dev test --system`

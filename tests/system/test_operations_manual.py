@@ -1,5 +1,5 @@
-"""Runs the commands of docs/operations.md that need no systemd, on a private stack. Each chapter's commands find
-the situation that the chapter is about."""
+"""Runs the commands of docs/operations.md that need no systemd, on a private stack. If a chapter is about a particular
+situation, the test stages that situation before it runs the chapter's commands."""
 import os
 import re
 import shutil
@@ -124,8 +124,9 @@ BACKED_UP = {}
 
 
 def backed_up(place):
-    """A delivery has arrived and is to be replayed. The next delivery fails and is pending, which keeps the replay waiting.
-    Sessions without CHECKs, and with ALLOW_INVALID_DATES, have written rows that are rejected."""
+    """A webhook's first delivery has arrived, and its replay has been asked for. The second delivery has failed and waits for
+    its retry; the replay waits for that. The evaluation system has written two rows that are rejected: its session had
+    switched off the CHECKs and allowed invalid dates."""
     case = place.case()
     place.arrived(case)
     place.stack.evaluation("SET check_constraint_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
@@ -145,7 +146,7 @@ def backed_up(place):
 
 
 def restored(place):
-    """The delivery and the replay that wait in the dump have been sent since the dump, and a new delivery has arrived."""
+    """In the dump, a delivery and a replay wait. Since the dump both have been sent, and a new delivery has arrived."""
     case, lost = BACKED_UP, place.case()
     place.receiver.behave(case["PATH_OF"], WORKS)
     place.stack.admin("delivery", "retry", case["DELIVERY"])

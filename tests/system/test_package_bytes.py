@@ -68,7 +68,7 @@ def packed(folder: Path, files: dict[str, bytes], size=1, time=EPOCH, mode=0o755
 def test_what_is_packed_is_the_same_bytes_wherever_it_is_packed(tmp_path):
     files = {f"usr/share/{name}": name.encode() * 700 for name in ("b", "a/ñ", "a/I", "a/i", "Z")}
     made = []
-    # 0o2775: below a setgid folder, new folders are setgid, too.
+    # The second package's folders are setgid (0o2775), as all new folders are if the tree lies in a setgid folder.
     for name, order, place, mode in (("one", list(files), HERE, 0o755), ("another-folder", sorted(files), ELSEWHERE, 0o2775)):
         package = packed(tmp_path / name, {file: files[file] for file in order}, len(made), len(made) * 300_000_000, mode)
         done = packing(f'pack_alike {package} {tmp_path}/{name}.tree', place=place)

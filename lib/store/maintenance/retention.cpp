@@ -21,10 +21,14 @@ using platform::Milliseconds;
 using platform::RetentionSettings;
 using Ids = std::vector<std::int64_t>;
 
-// The columns that a walk reads of each table: `id`; `clase`: 1 for failed and rejected rows, 2 for tests, 0
-// for the others (each kind has its own retention); `fin_ms`: the time since the row's end, NULL before its
-// end; `inicio_ms`: the time since its creation (for a notification, since its end), NULL for webhooks and
-// quarantine.
+// A walk reads these columns of each table:
+// - `id`;
+// - `clase`, the kind of the row, because each kind has its own retention: 1 for failed, rejected and
+//   quarantined rows, 2 for tests, 0 for the others;
+// - `fin_ms`, the time in ms since the row's end (for a row of pruebas_por_borrar, since its creation). It is
+//   NULL if the row has not ended;
+// - `inicio_ms`, the time in ms since the row's creation (for a notification, since its end). It is NULL for
+//   webhooks and quarantine.
 
 constexpr std::string_view deliveries_after = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
@@ -36,9 +40,10 @@ constexpr std::string_view notifications_after = R"sql(
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
-/// Reads only deleted webhooks past their retention, in the order of their deletion: an entity that registers
-/// and deletes all day leaves many, and otherwise every sweep would read those that are kept, too. The hint
-/// forces this index, which the optimiser would not use for a small table.
+/// Reads only the deleted webhooks that are past their retention, in the order of their deletion. Otherwise
+/// every sweep would also read the deleted webhooks that are still kept. These may be many, because an entity
+/// can register and delete webhooks all day. The hint forces this index, which the optimiser would not use
+/// for a small table.
 constexpr std::string_view deleted_webhooks_after = R"sql(
   SELECT id, 0 AS clase, CAST(fecha_baja AS CHAR) AS baja,
     TIMESTAMPDIFF(MICROSECOND, fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
@@ -57,9 +62,10 @@ constexpr std::string_view quarantined_after = R"sql(
 // Expired rows are checked again once they are locked, because they may have been replayed since they were
 // read.
 
-// On MariaDB every DELETE fails at once if it meets a lock that SKIP LOCKED does not show, such as that of a
-// gap in an index (lib/store/deliveries/result_rows.cpp has the reason for the time-out of 0). An INSERT of
-// the evaluation system that finds its `clave` taken keeps such a lock until its transaction ends.
+// A read with SKIP LOCKED does not detect every lock of another session, for example not the lock of a gap in
+// an index. An INSERT of the evaluation system that finds its `clave` taken keeps such a lock until its
+// transaction ends. On MariaDB every DELETE below fails at once if it meets such a lock, because the DELETE
+// has a lock time-out of 0 (lib/store/deliveries/result_rows.cpp explains this time-out).
 
 /// A notification has at most five deliveries. The hint forces this index even for many notifications.
 constexpr std::string_view deliveries_of = R"sql(
@@ -85,7 +91,8 @@ constexpr std::string_view notifications_by_id = R"sql(
     TIMESTAMPDIFF(MICROSECOND, n.terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
 constexpr std::string_view lock_ended_notifications = "AND n.estado <> 'pendiente' FOR UPDATE SKIP LOCKED";
-/// The subquery belongs to the SELECT: in a DELETE it would lock the deliveries that it finds.
+/// This condition is in the locking SELECT and not in the DELETE, because in a DELETE the subquery would lock
+/// the deliveries that it finds.
 constexpr std::string_view lock_ended_without_deliveries = R"sql(
     AND n.estado <> 'pendiente' AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.notificacion_id = n.id)
   FOR UPDATE SKIP LOCKED)sql";
@@ -144,7 +151,7 @@ constexpr std::string_view forget_tests = R"sql(
 /// A table, for the walks.
 struct Table {
   std::string_view name;        // of a row, for the log
-  std::string_view rows_after;  // reads a limited number after an id, by id; webhooks: see rows_after()
+  std::string_view rows_after;  // SQL: reads the next rows in the order of ids; webhooks: see rows_after()
   std::string_view removed_by;  // the column with the ids for `remove`
   Milliseconds usual;           // retention of rows with `clase` 0
   Milliseconds other;           // with `clase` 1: failed and rejected
@@ -240,8 +247,8 @@ Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
   return groups;
 }
 
-/// Deletes each of these notifications, with its deliveries, once every delivery has expired: without some of
-/// its deliveries, a notification would seem to have had fewer webhooks.
+/// Deletes each notification in `of` with its deliveries, if all its deliveries have expired. If only some of
+/// the deliveries were deleted, the notification would seem to have had fewer webhooks.
 std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
   const auto table = deliveries(retention);
   const std::set<std::int64_t> notifications(of.begin(),
@@ -327,7 +334,8 @@ Table quarantined(const RetentionSettings& retention) {
 std::uint64_t remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto removed = remove_deliveries(session, retention, seen);
   removed += remove_notifications(session, retention, seen);
-  // A SELECT of its own finds the notifications that remain: a DELETE would wait for the rows that it reads.
+  // A separate SELECT finds the notifications that remain, because it takes no lock. A DELETE would lock the
+  // notifications that it looks up, and so meet the locks of other sessions.
   auto gone = seen;
   for (const auto id : ids_of(query_ids(session, present_by_id, seen, {}))) std::erase(gone, id);
   if (!gone.empty()) session.update(forget_tests, json_ids(gone));
@@ -367,7 +375,7 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
   const auto expired = expired_ids(table, rows);
   if (expired.empty()) return 0;
   std::uint64_t removed = 0;
-  unsigned left = 0;  // rows refused, or locked in an index
+  unsigned left = 0;  // rows that were refused, or that met a lock which SKIP LOCKED does not detect
   isolate(
       expired,
       [&](const Ids& some) {

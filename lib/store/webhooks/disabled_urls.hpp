@@ -17,7 +17,8 @@ struct DisabledUrl {
   WebhookId webhook;  // the disabled webhook; it may be deleted, or have another URL now
   UtcTime since;
 };
-/// Lists the newest URLs that match entity, webhook and since of `filter`, up to its limit, oldest first.
+/// Lists the URLs that match entity, webhook and since of `filter`, oldest first. If more match than the
+/// filter's limit, the list has only the newest.
 std::vector<DisabledUrl> list_disabled_urls(Session& session, const ListFilter& filter);
 
 /// Whether `url` is one of `disabled`, in any spelling.

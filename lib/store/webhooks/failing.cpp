@@ -14,13 +14,15 @@ using platform::Milliseconds;
 
 constexpr unsigned min_failures_to_disable = 10;
 
-// A streak ends after 48 h without a failure, and with a new URL or an activation. The statements below test
-// this, because the row in webhook_ejecuciones shows it only later: after the 48 h, from the next attempt on
-// (deliveries/executions.cpp); after a change of the webhook, once the change is applied (changes.hpp).
+// A streak ends after 48 h without a failure, and when the webhook gets a new URL or is activated. The
+// statements below test for these ends, because the streak's row in webhook_ejecuciones is updated later: for
+// the 48 h, at the next attempt (deliveries/executions.cpp); for a change of the webhook, when a dispatcher
+// applies the change (changes.hpp).
 
 constexpr std::string_view fails_now_and = R"sql( x.fallos > 0 AND w.plaza IS NOT NULL
     AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL AND )sql";
-/// `cuenta`: the conditions of find_due_for_deactivation, except those on times.
+/// `cuenta` is true if the streak meets the conditions of find_due_for_deactivation, apart from those on
+/// times.
 constexpr std::string_view streak_columns = R"sql(
   CAST(x.fallos_desde AS CHAR) AS fallos_desde, x.fallos,
   w.activo AND x.fallos >= ? AND (SELECT salto_ms FROM reloj_visto WHERE id = 1) = 0 AS cuenta)sql";
@@ -55,9 +57,9 @@ constexpr std::string_view failing_since =
 constexpr std::string_view clock_is_believed = R"sql(
   SELECT salto_ms = 0 AS creido FROM reloj_visto WHERE id = 1)sql";
 
-/// Read without a lock, because nearly always no webhook is due. Requires that a dispatcher noted the clock
-/// within the last hour: otherwise the clock may have jumped, and watch_clock is about to note the jump
-/// (clock_watch.hpp).
+/// Reads without a lock, because nearly always no webhook is due. The condition on `hora` requires that a
+/// dispatcher has noted the database's clock within the last hour. If the note is older, the clock may have
+/// jumped, and watch_clock (clock_watch.hpp) may not have noted the jump yet.
 constexpr std::string_view select_those_failed = R"sql(
   SELECT w.id, CAST(x.fallos_desde AS CHAR) AS fallos_desde
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
