@@ -1,5 +1,5 @@
-"""Measures the same backlog without other rows, with many finished rows, with many waiting rows, and with an old snapshot,
-such as a backup keeps open. None of these may slow the deliveries."""
+"""Measures how fast the same backlog is delivered: with no other rows in the tables, with many finished rows, with many waiting
+rows, and while a transaction keeps an old snapshot open, as a backup does. None of these may slow the deliveries."""
 from __future__ import annotations
 
 import statistics
@@ -17,7 +17,7 @@ from support.sql import SqlSession
 
 DEFAULTS = {"notifications": 50_000, "webhooks": 1_000, "rounds": 2, "others": [100_000, 2_000_000]}
 NOISE = "none (the noise)"
-RESTING = 10  # webhooks with a backlog that is due and may not be sent
+RESTING = 10  # further webhooks; in the cases `… pending` they rest, so their deliveries are due but are not sent
 
 
 def run(options) -> Report:
@@ -67,7 +67,8 @@ def snapshot(service: Service):
 
 
 def compare(case: Case, small: Service, filled: Service, receiver: Receiver, options) -> dict:
-    """Alternates rounds on `small`, without other rows, and on `filled`, with them, so that both meet the same noise."""
+    """Runs rounds in turn on `small`, which has no other rows, and on `filled`, which has those of the case. So disturbances of
+    the machine affect both alike."""
     filled.clear()
     case.fill(filled)
     bare, with_others = [], []

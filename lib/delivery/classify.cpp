@@ -9,7 +9,9 @@ namespace delivery {
 
 namespace {
 
-/// The wait that Retry-After asks for, up to retry_after_max; the longest if the field is repeated.
+/// Returns the wait that the answer's Retry-After asks for, at most retry_after_max. If the field is
+/// repeated, the longest wait counts. Returns nullopt if the status is neither 429 nor 503, or no field can
+/// be parsed.
 std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
                                                   const platform::DeliverySettings& settings,
                                                   platform::UtcTime now) {
@@ -86,7 +88,7 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
 }
 
 DeliveryResult of_former_url(DeliveryResult result) {
-  // The text of a 410 would say that the webhook is deactivated.
+  // A 410 from the former URL does not deactivate the webhook, but the usual text of a 410 says that it does.
   if (result.gone && result.status) result.error = unexpected_status_text(*result.status);
   result.state = DeliveryState::pending;
   result.failures = 0;

@@ -10,14 +10,16 @@
 
 namespace delivery {
 
-/// At most 500 characters; empty for a 2xx, not_started and local_failure. `host` is `host:port`.
+/// Returns the text for an attempt with this result, at most 500 characters. The text is empty for a 2xx, for
+/// not_started and for local_failure. `status` is the HTTP status of an `answered` attempt; `host` is
+/// `host:port`.
 std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
                          std::string_view host = {});
 
-/// The text for a status that has no consequence but a retry.
+/// The text that says only which status the receiver answered, and that a 2xx is expected.
 std::string unexpected_status_text(int status);
 
-/// The text for a delivery that an outage of our own delays.
+/// The text for a delivery that is delayed because our own link or our name servers are down.
 std::string outage_text(Silence silence);
 
 }  // namespace delivery

@@ -8,7 +8,8 @@ namespace store {
 
 namespace {
 
-/// Reads two ranges of the index, each in the order of the ids.
+/// The index is (reintento_de, adelantada, id), so only the rows with one value of `adelantada` are in the
+/// order of their ids. Each inner SELECT reads the rows with one of the two values.
 constexpr std::string_view some_retries = R"sql(
   SELECT id FROM (
     (SELECT id FROM entregas FORCE INDEX (entregas_por_adelantar)

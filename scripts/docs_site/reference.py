@@ -80,7 +80,8 @@ def _fields(schema: dict, document: dict, required: bool = False) -> str:
 
 
 def _rows(schema: dict, document: dict, required: bool, within: str = ""):
-    """Yields a row for each field, and after it the rows of its members, named by their paths."""
+    """Yields a row for each field. If a field is an object or an array of objects, the rows of its members follow its own row, and
+    each member is named by its path, such as `data.id` or `data[].id`."""
     for name, one in schema["properties"].items():
         must = " (obligatorio)" if required and name in schema.get("required", []) else ""
         yield f"| `{within}{name}` | {kind(one, document)}{must} | {notes(one, document)} |"

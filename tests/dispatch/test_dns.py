@@ -119,8 +119,8 @@ def test_a_connection_that_is_always_busy_follows_a_change_of_its_name_all_the_s
 
 
 def test_an_internal_network_is_open_for_the_names_that_match_its_pattern_alone(world):
-    """delivery.allowed_networks also has 127.0.0.0/8 without a pattern, which opens it only to names of delivery.host_overrides.
-    There are no such names here."""
+    """delivery.allowed_networks has 127.0.0.1/32 with the pattern abierto.receptor.test, and 127.0.0.0/8 without a pattern. A
+    network without a pattern is open only for the names of delivery.host_overrides, and that setting is empty here."""
     for name, error in (("abierto.receptor.test", ""), ("cerrado.receptor.test", NOT_PUBLIC)):
         entity = world.entity()
         response = entity.api("POST", BASE, json_body={"url": f"https://{name}/{name}", "eventos": ["evaluacion.abierta"]})
@@ -252,8 +252,9 @@ def test_lookups_leave_nothing_behind(world):
 
 @pytest.mark.skipif(not HAS_V6, reason="no IPv6 here")
 def test_a_server_without_edns_costs_no_family(world):
-    """The question of each family (A, AAAA) with EDNS gets a FORMERR. c-ares 1.18 takes the second FORMERR as final, and so one
-    family would have no address. In each of the two cases only one family has an address that can be reached."""
+    """c-ares asks for A and for AAAA with EDNS, and the server answers both questions with FORMERR. c-ares 1.18 takes the second
+    FORMERR as final, so the dispatcher would get no address of that family. Each `alone` has an address that can be reached
+    in one family only, once in A and once in AAAA, so a lost family is noticed whichever it is."""
     for alone in ({"a": [PUBLIC], "aaaa": [UNROUTED_V6]}, {"a": [UNROUTED], "aaaa": [PUBLIC_V6]}):
         entity = world.entity()
         hook = entity.register()

@@ -69,7 +69,9 @@ def test_a_locked_row_delays_its_own_webhook_only(new_entity, receiver, stack, r
 def test_a_locked_index_gap_delays_only_adjacent_fan_outs(new_entity, receiver, stack, root):
     entities = [new_entity() for _ in range(5)]
     hooks = [entity.register() for entity in entities]
-    # Each webhook rests and has one waiting delivery, so that a locked gap in the index ends at the next webhook's delivery.
+    # Each webhook rests and has one delivery that waits for an hour. So the index gaps that root locks below lie between the
+    # deliveries of hooks[1] and hooks[3]. New deliveries are due at once, and the index puts them before the waiting one of their
+    # webhook: only those of hooks[2] and hooks[3] fall into the gaps.
     for entity, hook in zip(entities, hooks):
         receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "3600"}))
         entity.notify()
@@ -245,7 +247,8 @@ def test_results_that_are_all_refused_are_kept(entity, receiver, stack):
 
 def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stack):
     """The database refuses the first 15 rows of evidence that it gets, whichever results they belong to."""
-    # If an earlier test's result were recorded between two refusals of one result, the dispatcher would give up the refused one.
+    # The dispatcher gives up a result that the database refuses again after another result was recorded. No delivery of an earlier
+    # test may wait, because its result could be that other one.
     stack.cancel_all_waiting()
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

@@ -1,5 +1,5 @@
-"""The vectors in examples/vectores/vectores.json: its script vectores.py writes this very file, and the tests' own verifier
-(tests/fakes/verify.py) gives the verdicts that the file expects."""
+"""Checks examples/vectores/vectores.json: the script vectores.py in the same folder writes exactly this file, and the tests' own
+verifier (tests/fakes/verify.py) gives the verdicts that the file expects."""
 import json
 import subprocess
 

@@ -153,8 +153,8 @@ BOOST_AUTO_TEST_CASE(finding_what_is_due) {
   check_same_cost(candidates);
 }
 
-// write_fan_out reads back its deliveries from the first id that it inserted, so it reads no earlier delivery
-// in flight.
+// write_fan_out() inserts deliveries, and then reads the leased ones among them, from the first inserted id
+// on. So it reads none of the deliveries that were in flight before them.
 BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
   const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);

@@ -93,7 +93,8 @@ def test_where_tls_is_demanded_nothing_is_said_in_clear(stack, password_file, tm
 
 
 def test_another_machine_without_tls_is_refused_before_the_first_connection(stack, password_file, tmp_path):
-    """The configuration takes neither localhost.localdomain nor HERE for this machine."""
+    """The configuration counts both hosts as other machines: it accepts only the name localhost and loopback addresses as this
+    machine."""
     server = FakeDatabase(asks="mysql_clear_password")
     with server.listen("0.0.0.0") as port:
         hosts = f"localhost.localdomain:{port},{HERE}:{port}"
@@ -130,7 +131,8 @@ def test_nothing_that_a_server_says_is_run(stack, tmp_path, pattern, words):
     server = FakeDatabase(certificate=certificate(stack), answers=answers)
     with server.listen() as port:
         setup = SetupDatabase(stack, tmp_path, database_hosts=f"localhost:{port}")
-        # The fake server has no tables, so this apientidades-admin does nothing when the setup calls it with `db …`.
+        # The fake server has no tables, so `apientidades-admin db …` would fail. Here the setup calls an apientidades-admin that
+        # does nothing for `db …` and reports success.
         (tmp_path / "apientidades-admin").write_text(
             (tmp_path / "apientidades-admin").read_text().replace("exec ", '[[ $1 != db ]] || exit 0\nexec ', 1))
         results = [setup("--user", "root", "--evaluation-from", "localhost", check=False),

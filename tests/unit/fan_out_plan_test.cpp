@@ -43,13 +43,15 @@ dispatcher::FanOutPlan plan(const std::vector<PendingNotification>& notification
   return dispatcher::plan_fan_out(judged, held, recipients, grants, ahead);
 }
 
-/// What is written if all notifications are fanned out.
+/// Plans with Ahead::yes, so that a notification is fanned out even if all its deliveries must wait. Returns
+/// what is to be written.
 store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
                            const Recipients& recipients, FairSlots slots) {
   return plan(notifications, recipients, slots, Ahead::yes).fan_out;
 }
 
-/// The plan if notifications that could only wait stay pending.
+/// Plans with Ahead::no, so that a notification may stay pending if none of its deliveries can be sent at
+/// once and at least one must wait.
 dispatcher::FanOutPlan plan_sendable(const std::vector<PendingNotification>& notifications,
                                      const Recipients& recipients, FairSlots slots) {
   return plan(notifications, recipients, slots, Ahead::no);
@@ -254,9 +256,9 @@ BOOST_AUTO_TEST_CASE(a_notification_that_would_wait_is_left_and_its_entity_is_bu
       (plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}, {13, Outcome::busy}}));
 }
 
-// Webhook 9 holds the only slot of the host that it shares with webhook 1. If the notification were left, its
-// entity would be busy until an attempt of webhook 1 ends, but webhook 1 has nothing in flight. So the
-// notification is fanned out.
+// Webhook 9 holds the only slot of the host that it shares with webhook 1. If the notification stayed
+// pending, the dispatcher would read it again only after an attempt of webhook 1 ends. But webhook 1 has no
+// attempt in flight, so the notification is fanned out.
 BOOST_AUTO_TEST_CASE(a_notification_blocked_by_a_host_limit_is_not_left) {
   FairSlots slots({.total = 10, .per_webhook = 10, .per_host = 1, .longest = std::chrono::seconds(15)});
   slots.identify({9, 9, "receptor.example:443", false});
@@ -351,7 +353,8 @@ BOOST_AUTO_TEST_CASE(data_that_were_not_fetched_are_too_long) {
 
 namespace {
 
-/// Notification `id` of the entity `of`, with `bytes` of data, too many to come with its row.
+/// Notification `id` of the entity `of`. It has `bytes` bytes of data, which are too many to be read together
+/// with the row, so `data` is unset.
 PendingNotification large(delivery::NotificationId id, delivery::EntityId of, std::uint64_t bytes = 60'000) {
   return {id, of, Event::evaluacion_abierta, platform::UtcTime{}, bytes, std::nullopt};
 }

@@ -93,8 +93,8 @@ BOOST_FIXTURE_TEST_CASE(an_answer_is_kept_for_its_life, Fixture) {
   BOOST_TEST(resolver.cached("localhost", now + dispatcher::Resolver::longest_life + 5s) == nullptr);
 }
 
-// An entity may choose a name that no server is asked for. The lookup of this name must not count as a sign
-// that the servers answer.
+// An entity may choose a host name that the resolver looks up without asking a name server. Such a lookup
+// must not count as a sign that the name servers answer.
 BOOST_FIXTURE_TEST_CASE(a_lookup_without_a_server_says_nothing_of_servers, Fixture) {
   for (const auto& name : {std::string("localhost"), std::string(300, 'x') + ".example.com"}) {
     const auto finished = look_up(name);

@@ -110,8 +110,9 @@ void put_in_place(Session& session, ReconcileWalk& walk, const OutOfPlace& found
   auto& count = found.deleted ? walk.changed.cancelled
                 : walk.held   ? walk.changed.released
                               : walk.changed.held;
-  const auto before =
-      std::exchange(walk.after, found.webhook);  // set first: a failure must not stop the walk
+  // The walk moves past the webhook before the change: if the change throws, the next call of
+  // reconcile_some() goes on with the next webhook.
+  const auto before = std::exchange(walk.after, found.webhook);
   Batch batch;
   try {
     batch = change_batch(session, walk, found.webhook, change);

@@ -1,5 +1,5 @@
-"""Runs commands of docs/operations.md on a real systemd: those that only systemd can answer, and the chapters on units, files
-and the database. tests/system/test_operations_manual.py runs the commands that need no systemd, on a private stack."""
+"""Runs commands of docs/operations.md on a real systemd: the blocks marked `sh system`, and the chapters in WHOLE, except their
+blocks with curl. tests/system/test_operations_manual.py runs the blocks marked `sh`, on a private stack."""
 import pytest
 
 from support import manual
