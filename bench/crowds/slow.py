@@ -11,9 +11,13 @@ from bench.slow import slow_receiver
 from support.metrics import scrape
 from support.stack import free_port
 
-ENTITIES, EACH, ROWS = 20, 5, 100  # EACH: webhooks of an entity; ROWS: of an entity, each sent to all its webhooks
+ENTITIES = 20  # with slow receivers
+EACH = 5  # webhooks of each of these entities
+ROWS = 100  # notifications of each of these entities; each notification is sent to all webhooks of its entity
 SECONDS = 13
-TURNS = 5  # the slow receivers may take so many times their answer time to fill the slots that they can have
+# The measurement begins when the slow receivers hold 90 % of the slots that they can have. If they never do, it begins after so
+# many of their answer times, and 5 s.
+TURNS = 5
 
 
 def run(options):

@@ -68,8 +68,8 @@ class Stage:
 
     def in_turns(self, healthy: Healthy, others: Others, baseline: Others = nullcontext, factor: float = 1,
                  more: float = AT_MOST_MORE_MS, **settings: str) -> list[Figure]:
-        """Measures the rows of the healthy entities, three times per round: with the baseline, with the others, and with the
-        baseline again."""
+        """Measures how long the rows of the healthy entities take to arrive, three times per round: with the baseline, with the
+        others, and with the baseline again."""
         alone, beside = [], []
         for _ in range(self.options.rounds):
             for into, what in ((alone, baseline), (beside, others), (alone, baseline)):

@@ -15,17 +15,18 @@ using namespace std::chrono_literals;
 
 constexpr unsigned rows_per_batch = 256;
 constexpr unsigned entities_per_batch = 64;  // entities that take turns; each costs a seek in the index
-constexpr unsigned rows_per_turn = 8;        // of each entity, at least, if it has them and there is room
-constexpr unsigned entities_ahead = 16;
-constexpr unsigned rows_ahead = 16;           // of each entity
+constexpr unsigned rows_per_turn = 8;  // one entity takes a turn for every 8 rows of room; at least one does
+constexpr unsigned entities_ahead = 16;       // busy entities in one batch of run_ahead()
+constexpr unsigned rows_ahead = 16;           // of each of these entities
 constexpr unsigned entities_with_large = 16;  // one row each; 16 of the largest fill a batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
 constexpr unsigned rows_past_locks = 64;
 
 enum class Source { scanner, retries, locked };  // of the rows of a batch
 
-/// Notes the locked ones of `rows`, so that they are tried again. Rows for which the batch had no room are
-/// known to ReadyEntities if they came from the scanner; otherwise they are noted, too.
+/// Notes in `locked` which of `rows` met a lock, so that they are tried again, and which have deliveries but
+/// are still to be marked `procesada`. Rows for which the batch had no room are to be tried again, too; those
+/// from the scanner need no note, because ReadyEntities knows them.
 void note_locks(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes, Source source,
                 LockedNotifications& locked) {
   const auto now = monotonic_now();
@@ -139,8 +140,9 @@ void FanOut::run_locked(LeasedBatch& into) {
   note_locks(rows, outcomes, Source::locked, locked_);
 }
 
-/// Tries locked notifications once more. Tells ReadyEntities only of refused notifications, and of those put
-/// off because of them. The other outcomes say nothing about the rest of an entity's notifications.
+/// Tries locked notifications once more. Tells ReadyEntities of an entity only if the database refused one of
+/// its notifications, or if one was put off because the search for a refused one took too long. The other
+/// outcomes say nothing about the rest of an entity's notifications.
 void FanOut::retry_locked(LeasedBatch& into) {
   const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
   if (rows.empty()) return;

@@ -11,7 +11,8 @@ Check handshake_check(const Attempt& attempt);
 /// The result of a check by lookup, which ended at `ended`.
 Check lookup_check(const Job& job, Resolution::Servers servers, platform::MonotonicTime ended);
 
-/// Returns the attempt of a diagnosis's lookup. Its test request has the addresses that were found.
+/// Returns the attempt that reports a diagnosis's lookup. `job.request.test_request` must be set; it receives
+/// the addresses that the lookup found.
 Attempt lookup_attempt(Job job, Resolution::Servers servers);
 
 }  // namespace dispatcher

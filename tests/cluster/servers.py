@@ -13,9 +13,9 @@ from support.stack import Stack, setting
 from support.wait import wait_until
 
 NODES = ("db1", "db2", "db3")
-LEASE = 30  # seconds: outlasts a fail-over and a node's return
+LEASE = 30  # seconds: normally a fail-over, or the return of a node, takes less time than a lease
 RETURN = 120  # seconds within which a node is part of the cluster again after a fault
-NOT_READY = (1047, 3796, 3797)
+NOT_READY = (1047, 3796, 3797)  # error codes of a node that is outside its cluster's majority
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ ENGINES = {
 
 class ClusterStack(Stack):
     def __init__(self, kind: str, settings: dict | None = None):
-        # Each dispatcher has a session that reads the queue for its metrics. With this interval the session stays idle, and
-        # ClusterArena.left() does not take its queries for deliveries.
+        # Each dispatcher has a session that reads the queue for its metrics: once at the start, then at this interval. The
+        # interval is so long that the session stays idle during a test: ClusterArena.left() cannot tell a query for metrics
+        # from the work on deliveries.
         super().__init__(settings or SETTINGS | setting(delivery_lease=f"{LEASE}s", metrics_queue_interval="1h"))
         self.kind, self.engine = kind, ENGINES[kind]
         self._dispatcher: dict = {}  # settings of the dispatcher alone
@@ -92,8 +93,8 @@ class ClusterStack(Stack):
         return self._state(node)[0] == "1"
 
     def whole(self) -> bool:
-        """Whether each node accepts work and sees all others: a node that wakes up needs some seconds to learn that the others
-        had excluded it."""
+        """Whether each node accepts work and sees all others. It is not enough to ask the node that had a fault: after a freeze,
+        a node needs some seconds to learn that the others have excluded it."""
         return all(self._state(node) == ["1", str(len(NODES))] for node in NODES)
 
     def _state(self, node: str) -> list[str]:
@@ -180,14 +181,15 @@ class ClusterArena(Arena):
         return found
 
     def left(self, node: str, since: Stopwatch) -> bool:
-        """Whether no dispatcher uses the node any more: over the connections that are still open, no dispatcher has sent anything
-        to the node from 0.3 s before `since` began until now."""
+        """Whether no dispatcher uses the node any more. True: in the time since `since` was started, and in the 0.3 s
+        before that, no dispatcher has sent anything to the node over a connection that is still open."""
         sent = [re.search(r"lastsnd:(\d+)", line) for line in self._connections(node)]
         # ss prints no lastsnd in the millisecond of the sending
         return all(ago is not None and int(ago[1]) / 1e3 > since.seconds + 0.3 for ago in sent)
 
     def settled(self) -> bool:
-        """Whether each dispatcher is at least 2 s old: its session for metrics reads the queue at the start, and is idle by then."""
+        """Whether each dispatcher is at least 2 s old. By that age, its session for metrics has read the queue, as it does at
+        the start, and is idle."""
         pids = {re.search(r"pid=(\d+)", line)[1] for node in NODES for line in self._connections(node)}
         ages = subprocess.run(["ps", "-o", "etimes=", "-p", ",".join(pids)], capture_output=True, text=True).stdout.split()
         return 0 < len(pids) == len(ages) and all(int(age) >= 2 for age in ages)

@@ -198,7 +198,8 @@ def test_a_secret_set_after_a_key_was_lost_signs_at_once(stack, receiver, keys):
 
 
 def test_the_key_of_before_a_reinstallation_and_the_new_one_open_what_each_has_sealed(stack, receiver, keys):
-    """Keys of several installations can be in one file: the package gives each key its own id. Ids like k1 are read, too."""
+    """Keys of several installations can be in one file: the package gives each key its own id. The id k1,
+    which release 0.1.0 gave every key, is read, too."""
     entity, hooks, kept = Entity(stack, receiver), [], []
     for made in (new_key("k1"), packaged_key(), packaged_key()):
         kept = [made, *kept]

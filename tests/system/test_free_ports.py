@@ -1,5 +1,5 @@
-"""Ports that tests and `./dev` choose before a server listens on them. The kernel takes ports for connections and for port 0
-from a range; a chosen port lies below it."""
+"""Tests and `./dev` choose a free port before a server listens on it. The port must lie below the range from which the kernel
+itself chooses ports (for outgoing connections, and for programs that bind port 0): otherwise the kernel could give it away."""
 import subprocess
 from pathlib import Path
 

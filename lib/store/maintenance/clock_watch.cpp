@@ -16,10 +16,12 @@ namespace {
 using platform::Milliseconds;
 using Stage = ClockMending::Stage;
 
-constexpr Milliseconds note_interval{10000};  // at least, between two notes of the time, by any dispatcher
+/// A dispatcher notes the database's time when the last note, of any dispatcher, is older than this.
+constexpr Milliseconds note_interval{10000};
 /// If the database's clock gains more than this on ours, it has jumped.
 constexpr Milliseconds longest_gain{std::chrono::hours(1)};
-/// A longer time without any dispatcher looks like a jump.
+/// If the last note is older than this when a dispatcher reads the clock for the first time, the clock seems
+/// to have jumped.
 constexpr Milliseconds longest_absence{std::chrono::days(3)};
 
 constexpr std::string_view read_clock = R"sql(
@@ -71,10 +73,10 @@ constexpr std::string_view shorten_rests_to = R"sql(
     x.fallos_desde = LEAST(x.fallos_desde, UTC_TIMESTAMP(3)),
     x.fallos_ultimo = LEAST(x.fallos_ultimo, UTC_TIMESTAMP(3)))sql";
 
-/// An outage that ended while the clock was ahead has its end in the future: all time until then would be
-/// outage time, which counts for no webhook. An outage that began while the clock was ahead and still lasts
-/// has its start in the future: its time so far would not be outage time. (Its dispatcher sets `visto_en`
-/// every 10 s, but never `desde`.)
+/// If an outage ended while the clock was ahead, its end lies in the future. All time until then would count
+/// as outage, and outages do not count towards the deactivation of a webhook. If an outage began while the
+/// clock was ahead and still lasts, its start lies in the future, and its time so far would not count as
+/// outage. (The dispatcher that has the outage sets `visto_en` every 10 s, but never `desde`.)
 constexpr std::string_view end_outages_by_now = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE cortes_envio FORCE INDEX (cortes_por_visto)
@@ -87,8 +89,9 @@ constexpr std::string_view next_webhook_with_pending = R"sql(
   SELECT webhook_id, CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora
   FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
-/// The next pending deliveries in the order in which they fall due. A shortened wait moves its delivery to
-/// before the position of the walk.
+/// Reads the pending deliveries of a webhook in the order in which they fall due, in batches. The parameters
+/// give the place where the last batch ended. A delivery with a shortened wait moves to before that place, so
+/// no later batch reads it again.
 constexpr std::string_view lock_some_waiting = R"sql(
   SELECT id, CAST(proximo_intento AS CHAR) AS vence, paso,
     TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento) AS falta_us
@@ -109,21 +112,23 @@ void note_unless_held(Session& session, std::string_view note, const Values&... 
   });
 }
 
-/// How much the database's clock has gained on ours since the first reading. At the first reading, and after
-/// an acceptance: how far the clock is past the last note of any dispatcher, or zero if that is no jump.
+/// Returns how much the database's clock has gained on ours since the reading `first`. If there is no `first`
+/// yet, or the operator has accepted the clock since, sets `first` from the present reading. It then returns
+/// how long ago any dispatcher last noted the time, or zero if that is too short for a jump or there are no
+/// notifications.
 Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight>& first,
                     platform::MonotonicTime now) {
   const auto time = clock.time("ahora");
   const auto accepted = clock.integer("aceptados");
   if (first && first->accepted == accepted)
     return (time - first->time) - std::chrono::floor<Milliseconds>(now - first->at);
-  // Acceptance sets `hora`, so only the time since then counts.
+  // accept_clock() sets `hora`, so after an acceptance `unseen` is no longer than the time since then.
   const Milliseconds unseen(-clock.integer("atraso_ms"));
   const bool doubtful =
       unseen > (first ? longest_gain : longest_absence) && !session.query(any_notification).empty();
   const auto jumped = doubtful ? unseen : Milliseconds{};
-  // Sets the first reading back by a known jump: otherwise, if the clock were set right and jumped again, the
-  // second jump would look like no gain.
+  // If the clock has jumped already, `first` gets the time that the clock would show without the jump. With
+  // the time that it does show, a second jump, after the clock was set right, would look like no gain.
   first = ClockSight{time - std::max(jumped, Milliseconds(clock.integer("salto_ms"))), now, accepted};
   return jumped;
 }
@@ -143,8 +148,8 @@ std::uint64_t shorten_isolated(Session& session, const std::vector<T>& rows, Sho
   return changed;
 }
 
-/// Shortens the times of a batch of rows that `lock` finds beyond `bounds`, and adds the number of rows to
-/// `count`. True: there may be more.
+/// Locks a batch of rows with times beyond `bounds` (by the statement `lock`), shortens these times (by the
+/// statement `shorten`), and adds the number of changed rows to `count`. True: there may be more such rows.
 template <class... Bounds>
 bool shorten_batch(Session& session, std::string_view lock, std::string_view shorten, std::uint64_t& count,
                    Bounds... bounds) {

@@ -46,9 +46,10 @@ constexpr std::string_view pending_among =
 constexpr std::string_view lock_notifications =
     "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
-/// On MySQL, another session's locking read of the whole table may lock only the entries of
-/// notificaciones_por_expandir. The rows then seem free, but changing a row's `estado` moves its entry and
-/// would wait a second. MariaDB reports such a lock at once.
+/// For MySQL. A locking read of the whole table by another session may lock only the entries of the index
+/// notificaciones_por_expandir. The rows themselves then seem free, but a change of a row's `estado` moves
+/// the row's entry, and would wait a second for that lock. So this statement locks the entries. On MariaDB
+/// `process_notifications` does not wait for such a lock: it fails at once.
 constexpr std::string_view lock_through_index =
     "SELECT n.id FROM notificaciones_pendientes p FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)"
@@ -98,7 +99,8 @@ constexpr std::string_view state_of_webhooks = R"sql(
   LEFT JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id)sql";
 
 /// Updates one table, because a join with JSON_TABLE would write its rows to a temporary table first.
-/// Clearing `relleno` makes room for `terminada_en` (migration 0028).
+/// `relleno` is padding: a new row has it, so that the row does not grow when `terminada_en` is set and
+/// `relleno` is cleared (migration 0028).
 constexpr std::string_view process_notifications =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ UPDATE notificaciones_pendientes FORCE INDEX "
     "(PRIMARY)"
@@ -127,8 +129,9 @@ constexpr std::string_view list_as_processed = R"sql(
 constexpr std::string_view unlist_processed =
     "DELETE FROM notificaciones_apartadas WHERE estado = 'procesada' AND notificacion_id IN";
 
-/// Reads from the first row inserted here to the last leased one, where the limit ends the reading; rows that
-/// other sessions inserted may lie between them.
+/// Reads the leased ones of the deliveries that this session has just inserted. The reading begins at the
+/// first inserted row. The LIMIT is the number of the leased ones, so the reading ends at the last of them.
+/// Rows that other sessions inserted may lie in between; they have another `arriendo`.
 constexpr std::string_view created_leased = R"sql(
   SELECT id, notificacion_id, webhook_id, CAST(creada_en AS CHAR) AS creada
   FROM entregas FORCE INDEX (PRIMARY) WHERE id >= ? AND arriendo = ? ORDER BY id LIMIT ?)sql";
@@ -192,8 +195,9 @@ std::vector<Parameter> parameters_of(const std::vector<NewDelivery>& deliveries,
   return values;
 }
 
-/// Inserts in the given order, which is that of the notifications: ids and claims follow it.
-/// Returns the deliveries that are leased.
+/// Inserts the deliveries in the given order, that of their notifications. So their ids ascend in this order,
+/// and claims, which prefer the lower of two ids that are due at the same time, follow it. Returns the
+/// deliveries that are leased.
 std::vector<CreatedDelivery> insert_deliveries(Session& session, std::string_view statement,
                                                const std::vector<NewDelivery>& deliveries,
                                                const Lease& lease) {
@@ -343,9 +347,13 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_o
 
 std::set<NotificationId> find_left_pending(Session& session, const std::vector<NotificationId>& ids) {
   std::set<NotificationId> pending;
-  if (ids.empty()) return pending;  // otherwise the isolation level would apply to a later statement
-  const detail::OpenTransaction together(session);  // the session adds no statement between the next two
-  session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
+  // Without ids, query_ids() below would send no statement, and the isolation level would apply to the next
+  // statement of another function.
+  if (ids.empty()) return pending;
+  // A session without an open transaction may send a check of its server before a query. That check would use
+  // up the isolation level, which applies to the next statement only.
+  const detail::OpenTransaction together(session);
+  session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
   for (const auto& row : query_ids(session, pending_among, ids, if_pending))
     pending.insert(row.integer("id"));
   return pending;

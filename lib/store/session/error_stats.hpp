@@ -14,7 +14,7 @@ namespace store {
 
 enum class ErrorKind {
   unavailable,  // no usable connection
-  conflict,     // deadlock, lock wait, time limit, certification: the transaction did not happen
+  conflict,     // deadlock, lock wait, time limit, conflict in a cluster: the transaction did not happen
   refused,      // anything else
 };
 inline constexpr std::array<std::string_view, 3> error_kinds{"unavailable", "conflict", "refused"};

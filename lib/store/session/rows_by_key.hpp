@@ -18,13 +18,15 @@ namespace store {
 Rows query_list(Session& session, std::string_view before, std::string_view item,
                 std::span<const Parameter> values, std::string_view after);
 
-/// As query_list, for ids with `?` as the item; update_ids changes rows and returns how many it changed.
+/// Like query_list, with ids as the values and `?` as the item. query_ids returns rows; update_ids changes
+/// rows and returns how many it changed.
 Rows query_ids(Session& session, std::string_view before, const Keys& ids, std::string_view after);
 std::uint64_t update_ids(Session& session, std::string_view before, const Keys& ids, std::string_view after);
 
 /// Inserts the rows of `before item, item, …` in one statement; `item` is SQL text with a `?` for each
 /// parameter of a row. Use this for tables with AUTO_INCREMENT: with INSERT … SELECT, MariaDB locks the
-/// AUTO_INCREMENT until the statement ends, and sessions that do not wait get error 1467.
+/// AUTO_INCREMENT until the statement ends. Another session that inserts in that time gets error 1467 if it
+/// does not wait for locks (innodb_lock_wait_timeout = 0).
 void insert_rows(Session& session, std::string_view before, std::string_view item,
                  std::span<const Parameter> values);
 /// Appends the parameters of one row.
@@ -37,9 +39,9 @@ void append_row(std::vector<Parameter>& rows, P&&... parameters) {
 std::vector<std::span<const Parameter>> chunks_of_rows(std::string_view item,
                                                        std::span<const Parameter> values);
 
-/// Changes or inserts the rows of `before item, item, … after`, in chunks of at most 32; `item` as for
-/// insert_rows. Repeats the last row until a chunk has a power of two of rows, so `after` must be an ON
-/// DUPLICATE KEY UPDATE that may be applied several times.
+/// Changes or inserts the rows of `before item, item, … after`, in chunks of at most 32 rows. `item` is SQL
+/// text with a `?` for each parameter of a row. Repeats the last row of a chunk until the number of its rows
+/// is a power of two, so `after` must be an ON DUPLICATE KEY UPDATE that may be applied several times.
 void upsert_rows(Session& session, std::string_view before, std::string_view item,
                  std::span<const Parameter> values, std::string_view after);
 

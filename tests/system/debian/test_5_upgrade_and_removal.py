@@ -60,7 +60,7 @@ def apt(machine, package) -> str:
 def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, next_package, figure):
     files = "cd /etc && sha256sum apientidades/*.* nginx/sites-available/apientidades.conf"
     before, pids = machine.shell(files), [installation.pid(unit) for unit in SERVICES]
-    # An earlier release may have had these rights; the new package takes them away.
+    # An earlier release may have granted these rights; the new package revokes them.
     installation.sql("GRANT SELECT (etiqueta), DELETE ON apientidades.tokens_acceso TO apientidades_api@localhost")
     with Load(installation) as load:
         apt(machine, next_package)
@@ -90,7 +90,7 @@ def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_
 
 def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(machine, installation, first_package, next_package):
     apt(machine, first_package)
-    # As after a boot with release 0.1.0, which lacks this target.
+    # Release 0.1.0 has no apientidades-listening.target, so this target is not active after a boot with that release.
     installation.systemctl("stop", "apientidades-listening.target", check=False)
     apt(machine, next_package)
     assert installation.property("apientidades-listening.target", "ActiveState") == "active"

@@ -1,5 +1,5 @@
 // The screen «Una entrega»: what was sent, the last attempts, what to correct, and the button that sends the delivery again.
-// The printed screen is evidence.
+// The entity can print the screen as evidence of the delivery.
 import { announce } from "../announce.js";
 import { unsure } from "../change.js";
 import { copyButton } from "../copy.js";
@@ -16,7 +16,7 @@ import { STATES, count, eventName, stateBadge } from "../words.js";
 const WATCH_MS = 2_000; // between reads while the delivery is pending or in flight, or a replay of it may run
 const IDLE_MS = 60_000; // between reads at other times
 const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
-const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // of the button
+const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // the button's text in each state of resender()
 const DOUBT = "No se sabe si el reenvío llegó a pedirse. Antes de repetirlo, mire si abajo aparece un intento nuevo.";
 const UNDER_WAY = new Set(["pendiente", "en_curso"]);
 
@@ -184,7 +184,7 @@ function buttons(webhook, delivery, sending) {
   return [el("div", { class: "actions" }, button, print), why && el("p", { class: "muted small no-print", id: "por-que-no" }, why)];
 }
 
-/** Reasons for which the API would answer 409, shown before the request. */
+/** Returns the reason for which the API would refuse a replay with 409; "" if this screen knows no reason. */
 function whyNot({ activo }, { estado }) {
   if (estado === "cancelada") return "Está cancelada: no se puede reenviar.";
   if (!activo) return "El webhook no está activo: reactívelo antes de reenviar.";
