@@ -20,14 +20,15 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr Milliseconds away_wait{500};       // until the database is tried again, or a failed task
+constexpr Milliseconds away_wait{500};       // before the database or a failed task is tried again
 constexpr unsigned attempts_in_outage = 10;  // in flight
 // While the database refuses all results, a few attempts at intervals find out when it accepts results again.
 constexpr unsigned trials = 4;
 constexpr platform::Milliseconds between_trials{1000};
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
-/// With several database servers, the result writer must notice a frozen one soon, to move to another.
+/// The time after which the result writer checks its idle database session. It is short with several database
+/// servers, so that the result writer soon notices a frozen server and moves to another.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
 }
@@ -117,12 +118,14 @@ bool Loop::work() {
   if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
-  // These webhooks no longer rest. Ends their postponement in the ready set, which lasts up to a minute.
+  // These webhooks no longer rest, but the ready set may postpone them for up to a minute more. The
+  // loop below ends the postponement.
   for (const auto webhook : maintenance_.take_changed())
     scanner_.webhooks().postpone(webhook, platform::monotonic_now());
   const bool was_paused = scanner_.paused();
   task("scan", [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
-  // The sender hands back deliveries that it has not started; those that are not paused are claimed again.
+  // After a new pause the sender hands back all deliveries that it has not started. Those that the pause does
+  // not concern are claimed again.
   if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
   const bool may = may_start();
@@ -131,8 +134,9 @@ bool Loop::work() {
   return taken || recorded || diagnoses_wait;
 }
 
-/// True: attempts may start. Not while too many results wait: further claims would fill the memory, and
-/// leases would expire.
+/// True: attempts may start. False while the whole queue is paused, and while results cannot be recorded or
+/// too many results wait: further claims would fill the memory, and leases would expire. While the database
+/// refuses all results: true once per between_trials.
 bool Loop::may_start() {
   if (scanner_.paused() || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
     return false;
@@ -193,8 +197,9 @@ bool Loop::take_in(std::string_view name, Source&& source) {
   });
 }
 
-/// Runs one task of a round. If the task fails, the other tasks go on; the failed task is not run for a
-/// while, except after a conflict. False also if the task fails or is not run. Throws store::Unavailable.
+/// Runs one task of a round, and returns what the task returns. Returns false if the task fails or is not
+/// run. A failure does not stop the other tasks. After a transaction conflict the task runs again in the next
+/// round; after any other failure, once away_wait has passed. Throws store::Unavailable.
 template <class F>
 bool Loop::task(std::string_view name, F&& body) {
   feed_watchdog();
@@ -255,8 +260,9 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
-/// Takes ended attempts from the network's thread. Attempts of deliveries go to the result writer once the
-/// outage watch knows whether a silence is our fault.
+/// Takes ended attempts from the network's thread. Attempts of deliveries go to the result writer. An
+/// attempt that got no answer from the receiver or the name servers goes there only after the outage watch
+/// has judged whether that was our fault.
 void Loop::collect() {
   const auto now = platform::monotonic_now();
   auto attempts = attempts_.take();

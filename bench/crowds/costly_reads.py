@@ -19,8 +19,9 @@ from bench.service import EVENT
 from support.actors import BASE
 
 WEBHOOKS, DELIVERIES, ATTEMPTS = 5, 25_000, 10
-CONNECTIONS = 32  # of the costly entity: as many as the two handler processes have threads in all
-# Seconds from a request to the next on its connection, of the costly and of the other entity; more if the answer takes longer.
+CONNECTIONS = 32  # of the costly entity; the two handler processes together have as many threads
+# On each connection a request begins this many seconds after the one before, or later if that one's answer takes longer:
+# EVERY for the costly entity, OTHER_EVERY for the other entity.
 EVERY, OTHER_EVERY = 0.1, 0.02
 AT_MOST_MORE_MS = 50
 ALL = {"desde": "2020-01-01T00:00:00Z"}
@@ -36,7 +37,8 @@ ANSWERS = (200, 429)
 
 def run(options):
     figures = []
-    # 0 turns off the quota of replay requests, which would refuse after 60; the quota of 1 replayed delivery refuses replays.
+    # limits.replay_requests is 0, which means no limit, because the default would refuse the costly entity's requests after 60.
+    # limits.replayed is 1, so that no replay begins: each would send more than one delivery.
     with Stage(options, limits_replay_requests="0", limits_replayed="1") as stage:
         costly, asking = stage.enroll(1, each=WEBHOOKS) + stage.enroll(1)
         tokens = stage.service.add_tokens([costly, asking])

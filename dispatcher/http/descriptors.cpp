@@ -12,7 +12,7 @@ namespace dispatcher {
 
 namespace {
 
-constexpr unsigned others = 64;  // of the database, the log and libcurl itself
+constexpr unsigned others = 64;  // descriptors for the database, the log and libcurl itself
 
 }  // namespace
 

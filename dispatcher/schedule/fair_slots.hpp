@@ -5,6 +5,7 @@
 // Account: the slot-time that an entity or a webhook has used.
 // In hand: taken for an attempt that has neither ended nor been given back.
 // Unrecorded: ended, with a result that is not recorded yet.
+// Reserve: an eighth of all slots, kept for entities that hold no slot (slot_free).
 #pragma once
 
 #include <deque>
@@ -22,8 +23,8 @@
 
 namespace dispatcher {
 
-/// A slot is good for 100 ms of answers: a webhook that answers in 20 ms gets five deliveries for one slot,
-/// one after the other.
+/// With one slot a webhook may have in hand as many deliveries as it answers, one after the other, in 100 ms:
+/// five if it answers in 20 ms.
 inline constexpr SlotTime slot_carries{100};
 
 /// Where a webhook's requests go, as last read from the database.
@@ -31,7 +32,7 @@ struct Destination {
   delivery::WebhookId webhook = 0;
   delivery::EntityId entity = 0;
   std::string host;      // with its port
-  bool probing = false;  // the last attempt failed in transport or with 429 or 503: only one in hand
+  bool probing = false;  // the last attempt failed in transport or with 429 or 503: one attempt at a time
 };
 
 class FairSlots {
@@ -77,7 +78,8 @@ class FairSlots {
   bool take_new(const Destination& destination);
   /// Gives back one delivery that was taken but not leased.
   void give_back(delivery::WebhookId webhook);
-  /// Makes the delivery just taken a diagnosis, which keeps a slot to itself until it ends as `diagnosed`.
+  /// Counts the delivery just taken as a diagnosis. A diagnosis has a slot of its own until ended() gets the
+  /// outcome `diagnosed`.
   void diagnoses(delivery::WebhookId webhook);
   /// Counts as unrecorded a delivery that is held instead of sent.
   void take_unsent(delivery::WebhookId webhook);
@@ -86,8 +88,8 @@ class FairSlots {
     answered,
     asked_to_wait,  // 429 or 503
     failed,         // in transport
-    /// Not sent: the webhook takes nothing until another of its attempts ends, or none of its deliveries is
-    /// in hand.
+    /// The delivery was not sent. The webhook takes nothing until another of its deliveries ends with another
+    /// outcome, or none of its deliveries is in hand.
     not_started,
     diagnosed,  // a diagnosis, not a delivery; says nothing about the next delivery
   };
@@ -115,9 +117,9 @@ class FairSlots {
     FairQueue<delivery::WebhookId>::Order waiting;  // webhooks in Place::at_host, by their account
   };
   /// `queue`: entities by the slot-time that they have used at this host. An entity waits there while it has
-  /// webhooks in Place::at_host. FairSlots::queue_ would not do: new entities begin at the minimum, and the
-  /// minimum of queue_ goes on rising while an entity waits for a host, so a new entity would seem to have
-  /// used more than the waiting one.
+  /// webhooks in Place::at_host. The accounts of FairSlots::queue_ are no fair order at a host. A new entity
+  /// begins at the minimum of queue_, which goes on rising while another entity waits for the host. So the
+  /// new entity would seem to have used more than the waiting one.
   struct Host {
     unsigned slots = 0;
     unsigned ordered = 0;  // webhooks in Place::ordered
@@ -130,7 +132,7 @@ class FairSlots {
     FairQueue<delivery::WebhookId> webhooks;
     std::vector<delivery::WebhookId> known;
     unsigned slots = 0;
-    bool reserved = false;  // one of its slots is of the reserve
+    bool reserved = false;  // one of its slots belongs to the reserve
   };
   /// Where a waiting webhook is. `joining`: needs no further slot; `ordered`: in its entity's queue for a
   /// slot; `at_host`: waits for room at its host. `none`: does not wait, or may take nothing now (has_room).
@@ -139,18 +141,18 @@ class FairSlots {
     delivery::EntityId entity = 0;
     Hosts::iterator host;
     bool probing = false;
-    bool wanted = false;  // waits
+    bool wanted = false;  // from wait() to stop_waiting()
     Place place = Place::none;
     SlotTime waits_since{};  // the key in Share::waiting
     unsigned in_hand = 0;
     unsigned diagnosing = 0;  // diagnoses among those in hand
     unsigned slots = 0;
-    unsigned given = 0;  // taken since the webhook last held no slot
+    unsigned given = 0;  // deliveries taken since the webhook last held no slot
     unsigned unrecorded = 0;
     bool awaiting_result = false;    // an unrecorded attempt ended neither `answered` nor `diagnosed`
     bool stalled = false;            // the last attempt to end was not started
     std::optional<SlotTime> recent;  // moving average of the time of answers
-    std::deque<SlotTime> charged;    // for each in hand, oldest first
+    std::deque<SlotTime> charged;    // expected time of each delivery in hand, oldest first
   };
   using Webhooks = std::unordered_map<delivery::WebhookId, Webhook>;
 
@@ -202,7 +204,8 @@ std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
                                                   const FairSlots::NextWebhooks& candidates, unsigned most,
                                                   Grants& grants);
 
-/// Owns deliveries that are taken and about to be leased. The destructor gives back those without keep().
+/// Owns deliveries that are taken and about to be leased. The destructor gives back those that were not
+/// kept with keep().
 class Grants {
  public:
   /// `slots` outlive this object.

@@ -38,8 +38,8 @@ def output(*command: str | Path, missing_is_fine: bool = False) -> str:
 # Debian's packages
 
 def owners(paths: set[str]) -> dict[str, str]:
-    """The package of each file, `name:architecture`. Where /bin and /lib are links into /usr, dpkg may know a file by
-    either path."""
+    """The package of each file, as dpkg writes it: `name` or `name:architecture`. Where /bin and /lib are links
+    into /usr, dpkg may know a file by either path."""
     names = {path: both_forms(os.path.realpath(path)) | both_forms(path) for path in paths}
     lines = output("dpkg-query", "-S", *sorted(set().union(*names.values())), missing_is_fine=True).splitlines()
     owner = {path: packages.split(", ")[0] for packages, _, path in (line.partition(": ") for line in lines)
@@ -58,7 +58,7 @@ def described(packages: set[str]) -> dict[str, dict]:
     """Name, version and licence of installed packages."""
     fields = "${binary:Package}\t${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\n"
     rows = [line.split("\t") for line in output("dpkg-query", "-W", f"-f={fields}", *sorted(packages)).splitlines()]
-    # dpkg leaves the architecture out where there is only one.
+    # dpkg writes some packages as `name:architecture`, and others as `name` only.
     by_either = {form: row[1:] for row in rows for form in (row[0], row[0].partition(":")[0])}
     return {package: installed(*by_either.get(package) or by_either[package.partition(":")[0]]) for package in packages}
 
@@ -148,7 +148,8 @@ class Components:
         return component["bom-ref"]
 
     def add_clause(self, field: str, clause: str) -> list[str]:
-        """Adds the alternatives `a (>= 1) | b` of a control file, without a version, which only an installation has."""
+        """Adds the packages that a clause of the control file names, such as `a (>= 1) | b`. They get no version, because
+        only an installed package has one."""
         references = []
         for alternative in clause.split("|"):
             name = re.match(r"\s*([a-z0-9][a-z0-9+.-]*)", alternative).group(1)

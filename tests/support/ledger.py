@@ -45,7 +45,8 @@ class Delivery:
 
 @dataclass
 class Fault:
-    """`in_flight`: the deliveries with an outcome that the fault may have lost. The fault explains one repeat per delivery."""
+    """`in_flight`: deliveries that were in flight at the fault, which may have lost their outcome. For each of them, the fault
+    explains one repeated request."""
 
     kind: str
     in_flight: frozenset[int]
@@ -64,7 +65,7 @@ class Verdict:
     notifications: int = 0
     deliveries: int = 0
     requests: int = 0
-    failures: int = 0  # attempts of known outcome that failed and were tried again
+    failures: int = 0  # attempts on record that failed
     repeats: int = 0  # requests beyond the attempts on record
 
     def require(self, condition, problem: str) -> None:

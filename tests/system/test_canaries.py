@@ -1,7 +1,7 @@
-"""Plants secrets, tokens, credentials and datosExtra wherever a request can carry them, during all kinds of failures. Then
-no log, answer, process list, output for the operator or table may have any of them. No canary is planted in what is kept
-by contract: the database keeps the evaluation system's data and accepted URLs as written, and the access log keeps a request's
-path without its query.
+"""Puts secrets, tokens, credentials and datosExtra (the canaries) wherever a request can carry them, during all kinds of
+failures. Then no log, answer, process list, output for the operator or table may have any canary. Some texts are stored on
+purpose, so no canary is planted in them: the database keeps the evaluation system's data and accepted URLs as written, and
+the access log keeps a request's path without its query.
 """
 import base64
 import contextlib

@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t webhooks_per_statement = 16;
 
 constexpr std::string_view select = "SELECT ";
-/// The hints, here and in other statements of every round, force an index: a server that takes a table for
-/// empty would read the whole table. After a restart a server takes tables for empty if
+/// This and other statements of every round have FORCE INDEX, because a server that believes that a table is
+/// empty would read the whole table. After a restart a server believes this of its tables if
 /// innodb_stats_auto_recalc is off.
 constexpr std::string_view and_state_of_receiving = R"sql(,
     COALESCE(x.sondeo, FALSE) AS sondeo,
@@ -82,8 +82,9 @@ std::vector<Claim::Reach> reach_of(const std::vector<ClaimRequest>& requests,
   return result;
 }
 
-/// For each webhook with a delivery in `put_off`: sets its position just before the first such delivery, so
-/// that the next claim begins with that delivery.
+/// `put_off`: deliveries left pending, because the claim had reached bytes_per_claim. For each of their
+/// webhooks, moves Reach::last back to just before the first such delivery, so that the next claim begins
+/// with that delivery.
 void reach_back(const std::vector<ClaimRequest>& requests, const std::vector<DueDelivery>& candidates,
                 const std::set<DeliveryId>& put_off, std::vector<Claim::Reach>& reached) {
   std::map<WebhookId, DuePosition> before;

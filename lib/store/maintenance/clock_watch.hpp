@@ -3,8 +3,10 @@
 // due is sent. Purges and deactivations could not be undone, so they wait until the clock is right or the
 // operator accepts the clock.
 //
-// Several dispatchers may shorten the waits at the same time. If a dispatcher is killed before it has
-// finished, the waits are shortened later: the noted time, which shows the jump, is overwritten last.
+// Several dispatchers may shorten the waits at the same time. Dispatchers note the clock's time in the
+// database, and a clock that is behind the noted time has jumped back. After such a jump the noted time is
+// overwritten only when the waits are shortened. So if a dispatcher is killed before that, the jump is still
+// seen later, and the waits are shortened then.
 #pragma once
 
 #include <cstdint>

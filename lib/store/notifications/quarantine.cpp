@@ -27,8 +27,9 @@ constexpr std::string_view cancel = R"sql(
   SET estado = 'cancelada', error = ?, terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ? AND estado = 'pendiente')sql";
 
-/// Keeps the versions of this program that have tried the notification, the latest first, as many as the
-/// column holds. If only one were kept, two versions that run side by side would try it in turns without end.
+/// `version` lists the versions of this program that have tried the notification, the latest first, as many
+/// as the column holds. A version on the list does not try again. If the column kept only one version, two
+/// versions that run side by side would replace each other there, and try the notification without end.
 constexpr std::string_view add_to_list = R"sql(
   INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
   VALUES (?, ?, ?, ?, UTC_TIMESTAMP(3))

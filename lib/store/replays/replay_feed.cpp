@@ -107,8 +107,8 @@ struct Fed {
 };
 
 /// Makes the page's deliveries due, up to the first that is locked or in flight; the next call continues with
-/// that delivery. `beyond`: 1 if a further match exceeds the quota. If `refusal` is given, leaves out a
-/// delivery that the database refuses to change, and names it in `refusal`.
+/// that delivery. `beyond`: 1 if at least one more delivery matches than the replay may send, otherwise 0. If
+/// `refusal` is given, leaves out a delivery that the database refuses to change, and names it in `refusal`.
 Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage page, std::size_t beyond = 0,
               std::string* refusal = nullptr) {
   std::map<DeliveryId, std::int64_t> attempts;
@@ -177,7 +177,8 @@ Fed replay_range(Session& session, WebhookId webhook, const Row& replay, std::si
   if (left == 0) return hand_over(session, webhook, id, {{}, replay.integer("avance"), true});
   DeliveryId after = replay.integer("avance");
   if (after == 0) after = find_start(session, webhook, range.since);
-  // `tope` > `candidatas`: not all matches were counted, so more may match than `tope` allows.
+  // If all matches were counted, `tope` equals `candidatas`. Otherwise `tope` is the quota that was left, and
+  // more deliveries may match than that.
   const std::size_t beyond = replay.unsigned_integer("tope") > replay.unsigned_integer("candidatas") ? 1 : 0;
   auto page = read_page(session, webhook, range, after, left <= room ? left + beyond : room);
   const bool cut = page.chosen.size() > left;
@@ -226,7 +227,7 @@ Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::option
   if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook, refusal);
   const auto& state = states.front();
   if (!state.boolean("recibe")) return {};
-  const auto replay = lock_first(session, webhook);  // none: locked, or none can go on yet
+  const auto replay = lock_first(session, webhook);  // empty: it is locked, or no replay can go on yet
   if (!replay) return {};
   const ReplayId id = replay->integer("id");
   at = id;

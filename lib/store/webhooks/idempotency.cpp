@@ -32,8 +32,8 @@ constexpr std::string_view forget_of_times = R"sql(
   DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (creada DATETIME(3) PATH '$')) j
   STRAIGHT_JOIN claves_idempotencia c FORCE INDEX (claves_idempotencia_por_hora) ON c.creada_en = j.creada)sql";
 
-/// Covers entity and key as well as the body, so that equal bodies do not have equal HMACs. A key has no
-/// blank, so the text is unambiguous.
+/// Returns the text that the HMAC covers. The text has the entity and the key besides the body, so that equal
+/// bodies do not have equal HMACs. A key has no blank, so the text is unambiguous.
 std::string authenticated(const IdempotentRequest& request) {
   return to_string(request.entity) + ' ' + std::string(request.key) + ' ' + std::string(request.body);
 }

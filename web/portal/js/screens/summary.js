@@ -10,7 +10,7 @@ import { webhookState } from "../webhook_state.js";
 import { count } from "../words.js";
 
 const EVERY_MS = 60_000;
-const PAGES = 3; // of deliveries read for a webhook's chart, at most; 100 on each
+const PAGES = 3; // the most pages of deliveries to read for a webhook's chart; a page has up to 100 deliveries
 const DAY = 86_400_000;
 
 export function summaryScreen(portal, place) {
