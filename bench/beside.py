@@ -20,11 +20,11 @@ class Healthy:
     entities: list[int]
     rate: float
     seconds: float
-    patience: float = 60  # seconds that rows may still take after the last one is written
+    patience: float = 60  # the longest wait for rows to arrive after the last one is written, in seconds
 
     def flow(self, others: Others = nullcontext, **settings: str) -> tuple[dict, int]:
-        """Runs a dispatcher with these settings under `others` and the flow at the same time. Returns the spread() of the
-        latencies of the flow's rows, and how many of them did not arrive."""
+        """Starts a dispatcher with these settings, and then runs the flow while the load of `others` runs. Returns the
+        spread() of the latencies of the flow's rows, and how many of them did not arrive."""
         self.service.clear()
         self.service.start_dispatcher(**settings)
         try:

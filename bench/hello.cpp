@@ -1,6 +1,6 @@
-// The control for the API's benchmark: what nginx, FastCGI and the machine can do without the service. Runs
-// the accept loop of libfcgi's examples in THREADS threads on an inherited socket, until it is killed. Every
-// answer is one constant JSON text: no database, no log.
+// The control for the API's benchmark: shows what nginx, FastCGI and the machine can do without the service.
+// The program runs the accept loop of libfcgi's examples in THREADS threads on an inherited socket, until it
+// is killed. Every answer is the same constant JSON text. The program uses no database and writes no log.
 #include <fcgiapp.h>
 
 #include <boost/lexical_cast.hpp>

@@ -4,7 +4,7 @@ from __future__ import annotations
 from bench import black_holes, isolation
 from bench.crowds.stage import Stage, scaled
 
-WEBHOOKS, ROWS = 100, 10_000  # ROWS: of each black hole
+WEBHOOKS, ROWS = 100, 10_000  # WEBHOOKS: of both kinds together; ROWS: how many rows each black hole gets
 
 
 def run(options):

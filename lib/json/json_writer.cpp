@@ -20,8 +20,8 @@ bool has_escapes(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return needs_escape(c); });
 }
 
-/// Copies a text whole if it needs no escape, because most texts need none, and RapidJSON would write each
-/// character by itself.
+/// RapidJSON writes each character of a text by itself. Most texts need no escape; this class copies such a
+/// text whole, which is faster.
 class CopyingWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   using rapidjson::Writer<rapidjson::StringBuffer>::Writer;

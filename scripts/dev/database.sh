@@ -32,7 +32,7 @@ database_kind() {
   printf '%s\n' "$kind"
 }
 
-# Installs what the chosen server needs beyond the packages of every stack.
+# Installs MySQL if it is the chosen server. MariaDB is among the packages that every stack installs.
 install_database() {
   local kind
   kind=$(database_kind) || exit 1
@@ -55,7 +55,8 @@ start_db() {
   db_answers || part_failed db "it does not answer on $(db_socket)"
 }
 
-# Private, because a starting server removes all temporary tables in its folder, even those of another running server.
+# Makes and prints a folder for the temporary tables of this server alone: a server that starts removes all temporary tables
+# in its folder, even those of another running server.
 db_tmpdir() {
   mkdir -p "$DEV_DIR/db.tmp"
   printf '%s\n' "$DEV_DIR/db.tmp"
@@ -100,7 +101,8 @@ make_data_folder() {
   mv "$DEV_DIR/db.new" "$DEV_DIR/db"
 }
 
-# Makes users, schema and rights with the files of a real installation; with a port, also users for connections to it.
+# Makes users, schema and rights with the files of a real installation. If the server listens on a port, also makes the users
+# for connections to that port.
 prepare_database() {
   local name
   db_client <<<"CREATE DATABASE IF NOT EXISTS $DB_NAME" || die "could not create the database"
@@ -135,7 +137,8 @@ db_client_hosts() {
   [[ -z $(db_port) ]] || if [[ -n ${DEV_DB_ADDRESS:-} ]]; then echo %; else echo 127.0.0.1; fi
 }
 
-# apply_grants USER: grants to the user at each host. The file says 'localhost', which each host replaces.
+# apply_grants USER: runs the user's file of sql/grants once for each host from which programs connect, with that host in the
+# place of 'localhost'.
 apply_grants() {
   local host
   for host in $(db_client_hosts); do

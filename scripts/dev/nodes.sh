@@ -4,11 +4,12 @@
 # with the engine's name.
 
 NODES=(db1 db2 db3)
-NODE_SECONDS=180 # for a node to recover, to join and, if it must, to take a copy of everything
+NODE_SECONDS=180 # the longest that a node may take to recover, to join and, if it must, to copy all data from another node
 
 cluster_kind() { cat "$DEV_DIR/cluster/kind" 2>/dev/null; }
 
-# engine FUNCTION [ARGUMENTS]: database_address, install, start (all nodes), start_node, node_answers, cut, rejoin.
+# engine FUNCTION [ARGUMENTS]: calls a function of the cluster's engine. Every engine has these: database_address, install,
+# start (starts all nodes), start_node, node_answers, cut (cuts a node off from the others), rejoin (ends the cut).
 engine() {
   local kind
   kind=$(cluster_kind) || die "there is no cluster in $DEV_DIR: ./dev cluster --help"
@@ -54,15 +55,16 @@ first_node() {
   return 1
 }
 
-# The ports of a node: SQL, the group, and others of its engine. They do not change, because the other nodes know them.
+# Prints the four ports of a node: one for SQL, one for the traffic between the nodes, and two that only Galera uses. The
+# ports do not change, because the other nodes know them.
 node_ports() {
   local record=$DEV_DIR/cluster/$1.ports
   [[ -s $record ]] || listening_ports 4 >"$record"
   cat "$record"
 }
 
-# listening_ports N: N free ports below the range from which the kernel gives ports to connections. A connection could
-# take a port of that range while the node to which it belongs is down.
+# listening_ports N: prints N free ports below the range from which the kernel gives ports to connections. While a node is
+# down, the kernel could give the node's port to a connection if the port were in that range.
 listening_ports() {
   "$PYTHON" - "$1" <<'PROGRAM'
 import contextlib, random, socket, sys
@@ -79,7 +81,8 @@ with contextlib.ExitStack() as held:
 PROGRAM
 }
 
-# node_addresses FIELD: the addresses of all nodes, with commas between them. FIELD 1 is SQL, 2 the group.
+# node_addresses FIELD: prints the addresses of all nodes, with commas between them. With FIELD 1 they have the ports
+# for SQL, with FIELD 2 the ports for the traffic between the nodes.
 node_addresses() {
   local node
   for node in "${NODES[@]}"; do

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The private stack as a whole: up, down, status, and its parts one by one.
+# The commands for the private stack as a whole (up, down, status, env) and for one of its parts (kill, start, pids, logs).
 
 command_up() {
   (($# == 0)) || usage_error "'up' takes no arguments; DEV_PORT and DEV_DIR choose the port and the folder"

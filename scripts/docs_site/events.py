@@ -1,4 +1,4 @@
-"""The notifications, from `webhooks` of the OpenAPI document: each event with its fields and an example."""
+"""Describes the notifications, as `webhooks` of the OpenAPI document has them: each event with its fields and an example."""
 from __future__ import annotations
 
 import json

@@ -1,5 +1,5 @@
-"""The same input gives entities and receivers the same bytes: `./dev test --mysql` expects the same from MySQL as from MariaDB.
-The test replaces only what must differ (ids, times and the receiver's address) by a name."""
+"""The test knows the bytes of answers and notifications. `./dev test --mysql` runs it with MySQL instead of MariaDB, and the
+bytes must be the same. The test replaces only what must differ (ids, times and the receiver's address) by a name."""
 import re
 
 from fakes import verify

@@ -134,7 +134,8 @@ bool TlsConnection::send_ticket() { return SSL_new_session_ticket(tls_) == 1 && 
 
 bool TlsConnection::renegotiate() {
   if (SSL_renegotiate(tls_) != 1 || SSL_do_handshake(tls_) != 1) return false;
-  SSL_clear_mode(tls_, SSL_MODE_AUTO_RETRY);  // SSL_peek returns after the handshake, without data
+  // Without AUTO_RETRY, SSL_peek returns as soon as it has read the handshake, and does not wait for data.
+  SSL_clear_mode(tls_, SSL_MODE_AUTO_RETRY);
   char byte = 0;
   const int result = SSL_peek(tls_, &byte, 1);
   SSL_set_mode(tls_, SSL_MODE_AUTO_RETRY);

@@ -19,7 +19,7 @@ struct ReplayFixture : DeliveryFixture {
   ReplayRange all{UtcTime{}, {}, {}, true, true};
   ReplayRange failed{UtcTime{}};
 
-  /// One walk over all webhooks.
+  /// Walks once over all webhooks with unfinished replays, and makes deliveries due.
   ReplayWalk feed() {
     ReplayWalk walk;
     while (!walk.done) feed_replays(session, most_untried, walk);

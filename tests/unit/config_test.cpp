@@ -156,7 +156,8 @@ BOOST_AUTO_TEST_CASE(bad_lines_of_the_file_are_named_by_number) {
        "test.conf:5: key api.threads was given already, at /test.conf:2"},
   };
   for (const auto& [file, expected] : cases) {
-    // config_failure() cuts the folder off the first path only; this loop cuts it off the second path.
+    // A message may name the file twice, each time with its temporary folder. config_failure() cuts the
+    // folder off the first path; this loop cuts it off the second path.
     auto message = config_failure({.file = file});
     if (const auto at = message.find(", at /"); at != std::string::npos)
       message.erase(at + 5, message.rfind('/') - at - 5);

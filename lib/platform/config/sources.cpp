@@ -115,7 +115,8 @@ std::string variable_of(const std::string& key) {
   return name;
 }
 
-/// Replaces `--key=`, which Boost refuses, with `--key` and an empty word: an empty value clears a list.
+/// Replaces `--key=` with `--key` and an empty word. Boost refuses `--key=`, but users need an empty value,
+/// which clears a list.
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
   for (const auto& argument : arguments) {

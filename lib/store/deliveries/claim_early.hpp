@@ -44,27 +44,31 @@ struct EarlyClaim {
     WebhookId webhook;
     DeliveryId last = 0;  // the last id that was read
     bool more = false;    // true: further deliveries may wait
-    /// True: nothing was leased, because the webhook may not receive, or its row or its entity's is locked.
+    /// True: nothing was leased, because the webhook may not receive, or because its row or the row of its
+    /// entity is locked.
     bool skipped = false;
-    /// The shortest running Retry-After of the deliveries read; unset: none has one.
+    /// The time until the first Retry-After of the deliveries read ends; unset: none of them waits for one.
     std::optional<platform::Milliseconds> asked;
     bool unreadable = false;  // true: this release cannot read some deliveries
   };
   std::vector<Reach> reached;  // in the order of the requests
 };
-/// Leases the deliveries that the requests ask for, up to the limit of each request and to bytes_per_claim.
-/// Waits for no lock. Throws Refused when the database refuses the content of a row; then nothing is leased.
+/// Leases the deliveries that the requests ask for, up to the limit of each request and to bytes_per_claim
+/// (claim.hpp). Waits for no lock. Throws Refused when the database refuses the content of a row; then
+/// nothing is leased.
 EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& requests, const Lease& lease);
 
 struct ProbeClaim {
   Leased leased;
-  std::vector<WebhookId> left;  // not changed, because only a newer release knows their deliveries' events
+  /// Webhooks left as they were, because only a newer release knows the events of the deliveries read.
+  std::vector<WebhookId> left;
 };
-/// Leases one delivery of each webhook as a probe: the one with the earliest last attempt among the oldest
-/// that wait for a retry and have no running Retry-After. A webhook with deliveries that wait for a retry
-/// gets its next probe after `interval`, even if no delivery can be leased now; a webhook without such
-/// deliveries gets no more probes. Another dispatcher that calls this at the same time gets none of the same
-/// webhooks. Throws Refused when the database refuses the content of a row; then nothing is changed.
+/// Leases one delivery of each webhook as a probe. It looks at the oldest deliveries that wait for a retry,
+/// leaves out those that still wait for the end of a Retry-After, and takes the one that has gone longest
+/// without an attempt. A webhook with deliveries that wait for a retry gets its next probe after
+/// `interval`, even if no delivery can be leased now; a webhook without such deliveries gets no more probes.
+/// Another dispatcher that calls this at the same time gets none of the same webhooks. Throws Refused when
+/// the database refuses the content of a row; then nothing is changed.
 ProbeClaim claim_probes(Session& session, const std::vector<EarlyWebhook>& webhooks,
                         platform::Milliseconds interval, const Lease& lease);
 

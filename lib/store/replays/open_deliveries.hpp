@@ -28,8 +28,8 @@ struct Outcome {
   DeliveryId delivery;
   bool delivered;
 };
-/// Notes the results for the replays of these deliveries. On MariaDB it waits for no lock, and throws
-/// LockTimeout instead.
+/// Notes the results for the replays of these deliveries. If another session has locked a row, throws
+/// LockTimeout: on MariaDB at once, on MySQL after the session's usual wait.
 void note_outcomes(Session& session, std::span<const Outcome> outcomes);
 
 }  // namespace store

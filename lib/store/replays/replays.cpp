@@ -13,9 +13,9 @@ namespace {
 
 constexpr unsigned looked_at = 2000;  // the most rows that a count reads
 
-/// Begins a count; `of_failed` or `of_range` completes the statement. Either reads at most LIMIT rows,
-/// whatever the range: `of_failed` failed deliveries, from the latest due time back; `of_range` all
-/// deliveries, from the start of the range on.
+/// Begins a statement that counts matches; `of_failed` or `of_range` completes it. `of_failed` reads failed
+/// deliveries, those with the latest due time first. `of_range` reads all deliveries from the start of the
+/// range on. Each of them reads at most LIMIT rows, however long the range is.
 constexpr std::string_view count_within = R"sql(
   SELECT COUNT(*) AS miradas, COALESCE(MAX(e.creada_en) >= ? + INTERVAL 1 DAY, FALSE) AS pasada,
     COALESCE(SUM()sql";
@@ -47,8 +47,8 @@ constexpr std::string_view webhook_to_replay = R"sql(
 constexpr std::string_view insert_single = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, fallidas, entregadas, candidatas, tope)
   VALUES (?, ?, ?, TRUE, TRUE, 1, 1))sql";
-/// `hasta` is exclusive, and at most a millisecond from now, because only existing deliveries can be
-/// replayed.
+/// A replay covers only deliveries that already exist. So the range ends with the current millisecond at the
+/// latest: `hasta`, which is exclusive, is at most a millisecond from now.
 constexpr std::string_view insert_range = R"sql(
   INSERT INTO reenvios (entidad_id, webhook_id, entrega_id, desde, hasta, eventos, fallidas, entregadas,
     candidatas, tope)
@@ -56,8 +56,8 @@ constexpr std::string_view insert_range = R"sql(
     LEAST(COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND),
       UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND), ?, ?, ?, ?, ?))sql";
 
-/// Adds up the results counted in the replay's row and those not yet counted. A delivery that is fallida
-/// without a noted result was held for too long.
+/// Adds up the results counted in the replay's row and those not yet counted. A delivery that is `fallida`
+/// without a noted result counts as failed: usually it was held for too long.
 constexpr std::string_view progress_of_replay = R"sql(
   SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
     CAST(v.pedido_en AS CHAR) AS pedido_en,
@@ -93,7 +93,8 @@ Replay replay_single(Session& session, const Author& author, WebhookId webhook, 
   return {id, "pendiente"};
 }
 
-/// Adds a replay of `most` deliveries at most. The audit shows the range as asked for, before bounded().
+/// Adds a replay of at most `most` deliveries. Its row has the range that bounded() returns; the audit shows
+/// the range that was asked for.
 Replay replay_range(Session& session, const Author& author, WebhookId webhook, const ReplayRange& asked,
                     const ReplayCount& found, std::uint64_t most) {
   const auto range = bounded(asked);
@@ -145,8 +146,9 @@ ReplayCount count_candidates(Session& session, WebhookId webhook, const ReplayRa
         session.query(with_fits_replay(count_within, among), range.until, range.failed, range.delivered,
                       range.since, range.until, range.events, range.events, webhook, where..., most);
     const auto& row = rows.at(0);
-    // Only of_range has a `where`. It reads the lowest ids first, so no match follows a delivery created a
-    // day past the range's end (lib/store/replays/range_walk.hpp).
+    // Only of_range has a `where`. It reads deliveries in the order of their ids, which is nearly the
+    // order of their creation. So no match follows a delivery created a day past the range's end
+    // (lib/store/replays/range_walk.hpp).
     const bool all_seen = row.integer("miradas") < most || (sizeof...(where) > 0 && row.boolean("pasada"));
     return {row.unsigned_integer("candidatas"), all_seen};
   };
@@ -167,7 +169,8 @@ ReplayCount simulate_replay(Session& session, EntityId entity, WebhookId webhook
   return count_candidates(session, webhook, range);
 }
 
-// Two requests may ask for the same replay at once: the second then finds the replay of the first.
+// Two requests may ask for the same replay at once. The INSERT of one may then throw DuplicateKey;
+// its transaction is repeated, and finds the replay of the other.
 
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery,
                        unsigned max_per_day) {
@@ -191,7 +194,8 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
 AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook, const ReplayRange& range,
                        unsigned max_per_day, unsigned requests_per_hour) {
   if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);
-  // Deliveries are read last: only the refusal of too many matches needs them.
+  // The deliveries are counted last, so that a request that is refused for any other reason than too many
+  // matches reads none.
   return transaction_past_duplicates(session, [&]() -> AskedReplay {
     if (max_per_day > 0 || requests_per_hour > 0) lock_quotas(session, author.entity);
     if (auto obstacle = find_obstacle(session, webhook)) return std::move(*obstacle);

@@ -27,7 +27,8 @@ void commit_or_roll_back(Session& session);
 /// Waits for a random time of at most 5 · 2^attempt ms, so that conflicting transactions do not meet again.
 void back_off(unsigned attempt);
 inline constexpr unsigned max_attempts = 5;
-inline constexpr unsigned most_duplicates = 8;  // more than the webhooks that an entity may have
+/// Simultaneous registrations can collide, at most once for each of the 5 webhooks of an entity.
+inline constexpr unsigned most_duplicates = 8;
 
 template <class F>
 auto attempt_transaction(Session& session, F& body) {

@@ -28,7 +28,7 @@ enum class EarlierResult {
   same,             // the same request
   another_body,     // the key belongs to a request with another body
   webhook_deleted,  // the registered webhook has been deleted
-  cannot_tell,      // secrets.key_file lacks the key of the HMAC
+  cannot_tell,      // secrets.key_file lacks the key with which the earlier body's HMAC was made
 };
 struct EarlierRequest {
   EarlierResult result;

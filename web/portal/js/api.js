@@ -59,7 +59,7 @@ export function createApi({ token, askForToken, session = () => 0, onWebhooks = 
       if (session() !== begun) return answer;
       if (answer.kind === "forbidden" && method !== "GET" && token() === used) onForbidden();
       if (answer.ok && path === "/webhooks") onWebhooks([answer.data].flat());
-      // A 401 means that nothing was done: with another token of the same entity the request is repeated, and the form keeps its values.
+      // A 401 means that the server did nothing. So the request is repeated with another token of the same entity, and the form keeps its values.
       const retried = answer.kind === "unauthorized" && how.ask !== false && (token() !== used || (await askForToken(answer.message)));
       if (!retried || session() !== begun || how.signal?.aborted) return answer;
     }

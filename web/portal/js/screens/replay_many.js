@@ -66,7 +66,7 @@ function chooser(portal, place, hook, all) {
       hook.fallaDesde && preset("Desde que falla", () => Date.parse(hook.fallaDesde) - HOUR)),
     since.node, states.node,
     more, box, el("div", { class: "actions" }, button.node));
-  // After an input the count shown belongs to an earlier choice.
+  // Any input changes the choice, so it removes the count of the earlier choice.
   node.addEventListener("input", () => replace(counted));
   return [el("p", {}, "Llegan otra vez con el mismo identificador y el mismo contenido: un sistema que ya las tenga las reconoce. Las pruebas no se incluyen."), node, counted];
 }
