@@ -1,6 +1,6 @@
-// The control for the API's writes: durable commits of one row each, over as many connections as the API
-// uses. Prints a JSON object: the number of commits, the seconds in all, and a commit's median and 99th
-// percentile in ms.
+// bench/api.py compares the API's writes with this control program, which makes durable commits of one row
+// each, over as many connections as the requests to the API use. Prints a JSON object: the number of commits,
+// the total seconds, and the median and 99th percentile of the time of one commit, in ms.
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <chrono>

@@ -4,15 +4,16 @@
 
 namespace dispatcher {
 
-/// Number of libcurl's multi handles. Each may keep as many connections as attempts may be in flight, because
-/// all attempts can go to one host, which uses one handle.
+/// Number of libcurl's multi handles. All connections to one host belong to the same handle. Each handle may
+/// keep as many connections as attempts may be in flight, because all attempts can go to one host.
 constexpr unsigned multi_handles = 4;
 
 /// Most connections that libcurl holds, including idle ones.
 constexpr unsigned connections_for(unsigned max_in_flight) { return multi_handles * max_in_flight; }
 
-/// Most sockets of an attempt without a connection. Looking up its host takes two (UDP and TCP) for each name
-/// server, of which resolv.conf(5) allows three. Dialling then takes at most sockets_per_dial, which is less.
+/// The most sockets that an attempt has open before it has a connection. The look-up of its host takes two
+/// (UDP and TCP) for each name server, and resolv.conf(5) allows three name servers. Afterwards, dialling the
+/// host takes fewer (sockets_per_dial in dialler.hpp).
 constexpr unsigned sockets_per_attempt = 6;
 
 /// Raises the process's soft limit to the hard limit. Throws platform::ConfigError if the hard limit is too

@@ -2,8 +2,9 @@
 // the Poller does the work.
 //
 // Each lookup ends within `patience`, whatever the servers do. A slow lookup delays no other. While no lookup
-// is in progress there is no socket to poll. Lookups never outnumber the waiting callers, because a lookup
-// ends before its callers give up. Addresses are not judged here, but by may_connect when they are dialled.
+// is in progress there is no socket to poll. Each lookup in progress has a caller that waits for it, because
+// a lookup ends before its callers give up: so there are never more lookups than waiting callers. Addresses
+// are not judged here, but by may_connect when they are dialled.
 #pragma once
 
 #include <memory>
@@ -37,7 +38,7 @@ struct Resolution {
 /// lookup on. Names are absolute: no search list. Not thread-safe.
 class Resolver {
  public:
-  /// Limits, so that an answer cannot cost too much.
+  /// Limits, so that answers cannot take too much time or memory.
   static constexpr std::size_t max_addresses = 16;  // taken from one answer
   static constexpr std::size_t max_cached = 8192;   // names
   static constexpr platform::Milliseconds shortest_life{1000};

@@ -39,7 +39,7 @@ wait_for() {
 # Locks the stack's folder until this process ends. Another `dev` that calls this waits for the lock, 5 minutes at most.
 # The lock does not outlive this process: scripts/dev/part.py does not pass descriptor 9 on to the processes that it starts.
 lock_stack() {
-  umask 077 # any user who can reach the socket can be the database's root, without a password
+  umask 077 # any user who can reach the database's socket can log in as its root without a password
   mkdir -p "$DEV_DIR" 2>/dev/null || die "cannot make the folder $DEV_DIR"
   mkdir -p "$DEV_DIR"/{log,run,secrets}
   exec 9>"$DEV_DIR/lock"

@@ -6,7 +6,8 @@
 HOSTS_SECONDS=900
 HOSTS_PACKAGES=(iproute2 util-linux libnginx-mod-stream)
 HOSTS_NAMESPACES=(unshare --mount --net --pid --fork --kill-child --mount-proc)
-# unshare ignores SIGTERM: `timeout` passes it to what runs inside, and kills what does not end.
+# unshare ignores SIGTERM. So it runs below `timeout`, which passes a SIGTERM on to its whole process group: this includes
+# the tests. If they have not ended 30 s later, `timeout` kills unshare, and with it all that runs inside.
 HOSTS_RUNNER=(timeout -k 30 "$HOSTS_SECONDS" "${HOSTS_NAMESPACES[@]}" sh -c 'mount -t tmpfs tmpfs /run && "$@"' hosts)
 HOSTS_TRIAL='mount -t tmpfs tmpfs /run && ip netns add one && ip -n one link add cable type veth peer name other &&
   ip -n one link add lan type bridge && ip -n one link set cable master lan up'

@@ -17,7 +17,7 @@ require_free_port() {
   port_is_free "$1" || die "port $1 is in use: stop what listens there, or choose another: DEV_PORT=9443 ./dev up"
 }
 
-# A free port, recorded until `down`.
+# Prints the port on which the stack's nginx serves metrics: a free one, the same until `./dev down`.
 metrics_port() {
   local record=$DEV_DIR/run/metrics_port
   [[ -s $record ]] || free_port >"$record"
@@ -63,7 +63,8 @@ substitute_paths() {
     -e "s|/var/log/nginx/apientidades.access.log|$DEV_DIR/log/nginx-access.log|"
 }
 
-# Prints the stack's nginx.conf, used instead of Debian's: apientidades.conf depends on no setting of Debian's.
+# Prints the stack's nginx.conf, which replaces Debian's. This is possible because apientidades.conf needs no setting of
+# Debian's.
 main_nginx_conf() {
   local user='' temp=$DEV_DIR/nginx/temp
   ((EUID != 0)) || user='user root;' # the workers read files that only root may read

@@ -156,8 +156,9 @@ BOOST_AUTO_TEST_CASE(an_inactive_or_deleted_webhook_is_not_deactivated) {
   BOOST_TEST(!find_failure_streak(session, 999, disable_after));
 }
 
-// The entity's change commits before one statement of the recording after the other, until it has to wait for
-// the deactivation.
+// Records a failure again and again. In round n the entity changes the webhook just before the n-th statement
+// of the recording. Each change that commits prevents the deactivation. The last round is the first in which
+// the change has to wait for the lock of the deactivation.
 BOOST_AUTO_TEST_CASE(a_webhook_that_its_entity_changes_during_the_record_is_not_deactivated) {
   queue_one();
   fail_times(1);

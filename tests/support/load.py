@@ -69,7 +69,7 @@ class Load:
             thread.join()
 
     def goes_on(self, patience: float = 60) -> None:
-        """Waits for a few more good answers and rows, so that the effects of the last step are over."""
+        """Waits for a few more good answers and rows: then the effects of what the test did last are over."""
         asked, written = self._answers[200], self._written
         wait_until(lambda: self._answers[200] > asked + 20 and self._written > written + 10, patience, "the load to go on")
 

@@ -33,7 +33,8 @@ def test_the_pool_counts_in_one_folder_that_no_instance_takes_away():
 
 
 def test_the_pool_may_open_what_its_most_threads_need():
-    """Otherwise its threads cannot accept while many requests wait, and log that ten times a second each."""
+    """With a lower LimitNOFILE, accept() would fail while many requests wait, and each thread would log that failure ten times a
+    second."""
     keys = (ROOT / "docs/configuration.md").read_text()
     threads = int(re.search(r"`api.threads` \| `\w+` \| 1 to (\d+) ", keys).group(1))
     source = (ROOT / "fcgi-app/http/entity_concurrency.hpp").read_text()

@@ -248,7 +248,8 @@ BOOST_AUTO_TEST_CASE(slow_webhooks_get_none_of_the_last_slots) {
 BOOST_AUTO_TEST_CASE(entities_far_above_the_least_use_get_none_of_the_last_slots) {
   auto slots = with(16, 20);
   wait(slots, own(1));
-  for (int i = 0; i < 20; ++i) know(slots, own(2), 900ms);  // webhook 1 has used nothing
+  // Webhook 1, which waits, has used no slot-time. Webhook 2 now uses a lot.
+  for (int i = 0; i < 20; ++i) know(slots, own(2), 900ms);
   BOOST_TEST(take(slots, own(3)) == 14U);
   BOOST_TEST(take(slots, own(2)) == 0U);
   BOOST_TEST(take(slots, own(1)) == 1U);
@@ -364,7 +365,7 @@ BOOST_AUTO_TEST_CASE(idle_webhooks_are_forgotten) {
 
 BOOST_AUTO_TEST_CASE(a_diagnosis_is_charged_with_its_time_and_says_nothing_of_the_next_delivery) {
   auto slots = with(20);
-  know(slots, own(1), 10ms);  // a slot carries ten of its deliveries
+  know(slots, own(1), 10ms);  // its answers are so quick that ten deliveries share a slot
   const auto before = slots.rank(1).first;
   BOOST_TEST(slots.take(1));
   slots.ended(1, Outcome::diagnosed, 60s);

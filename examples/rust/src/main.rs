@@ -22,8 +22,8 @@ use standardwebhooks::Webhook;
 const MAXIMO: usize = 1_000_000; // bytes del cuerpo: ningún aviso llega a tanto
 const RECORDADOS: usize = 10_000; // avisos que se recuerdan, para no procesar dos veces una repetición
 
-// El plazo para recibir las cabeceras, y de nuevo para el cuerpo: quien envía poco a poco no ocupa una conexión para
-// siempre.
+// El plazo para recibir las cabeceras, y después otro igual para el cuerpo. Así, quien envía poco a poco no ocupa una
+// conexión para siempre.
 const PLAZO: Duration = Duration::from_secs(20);
 
 struct Receptor {
@@ -90,7 +90,7 @@ fn procesar(identificador: &str, aviso: &Value) {
     );
 }
 
-/// Si falla la lectura del JSON de un aviso o su proceso, escribe el fallo y sigue con los avisos siguientes.
+/// Si un aviso no es JSON, o si `procesar` falla, escribe el fallo y sigue con los avisos siguientes.
 fn trabajar(pendientes: mpsc::Receiver<(String, Bytes)>) {
     for (identificador, cuerpo) in pendientes {
         let leer = || serde_json::from_slice(&cuerpo).expect("no es JSON");

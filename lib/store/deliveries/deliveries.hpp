@@ -26,8 +26,8 @@ struct Delivery {
 struct RecordedAttempt {
   std::int64_t number;  // from 1
   std::string kind;     // programado, reenvio, sondeo, adelantado
-  /// For a failed probe: its number in a series of consecutive failed probes. Only the first and the last of
-  /// a series are kept.
+  /// For a failed probe: its position, from 1, in a series of consecutive failed probes. Only the first and
+  /// the last probe of a series are kept.
   std::optional<std::int64_t> probes;
   UtcTime started;
   std::int64_t duration_ms;
@@ -48,9 +48,9 @@ enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 /// Makes a delivery pendiente and due now (retenida while its webhook is inactive), and starts its schedule
 /// again. Returns wrong_state for a delivery that is en_curso or retenida, or of a cancelled notification.
 DeliveryChange retry_delivery(Session& session, DeliveryId id);
-/// Among the webhook's deliveries created since `since`, makes due now, in batches, those that are fallida
-/// without a 2xx and those that wait for a retry. While the webhook is inactive, fallida deliveries become
-/// retenida. Returns the number of changed deliveries; nullopt when there is no such webhook.
+/// Makes deliveries of the webhook due now, in batches: those created since `since` that wait for a retry, or
+/// that are fallida and never had a 2xx. While the webhook is inactive, the fallida ones become retenida
+/// instead. Returns the number of changed deliveries; nullopt when there is no such webhook.
 std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since);
 
 }  // namespace store

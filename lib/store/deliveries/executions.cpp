@@ -73,7 +73,7 @@ constexpr std::string_view deactivate_webhook = R"sql(
 
 /// The results of one webhook in a batch: its last attempt, and the failures since its last success.
 struct Execution {
-  const DeliveryResult* last = nullptr;  // null: the batch has only held deliveries of the webhook
+  const DeliveryResult* last = nullptr;  // null: all its deliveries in the batch were held, not sent
   bool succeeded = false;
   unsigned failures = 0;
   bool any_failed = false;  // including failures that do not count for the streak
@@ -100,9 +100,10 @@ std::map<WebhookId, Execution> executions_of(const ResultBatch& delivery_results
   return result;
 }
 
-/// The time until attempts ahead of the schedule may start: recovery after a success that follows a failure,
-/// a probe after a failure. nullopt: a success and no failure in the batch, or a failure while
-/// probe_interval is 0.
+/// How long attempts ahead of the schedule must wait. If the last attempt failed, a probe waits for
+/// `probe_interval`, or for the rest if that is longer; nullopt if `probe_interval` is 0. If the last attempt
+/// succeeded after a failure in this batch, the recovery does not wait: 0. If no attempt of this batch
+/// failed, returns nullopt, and note_executions looks for a failure before this batch.
 std::optional<platform::Milliseconds> tried_ahead_in(const Execution& execution,
                                                      platform::Milliseconds probe_interval) {
   if (is_delivered(*execution.last))
@@ -135,7 +136,8 @@ bool only_succeeded(const Execution& execution) {
 void write_executions(Session& session, const std::map<WebhookId, Execution>& executions,
                       const FailurePolicy& policy) {
   if (executions.empty()) return;
-  // One statement for the whole batch, because every session must lock these rows in the order of their ids.
+  // The successes are not written apart from the failures, because every session must lock all these rows in
+  // the order of their ids.
   if (std::ranges::all_of(executions, [](const auto& one) { return only_succeeded(one.second); })) {
     std::vector<Parameter> rows;
     for (const auto& [webhook, execution] : executions)
@@ -148,9 +150,9 @@ void write_executions(Session& session, const std::map<WebhookId, Execution>& ex
   session.update(note_executions, json::dump(rows));
 }
 
-/// Locks and returns the webhooks that have failed for longer than `disable_after`. A webhook with a locked
-/// row is judged again at its next failure. Webhooks are judged again under the lock, because a change by the
-/// entity that commits before the lock ends the streak.
+/// Locks and returns the webhooks that have failed for longer than `disable_after`. Judges each webhook again
+/// under the lock: its entity may just have activated it or changed its URL, which ends the streak. Leaves
+/// out a webhook with a row that another session has locked: it is judged again at its next failure.
 std::vector<WebhookId> lock_failing(Session& session, const std::map<WebhookId, Execution>& executions,
                                     platform::Milliseconds disable_after) {
   std::vector<WebhookId> failed;

@@ -1,7 +1,7 @@
 // Passes many rows in one parameter: a JSON array that the statement reads with JSON_TABLE (MariaDB 10.6,
-// MySQL 8), so a statement is prepared once for any batch size. Join JSON_TABLE first, with STRAIGHT_JOIN,
-// and the changed table with FORCE INDEX (PRIMARY): otherwise MariaDB reads all rows of a small table, and
-// waits for locked ones.
+// MySQL 8), so a statement is prepared once for any batch size. The statement must name JSON_TABLE
+// first, then STRAIGHT_JOIN, then the table that it changes, with FORCE INDEX (PRIMARY). Otherwise MariaDB
+// reads all rows of a small table, and waits for those that other sessions have locked.
 #pragma once
 
 #include <cstdint>

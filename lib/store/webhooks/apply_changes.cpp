@@ -24,8 +24,9 @@ constexpr std::string_view lock_execution = R"sql(
   SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
 /// Ends the rest and the failure streak. If the last attempt failed, makes a probe due at once, because the
-/// next retry may be hours away. Inserts even if the row seems to be missing: another session may be
-/// inserting the row for the webhook's first failure, and the INSERT meets the lock of that session.
+/// next retry may be hours away. Runs even if no row is visible: another session may be inserting the
+/// row for the webhook's first failure, without having committed yet. This INSERT meets the lock of that
+/// session, and so does not miss the row.
 constexpr std::string_view forget_failures = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)
@@ -33,8 +34,9 @@ constexpr std::string_view forget_failures = R"sql(
     adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL))sql";
 constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
-/// On MariaDB this statement fails at once if it meets a lock that SKIP LOCKED does not show, such as a lock
-/// on a gap of an index.
+/// Changes deliveries that a SELECT … SKIP LOCKED has just locked. It can still meet a lock of another
+/// session that SKIP LOCKED does not see, such as a lock on a gap of an index: on MariaDB it then fails at
+/// once.
 constexpr std::string_view update_by_id = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -90,7 +92,8 @@ void apply_changes(Session& session, ChangeWalk& walk) {
     applied = transaction(session, [&]() -> std::optional<Applied> {
       const auto rows = session.query(lock_next_change, from);
       if (rows.empty()) return std::nullopt;
-      walk.after = rows.front().integer("webhook_id");  // set first: a failure must not stop the walk
+      // Set before apply(), which may throw: the next step then goes on with the next webhook.
+      walk.after = rows.front().integer("webhook_id");
       return apply(session, rows.front(), walk.refusal);
     });
   } catch (const Refused& error) {

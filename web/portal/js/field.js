@@ -35,7 +35,7 @@ export function field({ label, hint = "", control, attributes = {} }) {
   };
 }
 
-/** Returns an error if a date and time was typed only in part, for which the browser gives an empty value; otherwise "". */
+/** Returns an error if only a part of a date and time was typed, otherwise "". The browser gives an empty value for such a part. */
 export const incomplete = ({ control }) => (control.validity.badInput ? "Complete el día y la hora, o déjelo vacío." : "");
 
 /** Shows each error, and focuses the first field with an error. Returns true if there is none. @param {[ReturnType<typeof field>, string][]} judged */

@@ -11,7 +11,7 @@ import { EVENTS, STATES, count, eventName, stateBadge } from "../words.js";
 const LIMIT = 50;
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
 const EVERY_MS = 30_000;
-const before = new Map(); // from a page's address to the address of the page before, for "Más recientes"
+const before = new Map(); // maps a page's address to the address of the page with the next newer deliveries, for "Más recientes"
 
 export async function deliveriesScreen(portal, place) {
   place.title("Entregas");
