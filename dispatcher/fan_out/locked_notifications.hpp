@@ -1,6 +1,7 @@
 // Notifications with rows that another session has locked (docs/delivery.md#locked-notifications). Tells
-// which notifications to fan out past the lock, and which of their rows to mark once the lock is gone. Pure
-// bookkeeping, bounded: the queue scanner finds again what has no room here.
+// which notifications to fan out although their rows are locked, and which rows to mark `procesada` once the
+// lock is gone. Only keeps lists, which are bounded: the queue scanner finds a notification again if there
+// was no room for it here.
 #pragma once
 
 #include <deque>
@@ -22,7 +23,7 @@ class LockedNotifications {
   void found_again(const store::NotificationKey& notification, platform::MonotonicTime now);
   /// Returns notifications to be tried once more.
   std::vector<store::NotificationKey> take_retries(platform::MonotonicTime now, std::size_t most);
-  /// Returns notifications to be fanned out past the lock.
+  /// Returns notifications to be fanned out although their rows are locked.
   std::vector<store::NotificationKey> take_locked(platform::MonotonicTime now, std::size_t most);
 
   /// The notification's deliveries exist, but its row does not say so yet.
@@ -30,7 +31,7 @@ class LockedNotifications {
   /// Returns, at most once a second, notifications to be marked `procesada`.
   std::vector<delivery::NotificationId> take_unfinished(platform::MonotonicTime now, std::size_t most);
 
-  /// When a take_… function has something to return; nullopt: no notification is left here.
+  /// The time from which on a take_… function has something to return; nullopt: no notification is left here.
   std::optional<platform::MonotonicTime> next_due() const;
 
  private:
@@ -45,7 +46,7 @@ class LockedNotifications {
   Queue retries_, locked_;
   std::set<delivery::NotificationId> known_;  // in either queue
   std::set<delivery::NotificationId> unfinished_;
-  delivery::NotificationId last_taken_ = 0;  // of unfinished_
+  delivery::NotificationId last_taken_ = 0;  // the last id that take_unfinished() returned
   platform::MonotonicTime next_finish_{};
 };
 

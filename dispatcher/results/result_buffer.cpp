@@ -16,15 +16,17 @@ using namespace std::chrono_literals;
 using platform::Milliseconds;
 
 constexpr std::size_t batch_size = 500;
-constexpr auto postpone_time = 5s;  // for a refused result, or if recording waited for a lock (MySQL)
+// The wait of a result that the database refused, or that made recording wait for a lock (only on MySQL).
+constexpr auto postpone_time = 5s;
 // How long the results of a webhook with a locked row wait. Each wait is twice as long as the one before, up
 // to the longest. The first wait suits the short lock of another dispatcher.
 constexpr Milliseconds shortest_wait{10};
 constexpr Milliseconds longest_wait{100};
-constexpr std::size_t tried_at_once = 100;  // once so many are brought back for a batch, the others wait
-constexpr auto between_releases = 100ms;    // between tries to release leases with locked rows
-constexpr auto refused_for = 1s;            // between tries while all results are refused
-// If so many results were refused since one was last recorded, all seem to be refused.
+// Once record() has moved this many postponed results back to unrecorded_, the others wait for its next call.
+constexpr std::size_t tried_at_once = 100;
+constexpr auto between_releases = 100ms;  // between tries to release leases with locked rows
+constexpr auto refused_for = 1s;          // between tries while all results are refused
+// The database seems to refuse all results once it has refused this many since it last recorded one.
 constexpr std::size_t enough_to_tell = 20;
 
 }  // namespace
@@ -111,10 +113,12 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   return any;
 }
 
-/// Notes that a result is recorded or given up, and brings back the postponed results of its webhook.
+/// Notes that a result is recorded or given up, and moves the postponed results of its webhook back to
+/// unrecorded_.
 void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   refusals_.erase(delivery_result.id);
-  // Without a counted attempt the delivery is due at once.
+  // An attempt that is not counted does not change the delivery's due time. That time has passed, so the
+  // delivery is due at once.
   const auto wait = delivery_result.counted ? delivery_result.wait : std::optional(Milliseconds{});
   const bool delivered = delivery_result.state == delivery::DeliveryState::delivered;
   done_.push_back({delivery_result.webhook, delivery_result.entity, delivery_result.kind, delivered, wait});
@@ -170,8 +174,8 @@ void ResultBuffer::postpone_locked(const delivery::DeliveryResult& delivery_resu
   postpone(delivery_result, wait);
 }
 
-/// Brings back the results of webhooks that have waited for long enough, a few at a time, so that other
-/// results do not wait for thousands.
+/// Moves postponed results back to unrecorded_ once their wait has ended: a few at a time, so that other
+/// results do not wait for thousands of them.
 void ResultBuffer::bring_back(platform::MonotonicTime now) {
   const auto before = postponed_results_;
   while (!brought_back_at_.empty() && brought_back_at_.begin()->first <= now &&
@@ -232,10 +236,10 @@ bool ResultBuffer::settle(const Batch& batch, const store::RecordSummary& summar
   return !recorded.empty();
 }
 
-/// Halves a batch that failed until each refused result stands alone, and records the others. Apart
-/// from Unavailable and Conflict, the kind of error does not matter: whether other results are recorded shows
-/// what the error concerns. Stops when all results seem to be refused. True: some results are recorded or
-/// given up.
+/// Halves a batch that failed until each refused result stands alone, and records the others. Every error but
+/// Unavailable and Conflict counts as a refusal. The error does not say whether it concerns one result or
+/// all: it concerns one if other results are recorded. Stops when all results seem to be refused. True: some
+/// results are recorded or given up.
 bool ResultBuffer::write_isolated(store::Session& session, const Batch& batch) {
   bool any = false;
   bool all_refused = false;

@@ -1,5 +1,5 @@
-// The thread that records results, on its own database session: while the database makes a transaction
-// durable, the loop fetches what is to be sent next. The loop never waits for this thread.
+// The thread that records results. It has its own database session, so that the dispatcher's loop can claim
+// the next deliveries while the database makes a transaction durable. The loop never waits for this thread.
 #pragma once
 
 #include <atomic>
@@ -33,10 +33,11 @@ class ResultWriter {
 
   /// The number of items given to add() and hold() that are not done; never too low.
   std::size_t waiting() const;
-  /// waiting() without the postponed results, which delay no others.
+  /// waiting() without the postponed results: those wait because a row of their webhook is locked or a result
+  /// of it was refused, and they delay no other results.
   std::size_t backlog() const;
-  /// True: the last recording failed, or results that waited for the database are not all recorded yet.
-  /// Nothing more should be started.
+  /// True: the last recording failed, or the database was away and the results that have waited for it are
+  /// not all recorded yet. Nothing more should be started.
   bool stuck() const { return away_ || failed_now_; }
   /// True: the database refused all recent results; a few new attempts may show whether it accepts any again.
   bool refusing() const { return refused_; }
@@ -66,7 +67,7 @@ class ResultWriter {
   std::atomic<std::size_t> unrecorded_ = 0;
   std::atomic<std::size_t> postponed_results_ = 0;
   std::atomic<bool> refused_ = false;     // the database refuses all results
-  std::atomic<bool> failed_now_ = false;  // failed_, for other threads
+  std::atomic<bool> failed_now_ = false;  // a copy of failed_ that other threads may read
   std::atomic<bool> away_ = false;        // from a failed connection until the results that wait are recorded
   bool failed_ = false;                   // the last record() failed with an unexpected error
   platform::MonotonicTime used_{};        // when the session was last used

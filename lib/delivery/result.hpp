@@ -23,7 +23,8 @@ struct DeliveryResult {
   /// False, in an outage of our own: the delivery is pending with its former due time. No attempt is
   /// recorded, only `error`.
   bool counted = true;
-  unsigned failures = 0;  // failed attempts that count for the schedule; this one does if scheduled
+  /// Number of failed attempts that count for the schedule, with this attempt if it failed and is scheduled.
+  unsigned failures = 0;
   /// For `pending`: the time until the retry. Unset: the delivery keeps its due time, unless `retry_after`
   /// ends later; then it is due at that end.
   std::optional<platform::Milliseconds> wait;
@@ -37,7 +38,7 @@ struct DeliveryResult {
   std::optional<std::string> address;  // the IP dialled
   std::optional<int> status;           // HTTP status; unset without a response
   std::string error;                   // empty: success. At most 500 characters
-  unsigned signatures = 0;             // made with different secrets: 0 to 2
+  unsigned signatures = 0;             // number of signatures made, one for each secret: 0 to 2
   std::string url;                     // of the POST; empty for delivered and held
 
   // About the webhook.

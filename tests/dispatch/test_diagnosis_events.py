@@ -134,8 +134,8 @@ def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(enti
 
 
 def test_a_stop_releases_a_diagnosis_that_waits_for_its_host(entity, receiver, stack):
-    """The genuine request waits behind a delivery: a webhook that answers fast has one slot, for one request at a time. The
-    genuine request is not sent, so another dispatcher may begin the diagnosis anew."""
+    """The genuine request waits until a delivery to the same webhook ends: a webhook that answers fast has one slot, and a slot
+    has one request in flight. The genuine request is not sent, so another dispatcher may begin the diagnosis anew."""
     hook = entity.register()
     receiver.behave(hook.path, *[Behaviour()] * 20, Behaviour(hold=True), Behaviour())
     with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):

@@ -8,7 +8,7 @@ from support.actors import BASE, DATA
 from support.stack import free_port, setting
 from support.wait import holds_for, wait_until
 
-EARLY = 5  # the most early attempts in flight to one webhook: half of delivery.max_in_flight_per_webhook
+EARLY = 5  # limit of early attempts in flight to one webhook: half of delivery.max_in_flight_per_webhook
 HOURS = "1h,2h"  # no retry falls due during a test
 
 
@@ -169,7 +169,7 @@ def test_of_successive_failed_probes_the_first_the_last_and_their_number_are_kep
     with patient(probe_interval="200ms"):
         delivery = stack.delivery_id(entity.notify(), hook.id)
         wait_until(lambda: stack.delivery(delivery)["intentos"] >= 6, 30, "five probes")
-    def shown():  # the usual dispatcher, which runs again, makes the probe that is due
+    def shown():  # the stack's usual dispatcher runs again, and may send a probe between the two readings
         before = stack.delivery(delivery)["intentos"]
         attempts = stack.attempts(delivery)
         return stack.delivery(delivery)["intentos"] == before and (before, attempts)

@@ -117,7 +117,7 @@ def test_what_is_replayed_during_a_purge_keeps_its_evidence(entity, receiver, st
 
 
 def test_a_refused_purge_does_not_stop_other_maintenance(entity, receiver, stack, root):
-    """Without the right to delete attempts the purge fails; the rest of maintenance, and deliveries, go on."""
+    """The purge fails without the privilege to delete attempts, but other maintenance and deliveries go on."""
     hook, fresh = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
     receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
     right = "DELETE ON apientidades.intentos_entrega {} 'apientidades_dispatcher'@'localhost'"

@@ -19,7 +19,9 @@ std::optional<json::Value> parsed(std::string_view text) try {
 void check_accepted(Event event, std::string_view data, const std::optional<json::Value>& value) {
   fuzz::require(value && value->object() != nullptr, "what is accepted is an object");
   const std::string body = webhook::notification_body(event, platform::UtcTime{}, data);
-  const auto again = parsed(body);  // nullopt if the data are as deep as is allowed: the body adds a level
+  // The body puts the data one level deeper. `again` is nullopt if the data already have the most levels that
+  // the parser allows.
+  const auto again = parsed(body);
   if (again) fuzz::require(*again->find("data") == *value, "the body carries the data");
 }
 

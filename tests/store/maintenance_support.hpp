@@ -27,7 +27,7 @@ struct MaintenanceFixture {
   }
 
   /// Adds `count` finished deliveries of a webhook, each with its notification and an attempt. The
-  /// nth delivery ended n seconds after the moment `age` ago.
+  /// nth delivery ended n seconds less than `age` ago.
   void add_finished(WebhookId webhook, unsigned count, Milliseconds age,
                     const std::string& state = "entregada") {
     session.execute("SET @first = (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes)");

@@ -12,7 +12,7 @@ NULL = "NULL"
 SESSION = ("SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, max_join_size = 18446744073709551615,"
            " sql_big_selects = 1, autocommit = 1, completion_type = 0 /*M! , max_statement_time = 0, tx_read_only = 0 */"
            " /*!80000 , max_execution_time = 0, transaction_read_only = 0 */")
-GONE = (2006, 2013, 2026)  # codes of a lost connection; 2026 is the code with TLS, which MySQL uses even on its Unix socket
+GONE = (2006, 2013, 2026)  # codes of a lost connection: over TLS it is 2026, and MySQL uses TLS even on its Unix socket
 
 
 class SqlError(Exception):
@@ -56,7 +56,7 @@ class SqlSession:
         return lines
 
     def abandon(self):
-        """Ends the session from another thread, whatever it waits for, like a client that gives up."""
+        """Kills the client, even while another thread waits for the answer to a statement."""
         self._client.kill()
 
     def close(self):
@@ -82,6 +82,6 @@ def numbers(count: int) -> str:
 
 
 def insert(table: str, **columns) -> str:
-    """An INSERT of one row; a column given as ... is left to its default."""
+    """An INSERT of one row. A column with the value Ellipsis (`...`) is left out, so it gets its default."""
     given = {name: value for name, value in columns.items() if value is not ...}
     return f"INSERT INTO {table} ({', '.join(given)}) VALUES ({', '.join(map(literal, given.values()))})"

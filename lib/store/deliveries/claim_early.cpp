@@ -21,8 +21,8 @@ using platform::Milliseconds;
 
 /// The number of webhooks in one statement.
 constexpr std::size_t webhooks_per_statement = 16;
-/// A call reads this many deliveries of each webhook in excess of its limit, to make up for those that wait
-/// for their Retry-After.
+/// A call passes over deliveries with a running Retry-After. So it reads, for each request, this many
+/// deliveries more than EarlyRequest::limit.
 constexpr unsigned passed_over = 32;
 
 constexpr std::string_view early_webhooks = R"sql(
@@ -46,10 +46,10 @@ constexpr std::string_view waiting_deliveries = R"sql(
   FROM entregas FORCE INDEX (entregas_por_adelantar)
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? ORDER BY id LIMIT ?)sql";
 
-/// Finds a webhook's delivery with the earliest last attempt, among the 100 oldest with an early attempt and
-/// the 100 oldest without one. Deliveries with a running Retry-After come after the others. Deliveries with
-/// an event that only a newer release knows come last, because they cannot be sent and would be found each
-/// time.
+/// Finds the delivery with which to probe a webhook: the one with the earliest last attempt. Considers only
+/// deliveries that wait for a retry: the 100 oldest that had an early attempt, and the 100 oldest that had
+/// none. Deliveries with a running Retry-After come after the others. Deliveries with an event that only a
+/// newer release knows come last, because they cannot be sent and would be found each time.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE) AS descansa,
     NOT COALESCE(FIND_IN_SET(e.evento, ?), TRUE) AS desconocida
@@ -103,8 +103,8 @@ EarlyClaim::Reach pick(const EarlyRequest& request, const std::vector<Waiting>& 
 }
 
 struct Probe {
-  std::optional<LeaseCandidate> candidate;  // unset: none of the deliveries read can be sent now
-  bool unreadable = false;                  // every delivery read has an event of a newer release
+  std::optional<LeaseCandidate> candidate;  // unset: none of the considered deliveries can be sent now
+  bool unreadable = false;                  // every considered delivery has an event of a newer release
 };
 
 std::string known_events() {
@@ -172,7 +172,9 @@ EarlyClaim claim_early(Session& session, const std::vector<EarlyRequest>& reques
         pick(request, found == waiting.end() ? std::vector<Waiting>{} : found->second, candidates));
   }
   auto leased = lease_candidates(session, candidates, AttemptKind::early, lease);
-  std::map<WebhookId, DeliveryId> put_off;  // the first of each webhook: the next call begins with it
+  // The first delivery of each webhook that the limit bytes_per_claim leaves pending. The next call begins
+  // with that delivery.
+  std::map<WebhookId, DeliveryId> put_off;
   for (const auto& candidate : candidates) {
     if (leased.put_off.contains(candidate.id)) put_off.try_emplace(candidate.webhook, candidate.id);
   }
@@ -201,7 +203,8 @@ ProbeClaim claim_probes(Session& session, const std::vector<EarlyWebhook>& webho
     else
       changes.push_back({webhook, probe != found.end() ? std::optional(interval) : std::nullopt});
   }
-  // In one transaction: if leasing throws, the webhooks must not wait another interval for their probes.
+  // One transaction sets the times of the next probes and leases. So if leasing throws, the times are rolled
+  // back, and the webhooks do not wait another interval.
   result.leased = transaction(session, [&] {
     std::vector<LeaseCandidate> candidates;
     for (const auto id : change_early(session, changes)) {

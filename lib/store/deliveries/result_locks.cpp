@@ -63,8 +63,8 @@ void lock_deliveries(Session& session, const ResultBatch& batch, LockedResults& 
   }
 }
 
-/// Locks the webhooks that a 410 of `batch` deactivates; a 410 of a webhook that another session has locked
-/// goes to result.locked. Returns the other results.
+/// Locks the webhooks that are to be deactivated because a result in `batch` is a 410. If another session has
+/// locked such a webhook, adds its results with a 410 to result.locked. Returns all other results.
 ResultBatch lock_gone(Session& session, const ResultBatch& batch, LockedResults& result) {
   ResultBatch gone;
   std::ranges::copy_if(batch, std::back_inserter(gone), &delivery::DeliveryResult::gone);
@@ -95,8 +95,9 @@ LockedResults lock_results(Session& session, const ResultBatch& batch, bool abse
 }
 
 ResultBatch without_execution(Session& session, const ResultBatch& batch) {
-  if (batch.empty()) return {};  // otherwise the isolation level would apply to a later statement
-  // Keeps the session from putting a check of the server between the next two statements.
+  if (batch.empty()) return {};  // without a SELECT, the isolation level would apply to a later statement
+  // Outside of a transaction a query may first check whether the server is writable. Between the next two
+  // statements that check would use up the isolation level, so the session is marked as in a transaction.
   const detail::OpenTransaction together(session);
   session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");  // applies to the next statement only
   const auto executions =

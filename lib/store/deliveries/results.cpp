@@ -13,7 +13,8 @@ namespace store {
 
 namespace {
 
-// A call that takes longer has waited for a lock; MySQL waits for 1 s at least.
+// A lock time-out after a longer time than this means that the database waited for the lock: MySQL waits for
+// at least 1 s, MariaDB not at all.
 constexpr platform::Milliseconds long_wait{500};
 
 using Batch = ResultBatch;
@@ -50,8 +51,9 @@ void add_keys(std::set<ResultKey>& keys, const Batch& batch) {
   for (const auto* delivery_result : batch) keys.emplace(delivery_result->id, delivery_result->lease);
 }
 
-/// Records, in one transaction, the results without locked rows. Returns LockedResults::unwritten, which is
-/// empty if `absent` is true (result_locks.hpp).
+/// Records, in one transaction, the results without locked rows. Returns the results that it leaves out
+/// because their webhook's row in webhook_ejecuciones is locked or absent. `absent`: no webhook of the batch
+/// has such a row, and no result is left out for that reason.
 Batch record_unlocked(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   LockedResults locked;
@@ -61,7 +63,8 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
     try {
       return write(session, locked.owned, policy);
     } catch (const NotAllOwned&) {
-      // In a cluster a lock covers one node only, so the number of changed rows decides.
+      // A lock covers only one node of a cluster: another node has changed the lease of a delivery that is
+      // locked here.
       throw Conflict(0, "the lease of a delivery changed while its result was being recorded");
     }
   });
@@ -74,9 +77,9 @@ Batch record_unlocked(Session& session, const Batch& batch, bool absent, const F
   return locked.unwritten;
 }
 
-/// Calls record_unlocked with the batch or, one after the other, with its parts. Finds by bisection the
-/// results that meet a lock which SKIP LOCKED does not show (a gap, a row being inserted). MariaDB reports
-/// such a lock at once; MySQL waits for it.
+/// Calls record_unlocked with the batch. If a result meets another session's lock that SKIP LOCKED does not
+/// skip (of a gap, or of a row being inserted), halves the batch until that result stands alone, and adds it
+/// to summary.locked or summary.waited. MariaDB reports such a lock at once; MySQL waits for it.
 Batch record_isolated(Session& session, const Batch& batch, bool absent, const FailurePolicy& policy,
                       RecordSummary& summary) {
   Batch unwritten;
@@ -96,9 +99,9 @@ Batch record_isolated(Session& session, const Batch& batch, bool absent, const F
   return unwritten;
 }
 
-/// Records the whole batch without locking first. Nearly always no row is locked and every lease is valid:
-/// then the updates, which require the lease, suffice, and take an eighth less time than locking first.
-/// nullopt: nothing was recorded.
+/// Records the whole batch without locking first. Nearly always no row is locked and every lease is valid. In
+/// that case the updates suffice, because they require the lease; without the locks recording takes an eighth
+/// less time. nullopt: nothing was recorded.
 std::optional<RecordSummary> record_all(Session& session, const Batch& batch, const FailurePolicy& policy) {
   if (!session.is_mariadb()) return std::nullopt;  // MySQL would wait for locked rows
   try {

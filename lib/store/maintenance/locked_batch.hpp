@@ -1,6 +1,7 @@
-// Locks a batch of deliveries, in the order of an index. Reads them without a lock, and then locks them by
-// key: a locking read of the index would also lock the entries of earlier batches that a backup's snapshot
-// keeps. For a million entries that takes a second or more in each batch.
+// Locks a batch of deliveries, in the order of an index. Reads the index without a lock, and then locks the
+// deliveries by primary key. The reason: while a backup has a snapshot, the database keeps the index entries
+// that earlier batches removed, and a locking read of the index would lock those entries too. For a million
+// entries that takes a second or more in each batch.
 #pragma once
 
 #include <vector>
@@ -17,8 +18,9 @@ struct LockedBatch {
 };
 
 /// Reads the first batch_rows deliveries and locks, in the open transaction, those that no other session has
-/// locked. If it locks none, goes on with the next batch_rows. `read` returns the rows (`id`, `vence`) after
-/// a time and an id, at most batch_rows; `if_free` is the end of the statement that locks some of them.
+/// locked. If it locks none, goes on with the next batch_rows. `read(due, last)` returns
+/// the rows (`id`, `vence`) that follow this time and id in the index, at most batch_rows. `if_free` is the
+/// end of the locking statement: further conditions, and FOR UPDATE SKIP LOCKED.
 template <class Read>
 LockedBatch lock_batch(Session& session, Read&& read, std::string_view if_free) {
   LockedBatch batch;

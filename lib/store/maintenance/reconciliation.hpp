@@ -27,8 +27,8 @@ struct ReconcileWalk {
 /// Takes one step of the walk: reads some webhooks and changes at most one batch of deliveries.
 ///  * pendiente or retenida, the webhook is deleted -> cancelada; entregada if an earlier attempt got a 2xx.
 ///  * pendiente, the webhook is inactive or its entity disabled -> retenida.
-///  * retenida, the webhook may receive -> pendiente, due now. This includes deliveries held while the
-///    webhook was being enabled, and those with an unreadable secret, once the webhook's rest has passed.
+///  * retenida, the webhook may receive and no longer rests -> pendiente, due now. This also releases
+///    deliveries that were held while the webhook was being enabled, or because a secret was unreadable.
 /// Skips locked deliveries, and those that the database refuses to change.
 void reconcile_some(Session& session, ReconcileWalk& walk);
 

@@ -19,7 +19,7 @@ struct Notification {
   std::string origin;  // evaluacion, prueba
   std::optional<std::string> error;
   std::optional<std::string> key;
-  std::optional<UtcTime> occurred;  // unset: not a day of the calendar
+  std::optional<UtcTime> occurred;  // unset: the row's date is not in the calendar (2026-00-15)
   std::optional<std::string> data;  // unset: in lists, and if too long
 };
 

@@ -119,7 +119,7 @@ function conflict(before, hook, adopted, choices) {
     el("p", {}, choices.length ? "Elija y pulse Guardar." : "Lo que usted cambió se conserva: si sigue valiendo, pulse Guardar otra vez."));
 }
 
-/** Lets the person choose theirs or mine for one member; like a field of field.js. */
+/** Two radio buttons for one member: the other person's value, or the typed one. judge() of field.js can check them like a field. */
 function choiceOf(name, before, theirs, mine) {
   const group = freshId("cual");
   const error = el("p", { class: "field-error", id: `${group}-error` });
