@@ -91,7 +91,7 @@ class Slot {
     set(handle(), CURLOPT_NOSIGNAL, 1L);
     set(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     // Addresses do not expire: otherwise libcurl checks the age of all known addresses for each message. If
-    // there are many hosts, prepare() keeps their number small.
+    // there are many hosts, prepare() forgets addresses, so that few are known.
     set(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);
     set(handle(), CURLOPT_TIMEOUT, static_cast<long>(options.timeout));
     set(handle(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
@@ -104,7 +104,7 @@ class Slot {
     set(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   }
 
-  /// Makes the message like the service, and returns its webhook-id.
+  /// Makes the message as the service does, and returns its webhook-id.
   std::string prepare(std::uint64_t index) {
     const auto event = webhook::Event::evaluacion_abierta;
     const auto now = platform::utc_now();
@@ -121,8 +121,8 @@ class Slot {
     const auto host = host_name(index % options_.hosts);
     const auto place = host + ":" + port;
     resolve_.reset();
-    // Forgets the address of the message before, but only if hosts outnumber connections: otherwise another
-    // slot may be connecting to that host.
+    // Forgets the address of this slot's previous message, but only if hosts outnumber connections: otherwise
+    // another slot may be connecting to the same host.
     if (options_.hosts > options_.connections && !last_place_.empty()) append(resolve_, "-" + last_place_);
     append(resolve_, place + ":127.0.0.1");
     last_place_ = place;

@@ -129,8 +129,8 @@ class Service:
 
     def wait_recorded(self, timeout: float, after: int = 0) -> float:
         """Waits until no notification is pending and no delivery with an id above `after` is left to send or record.
-        Returns when that was, by machine.now(), to within 10 ms. Each query looks only for the first such delivery, from
-        where the query before found it: so it costs almost nothing while many are left.
+        Returns when that was, by machine.now(), to within 10 ms. Each query looks only for the first such delivery, and
+        begins at the delivery that the previous query found. So it costs almost nothing while many deliveries are left.
         """
         first = after
 

@@ -17,7 +17,7 @@ using Kind = Metric::Kind;
 constexpr std::array statuses{200, 201, 202, 400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429, 500, 503};
 
 /// A label for each route, and one for requests without a route: an unknown path, or a method that the path
-/// does not accept. Never the path, which is the client's text.
+/// does not accept. The path itself is never a label, because clients can send any number of paths.
 std::vector<std::string> route_labels() {
   std::vector<std::string> labels;
   for (const Route& route : routes())

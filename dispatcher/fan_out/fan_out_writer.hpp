@@ -26,7 +26,7 @@ class FanOutWriter {
         leases_(lease) {}
 
   // The two functions below return the outcome of every notification. They throw errors of the session or the
-  // server; what was written before the error is in `into`.
+  // server; then `into` has the deliveries that were created and leased before the error.
 
   /// A notification that the database refuses for its content, even in a transaction of its own, goes to
   /// Quarantine.

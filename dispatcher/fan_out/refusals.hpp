@@ -20,15 +20,16 @@ class Refusals {
   static constexpr std::size_t most_known = 4096;     // refused notifications that are remembered
   static constexpr unsigned at_once = 100;            // rejected or quarantined without a wait
   static constexpr platform::Milliseconds each{100};  // after at_once: one more per this time
-  /// When most_known are remembered, a new one replaces the one refused longest ago, if that was not
-  /// refused again for this time.
+  /// When most_known notifications are remembered, a new one replaces the notification that was refused
+  /// longest ago, but only if that refusal is at least this long ago. Otherwise the new one is not
+  /// remembered.
   static constexpr platform::Milliseconds remembered{3'600'000};
 
   /// The database refused the notification for its content, alone in its transaction. True: reject or
   /// quarantine it; it is forgotten here.
   bool refused(delivery::NotificationId id, platform::MonotonicTime now);
-  /// The database accepted this notification. Only for one with deliveries: its fan-out has then written
-  /// every kind of row.
+  /// The database accepted this notification. To be called only for a notification with deliveries: only its
+  /// fan-out writes every kind of row, and so shows that the database accepts every kind.
   void passed(delivery::NotificationId id);
 
   bool knows(delivery::NotificationId id) const { return refused_.contains(id); }

@@ -10,18 +10,20 @@
 
 namespace crypto {
 
-/// A digest or a MAC. Other bytes are in strings, which may contain zero bytes.
+/// A digest or a MAC. Everything else is passed as a string, which may contain zero bytes.
 using Sha256 = std::array<std::uint8_t, 32>;
 
 Sha256 sha256(std::string_view bytes);
 Sha256 hmac_sha256(std::string_view key, std::string_view message);  // RFC 2104, FIPS 180-4
-std::string random_bytes(std::size_t count);                         // CSPRNG; throws std::runtime_error
+/// Takes the bytes from OpenSSL's CSPRNG. Throws std::runtime_error when that fails.
+std::string random_bytes(std::size_t count);
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 std::string to_hex(std::string_view bytes);  // lower case
 std::string to_hex(const Sha256& digest);
-std::optional<std::string> from_hex(
-    std::string_view text);                     // either case; nullopt: odd length or another character
+/// Accepts upper and lower case. Returns nullopt when the length is odd or a character is not a hexadecimal
+/// digit.
+std::optional<std::string> from_hex(std::string_view text);
 std::string to_base64(std::string_view bytes);  // RFC 4648 section 4, padded
 std::string to_base64(const Sha256& digest);
 std::string to_base64url(std::string_view bytes);               // RFC 4648 section 5, unpadded

@@ -127,13 +127,13 @@ namespace {
 
 /// Sends entries by the journal's own protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). While journald takes
 /// nothing, because it or its disk hangs, sd_journal_sendv() would block each thread that logs, and so stop
-/// requests and deliveries. This class waits for a moment once, and then drops entries until journald takes
-/// one.
+/// requests and deliveries. This class waits up to a second for the first entry that journald does not take,
+/// and then drops entries without a wait until journald takes one.
 class JournalSocket {
  public:
   JournalSocket() : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     constexpr timeval patience{1, 0};
-    constexpr int buffer = 8 << 20;  // the kernel grants less, as to libsystemd
+    constexpr int buffer = 8 << 20;  // as libsystemd asks for; the kernel grants less
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
   }
@@ -141,7 +141,8 @@ class JournalSocket {
   JournalSocket(const JournalSocket&) = delete;
   JournalSocket& operator=(const JournalSocket&) = delete;
 
-  /// False: this entry cannot be sent in this way. No value has a line end.
+  /// Returns false when the socket refuses this entry, for example because it is too long. No field may
+  /// contain a line end.
   bool send(const std::vector<std::string>& fields) {
     switch (try_send(fields)) {
       case 0:
@@ -190,7 +191,7 @@ bool send_to_journal(LogLevel level, std::string_view message, std::initializer_
   static JournalSocket socket;
   auto texts = journal_fields(level, message, fields);
   if (socket.send(texts)) return true;
-  // libsystemd passes an entry that is too long for a datagram in a file.
+  // If an entry is too long for a datagram, sd_journal_sendv() writes it to a file and passes the file.
   std::vector<iovec> parts;
   parts.reserve(texts.size());
   for (auto& text : texts) parts.push_back({text.data(), text.size()});

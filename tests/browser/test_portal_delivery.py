@@ -1,5 +1,5 @@
 """The portal's page of one delivery: what was sent, every attempt, what to correct, the button that sends the delivery again,
-and the print that is evidence."""
+and the printed page, which serves the entity as evidence."""
 import hashlib
 import json
 import re

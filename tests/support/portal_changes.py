@@ -65,5 +65,6 @@ def hide(page, hidden: bool) -> None:
 
 
 def settle(page) -> None:
-    """Makes the page send one more request, and waits for the answer: by then the test knows of all earlier requests."""
+    """Makes the page send one more request, and waits for the answer. By then Playwright has told the test of all earlier
+    requests."""
     page.evaluate("fetch('tokens.css').then(answer => answer.text())")

@@ -104,8 +104,9 @@ class Stack:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def sql(self, text: str) -> list[list[str]]:
-        """Runs a statement as the database's root, to read or to change any row. The session stays open, because tests
-        poll. If the server has been restarted since the last call, a new session runs the statement."""
+        """Runs a statement as the database's root, to read or to change any row. The session stays open, because a test
+        that waits runs its statement many times. If the server has been restarted since the last call, a new session runs the
+        statement."""
         with self._root_lock:
             try:
                 return self._ask_root(text)

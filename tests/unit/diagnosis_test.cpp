@@ -313,8 +313,9 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_
 BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothing) {
   for (const auto& [took, result] : std::map<platform::Milliseconds, Result>{
            {platform::Milliseconds(11s), Result::warning}, {platform::Milliseconds(13s), Result::good}}) {
-    // On the kept connection, five requests take `took` each. The last of them finds it closed.
-    // connection_life of `subject` is 60 s.
+    // Five requests of `took` each use the kept connection. The last one ends after 55 s or 65 s, and finds
+    // the connection closed. Our side closes a connection after 60 s (connection_life of `subject`), so after
+    // 55 s the receiver must have closed it, but after 65 s it may have been our side.
     Receiver receiver;
     receiver.took = took;
     receiver.kept = {{Kind::wrong_signature, TestRequest::Kept::used},

@@ -52,7 +52,7 @@ def abrir(conexion, evaluacion, titulo, entidades):
     conexion.begin()
     try:
         with conexion.cursor() as cursor:
-            # Aquí, lo suyo: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
+            # Aquí van los cambios de su programa: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
             for entidad in entidades:
                 datos = {"evaluacionId": evaluacion, "titulo": titulo}
                 avisar(cursor, entidad, "evaluacion.abierta", datos, f"abierta-{evaluacion}")

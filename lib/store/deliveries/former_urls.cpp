@@ -14,10 +14,11 @@ namespace store {
 
 namespace {
 
-/// Locks the rows of webhook_ejecuciones, which have the failure streaks, before the URLs are read. If this
-/// transaction does not see a concurrent change of a URL, apply_changes (lib/store/webhooks/changes.hpp)
-/// applies that change only after this transaction, and so ends the streak that this transaction writes. If a
-/// webhook has no row, its first failure inserts one.
+/// Locks the webhooks' rows of webhook_ejecuciones, which hold the failure streaks, before the URLs are read.
+/// An entity may change a URL at the same time, and this transaction may still read the former URL and write
+/// the failure to the streak. Then apply_changes (lib/store/webhooks/changes.hpp), which needs the same lock,
+/// applies the change after this transaction and ends that streak. If a webhook has no row, its first failure
+/// inserts one.
 constexpr std::string_view lock_executions =
     "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
     " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";

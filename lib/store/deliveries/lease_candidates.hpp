@@ -1,6 +1,6 @@
 // Leases deliveries that were found without a lock: locks those that are still pending, and skips those that
-// another session has locked. On a cluster a lock covers one node only, so the update itself requires
-// `pendiente`.
+// another session has locked. On a database cluster a row lock holds on one node only, so the UPDATE that
+// leases the deliveries also requires the state `pendiente`.
 #pragma once
 
 #include <map>
@@ -19,11 +19,11 @@ struct LeaseCandidate {
   WebhookId webhook;
 };
 
-/// Leased deliveries and their targets, as they were when the lease was committed, shortly before `at`.
+/// Leased deliveries and their targets, as they were at the commit of the lease.
 struct Leased {
   std::vector<LeasedDelivery> deliveries;  // in the order in which they fall due
   std::map<WebhookId, Target> targets;     // the targets of `deliveries`
-  platform::MonotonicTime at{};
+  platform::MonotonicTime at{};            // shortly after that commit
   std::vector<DeliveryId> foreign{};  // deliveries cancelled because their notification is another entity's
 };
 
@@ -36,11 +36,11 @@ struct LeasedCandidates {
   std::map<WebhookId, unsigned> unreadable;
 };
 
-/// Leases the candidates for attempts of this kind, in their order and up to bytes_per_claim, in one
-/// transaction. Waits for no lock. Skips deliveries that are not pending or are locked and, for
-/// AttemptKind::early, those that already had an early attempt. Cancels deliveries of cancelled
-/// notifications, and those in Leased::foreign. Throws Refused when the database refuses the content of a
-/// row.
+/// Leases candidates for attempts of `kind`, in the order of `candidates`, in one transaction. The data of
+/// the leased deliveries has at most bytes_per_claim (claim.hpp) bytes in all. Waits for no lock. Skips
+/// deliveries that are not pending or are locked and, for AttemptKind::early, those that already had an early
+/// attempt. Cancels deliveries of cancelled notifications, and those in Leased::foreign. Throws Refused when
+/// the database refuses the content of a row.
 LeasedCandidates lease_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   delivery::AttemptKind kind, const Lease& lease);
 

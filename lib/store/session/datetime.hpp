@@ -12,8 +12,8 @@ namespace store {
 
 std::string format_datetime(platform::UtcTime time);
 
-/// Returns nullopt when `text` is not a day of the calendar (`0000-00-00`, `2026-02-30`), which some
-/// sql_modes of the writer's session allow. Throws std::runtime_error for text of another form.
+/// Returns nullopt when the date in `text` is not in the calendar (`0000-00-00`, `2026-02-30`): sessions with
+/// some sql_modes can store such a date. Throws std::runtime_error for text of another form.
 std::optional<platform::UtcTime> parse_datetime(std::string_view text);
 
 }  // namespace store
