@@ -1,4 +1,5 @@
-"""The control for the API: bench/hello.cpp behind a copy of the service's nginx server block on another port."""
+"""The control of the API's benchmark: bench/hello.cpp, a program that answers every request with a constant.
+nginx passes requests to it from another port, with a copy of the service's server block."""
 from __future__ import annotations
 
 import http.client
@@ -18,7 +19,8 @@ PART = ROOT / "scripts" / "dev" / "part.py"
 
 
 class Hello:
-    """Runs bench_hello in as many processes and threads as the stack's API has, on a unix socket of the same kind."""
+    """Runs bench_hello on a unix socket, as the API runs: with `threads` threads in each process, and as many
+    processes as the stack's API has."""
 
     def __init__(self, stack: Stack, threads: int):
         self.stack, self.threads, self.port = stack, threads, free_port()

@@ -11,7 +11,8 @@ namespace api {
 
 inline constexpr std::string_view base_path = "/apientidades/v1";
 
-/// Whether a request may have parameters in its query string. The handler reads or ignores accepted ones.
+/// Whether a request may have parameters in its query string. If it may, the handler reads or
+/// ignores them.
 enum class QueryString { refused, accepted };
 
 struct Route {
@@ -20,7 +21,8 @@ struct Route {
   Handler handler;
   QueryString query = QueryString::refused;
   bool no_body = false;  // for a POST: its body is ignored
-  /// What Service loads with the caller of a write. With the caller of a GET it always loads the webhooks.
+  /// What Service reads together with the caller when the route changes something. For a GET, Service always
+  /// reads the caller's webhooks too.
   store::CallerWith caller_with = store::CallerWith::webhooks;
   bool has_etag = false;  // the handler of a write checks If-Match and If-None-Match
 };

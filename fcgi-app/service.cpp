@@ -49,8 +49,8 @@ void require_readable_body(const Request& request, const Route& route) {
 }
 
 /// Refuses a change with conditions that the route does not support; a read ignores them. No response has a
-/// Last-Modified, so If-Unmodified-Since is accepted only where If-Match overrides it (RFC 9110 section
-/// 13.1.4).
+/// Last-Modified, so If-Unmodified-Since cannot be checked. It is accepted only together with If-Match, which
+/// overrides it (RFC 9110 section 13.1.4).
 void require_supported(const Preconditions& conditions, const Route& route) {
   if (is_read(route)) return;
   if (conditions.if_match && !route.has_etag) throw PreconditionFailed::not_supported("If-Match");

@@ -10,15 +10,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr platform::Milliseconds rounding{1};  // of the database's times
-/// How long a webhook without due deliveries is remembered. Its position spares the next look the rows
-/// already claimed, which stay in the index for as long as a backup holds a snapshot open.
+constexpr platform::Milliseconds rounding{1};  // the database's times are in whole milliseconds
+/// How long a webhook without pending deliveries is remembered. While it is, a claim can begin at its
+/// position, behind the index entries of deliveries that were claimed before. The database keeps these
+/// entries for as long as a backup holds a snapshot open.
 constexpr auto remembered = 1min;
 
 }  // namespace
 
-/// Lists the webhook at the time when it is due or, if nothing waits, may be forgotten; never before
-/// `not_before`.
+/// Lists the webhook under the time when it is due or, if nothing waits, the time when it may be forgotten,
+/// but never under a time before `not_before`.
 void ReadyWebhooks::list(delivery::WebhookId webhook, Entry& entry) {
   if (entry.listed) by_time_.erase({*entry.listed, webhook});
   entry.listed =

@@ -25,33 +25,38 @@ class ReadyWebhooks {
   /// A delivery of the webhook, not necessarily its first, is due at `due`.
   void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
   /// A delivery of the webhook is pending again without a failure that counts. The delivery keeps its
-  /// due time, which may lie before after(); so the next claim reads from the webhook's first delivery again,
-  /// unless rows are being skipped, or were until a few looks ago.
+  /// due time, which may lie before after(); so the next claim reads from the webhook's first delivery again.
+  /// But after() stays while rows of the webhook are skipped (left_rows.hpp), and for a few calls of
+  /// look_again() longer.
   void returned(delivery::WebhookId webhook, platform::MonotonicTime now);
 
   /// Returns the webhooks that have become due. Each is returned once, and stays due until finished(),
-  /// postpone() or suspend(). Forgets webhooks for which nothing has waited for a minute.
+  /// postpone() or suspend(). Forgets a webhook for which nothing has waited for a minute, unless
+  /// rows of it are being skipped.
   std::vector<delivery::WebhookId> take_due(platform::MonotonicTime now);
   /// Returns the position, in the order of due times, up to which no delivery of the webhook is known to
   /// wait.
   store::DuePosition after(delivery::WebhookId webhook) const;
 
-  /// Deliveries of the webhook were read. `some`: some of them are left to a newer version of the dispatcher.
+  /// Deliveries of the webhook were read. `some`: some of them are left to a newer release, because this
+  /// one does not know their event.
   void note_left(delivery::WebhookId webhook, bool some);
   /// The webhook's deliveries were read up to `last`; the webhook stays due.
   void advance(delivery::WebhookId webhook, const store::DuePosition& last);
   /// Nothing more of the webhook is known to be due.
   void finished(delivery::WebhookId webhook, platform::MonotonicTime now);
-  /// take_due() does not return the webhook before `until`, whatever is found. From then on it does,
-  /// if the webhook is due.
+  /// take_due() does not return the webhook before `until`, whatever is found. From `until` on it
+  /// returns the webhook if the webhook is due.
   void postpone(delivery::WebhookId webhook, platform::MonotonicTime until);
   /// No delivery of the webhook can be claimed: take_due() does not return it before `until`, and later only
   /// if a delivery is found.
   void suspend(delivery::WebhookId webhook, platform::MonotonicTime until);
-  /// Makes every webhook be read from its first delivery again, unless rows are being skipped.
+  /// Makes every webhook be read from its first delivery again, except webhooks with rows that are skipped.
+  /// QueueScanner calls this regularly.
   void look_again();
 
-  /// The ranges of ids to search: without webhooks that are due or postponed, or have skipped rows.
+  /// The ranges of webhook ids to search. They leave out webhooks that are due or postponed, and webhooks
+  /// with rows that are skipped.
   std::vector<store::IdRange> ranges(platform::MonotonicTime now) const;
   std::size_t size() const { return webhooks_.size(); }
 
@@ -61,7 +66,7 @@ class ReadyWebhooks {
     std::optional<platform::MonotonicTime> due;  // none: nothing is known to wait
     platform::MonotonicTime not_before{};
     std::optional<platform::MonotonicTime> listed;  // the key in by_time_; none: returned as due
-    platform::MonotonicTime forget_at{};            // while nothing waits
+    platform::MonotonicTime forget_at{};            // matters only while `due` is unset
     LeftRows left{};
   };
   void list(delivery::WebhookId webhook, Entry& entry);

@@ -31,7 +31,7 @@ struct Endpoint::Impl {
 Endpoint::Endpoint(const std::string& address, const Table& table) {
   try {
     impl_ = std::make_unique<Impl>(address, table);
-  } catch (const std::exception&) {  // civetweb's message does not name the cause
+  } catch (const std::exception&) {  // the message of prometheus-cpp's HTTP server does not name the cause
     throw std::runtime_error("cannot listen on " + address + " (is it in use?)");
   }
 }

@@ -91,8 +91,8 @@ int fail(const std::string& program, const std::exception& error, int status) {
 void open_standard_descriptors() noexcept {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
-    // Opened in the wrong direction, so that reads and writes fail (EBADF). open(2) returns the lowest free
-    // descriptor, `fd`.
+    // The descriptor is opened for the wrong direction, so that reads and writes fail (EBADF). open(2)
+    // returns the lowest free descriptor; that is `fd`, because all lower ones are open.
     if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) std::abort();
   }
 }

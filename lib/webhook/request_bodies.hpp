@@ -17,8 +17,8 @@
 namespace webhook {
 
 inline constexpr std::size_t max_secret_characters = 512;
-/// The most levels of `datosExtra`. `data` contains `datosExtra` and so has up to 31 levels, the most that
-/// MariaDB's JSON_VALID accepts.
+/// The most levels of `datosExtra`. In the body that a receiver gets for a test event, `data` contains
+/// `datosExtra`, and so has up to 31 levels, the most that MariaDB's JSON_VALID accepts.
 inline constexpr unsigned max_extra_depth = 30;
 static_assert(max_webhooks_per_entity == 5);
 inline constexpr std::string_view too_many_webhooks_message = "Máximo 5 webhooks";

@@ -1,4 +1,5 @@
-"""The database over TCP: verified TLS or nothing; the operator learns from the refusal which setting to check."""
+"""Over TCP, the programs connect to the database only with verified TLS. The error of a refused connection names the setting that
+the operator has to check."""
 import socket
 import subprocess
 
@@ -35,7 +36,8 @@ def list_entities(stack, *how, **settings):
 
 
 def refused(stack, *how, **settings) -> str:
-    """Returns the one line of error that apientidades-admin prints with `how` and `settings`; without them it succeeds."""
+    """Returns the one line of error that apientidades-admin prints with `how` and `settings`. Checks first that it succeeds
+    without them."""
     assert list_entities(stack).returncode == 0
     result = list_entities(stack, *how, **settings)
     lines = result.stderr.strip().splitlines()
@@ -84,7 +86,8 @@ def test_a_server_without_tls_gets_no_password(remote, port):
     def strip(client):
         with socket.create_connection(("127.0.0.1", port)) as server:
             greeting = bytearray(server.recv(4096))
-            flags = greeting.index(0, 5) + 1 + 4 + 8 + 1  # the thread, the salt and a filler follow the NUL of the server's version
+            # The version's text ends with a NUL. The thread's id (4 bytes), 8 bytes of salt and a filler byte follow; then the flags.
+            flags = greeting.index(0, 5) + 1 + 4 + 8 + 1
             offered = int.from_bytes(greeting[flags:flags + 2], "little")
             assert offered & CLIENT_SSL
             greeting[flags:flags + 2] = (offered & ~CLIENT_SSL).to_bytes(2, "little")

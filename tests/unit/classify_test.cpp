@@ -17,7 +17,7 @@ using delivery::TransportResult;
 using platform::Milliseconds;
 
 const platform::UtcTime now(Milliseconds(1795168800000));  // 2026-11-20T10:00:00Z
-constexpr double middle = 0.5;                             // no jitter
+constexpr double middle = 0.5;                             // the chance that adds no jitter
 
 platform::DeliverySettings settings() {
   platform::DeliverySettings result;
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_until_it_is_exhausted) {
   }
 }
 
-// A delivery's last attempt can still rest or deactivate the webhook, or make it probe.
+// Also a delivery's last attempt can make the webhook rest, deactivate it, or start probes of it.
 BOOST_AUTO_TEST_CASE(the_last_failure_speaks_of_the_webhook_too) {
   BOOST_TEST(classified(answered(429, "120", 3)).rest.count() == 120000);
   BOOST_TEST(classified(answered(429, "120", 3)).probe);

@@ -11,11 +11,12 @@ namespace store {
 
 struct JudgedUrls {
   std::deque<delivery::DeliveryResult> former;  // the converted results, which `batch` points to
-  ResultBatch batch;                            // all results, in the order of the original
+  ResultBatch batch;  // all results, converted or not, in the order of the batch that was judged
 };
-/// Passes the results of failed attempts to a former URL through delivery::of_former_url. Runs within the
-/// transaction that records the batch. On MariaDB it waits for no lock, and throws LockTimeout instead. Sends
-/// no statement for a batch without failures.
+/// Converts the results of failed attempts to a former URL with delivery::of_former_url: the deliveries are
+/// due at once, their schedule starts again, and the failures do not count. Runs within the transaction that
+/// records the batch. On MariaDB it waits for no lock, and throws LockTimeout instead. Sends no statement for
+/// a batch without failures.
 JudgedUrls judge_urls(Session& session, const ResultBatch& batch);
 
 }  // namespace store

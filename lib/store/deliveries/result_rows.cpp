@@ -17,9 +17,9 @@ namespace {
 // clause as a comment, and waits for a second at least. The time-out is not 0 for the whole session, because
 // MariaDB's SKIP LOCKED would then fail with error 1180 (seen on 10.11).
 
-/// Does not write `entregada_en`: `terminada_en` says the same until a replay, which copies it to
-/// `entregada_en` (keep_first_success). With both columns the row would outgrow its place in the page, and
-/// the update would write four times as much redo log.
+/// Does not write `entregada_en`: until the delivery is replayed, `terminada_en` has the same time, and a
+/// replay copies it to `entregada_en` (keep_first_success in lib/store/due_anew.hpp). With both columns the
+/// row would outgrow its place in the page, and the update would write four times as much redo log.
 constexpr std::string_view set_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',

@@ -42,7 +42,8 @@ std::vector<Entity> list_entities(Session& session) {
 }
 
 bool set_entity_active(Session& session, EntityId id, bool active) {
-  // Affected rows are changed rows, so the update alone does not find an entity that already has this state.
+  // The update counts only rows that it changes: its count is 0 for an unknown entity, and also for an entity
+  // that already has this state.
   session.update(set_active, active, id);
   return !session.query(entity_exists, id).empty();
 }

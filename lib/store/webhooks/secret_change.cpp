@@ -44,9 +44,10 @@ constexpr std::string_view ended_graces = R"sql(
 constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_have_ended =
     "AND (secreto_anterior_hasta <= UTC_TIMESTAMP(3) OR plaza IS NULL) FOR UPDATE SKIP LOCKED";
-/// Moves the current secret to the columns without `_b`. An earlier release of the dispatcher reads only
-/// these, and would otherwise send unsigned. The database evaluates assignments from left to right, so it
-/// reads the `_b` columns before it erases them.
+/// Erases both secrets of a deleted webhook. For other webhooks, erases the former secret, and moves the
+/// current one to the columns without `_b`: an earlier release of the dispatcher reads only these columns,
+/// and would otherwise send unsigned. The database evaluates assignments from left to right, so it reads the
+/// `_b` columns before it erases them.
 constexpr std::string_view keep_current_in_a = R"sql(
   UPDATE webhooks FORCE INDEX (PRIMARY)
   SET secreto_clave = IF(plaza IS NULL, NULL, IF(secreto_vigente = 'b', COALESCE(secreto_b_clave, secreto_clave), secreto_clave)),
