@@ -27,7 +27,7 @@ std::optional<std::string> reason_to_reject(const JudgedNotification& notificati
   return notification.wrong;
 }
 
-/// Repeats the table's CHECKs: a writer may have switched them off.
+/// Checks again what the table's CHECKs check: the session that wrote the row may have disabled them.
 std::optional<std::string> what_is_wrong(const store::PendingNotification& notification) {
   if (!notification.occurred) return "ocurrida_en: no es una fecha del calendario";
   if (*notification.occurred < platform::UtcTime{}) return "ocurrida_en: es anterior a 1970";
@@ -39,14 +39,16 @@ std::optional<std::string> what_is_wrong(const store::PendingNotification& notif
 }
 
 /// `webhooks`: those that got a pending delivery, so that their later deliveries must be pending, too.
-/// `for_others`: true if a webhook of the present notification got no slot although it has no attempt in hand
-/// or unrecorded (FairSlots::holds_any): other webhooks hold the slots.
+/// `for_others`: true if a webhook of the present notification must wait for other webhooks. Such a webhook
+/// got no slot, although no attempt of its own is under way and all its results are recorded
+/// (FairSlots::holds_any is false).
 struct Waiting {
   std::set<delivery::WebhookId> webhooks;
   bool for_others = false;
 };
 
-/// Takes a slot if the delivery is created leased.
+/// Returns the state with which fan-out is to create the subscriber's delivery. If the state is `leased`, the
+/// function has taken a slot.
 delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
                                   Waiting& waiting, Grants& slots) {
   const auto webhook = subscriber.target.webhook;
@@ -106,10 +108,12 @@ class Planner {
     return add_deliveries(notification, *recipient);
   }
 
-  /// A notification with deliveries that could only wait is left until an attempt ends: any attempt if no
-  /// slot is free at all, otherwise an attempt of its own webhooks. If a slot is free but one of its webhooks
-  /// waits for other webhooks, the notification is fanned out, because that webhook has no attempt that could
-  /// end.
+  /// Adds the notification's deliveries to the plan. With Ahead::no, adds none if at least one would be
+  /// pending and none would be leased: the notification waits instead. If no slot is free at all (`no_slot`),
+  /// it waits until any attempt ends. Otherwise (`busy`) it waits until the result of one of the entity's
+  /// webhooks is recorded, or until a call with Ahead::yes. Exception: if a slot is free and one of the
+  /// webhooks waits for other webhooks, the deliveries are added, because that webhook has no result to wait
+  /// for.
   Outcome add_deliveries(const JudgedNotification& notification, const store::Recipient& recipient) {
     const bool full = slots_.full();
     waiting_.for_others = false;

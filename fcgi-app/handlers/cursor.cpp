@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view purpose = "cursor";
 
-/// The text is unambiguous, because a position has no blank.
+/// Returns the text that a cursor's code authenticates. Different arguments give different texts,
+/// because the position, a number, ends at the first blank.
 std::string authenticated(std::string_view question, std::string_view position) {
   return std::string(position) + ' ' + std::string(question);
 }

@@ -16,16 +16,17 @@ namespace {
 using platform::Milliseconds;
 using platform::UtcTime;
 
-/// Reads the three forms of an HTTP date (RFC 9110 section 5.6.7), and others. A two-digit year above 70 is
-/// of the 20th century.
+/// Reads the three forms of an HTTP date (RFC 9110 section 5.6.7), and every other form that libcurl reads. A
+/// two-digit year above 70 is of the 20th century.
 std::optional<UtcTime> parse_http_date(const std::string& text) {
   const std::time_t seconds = curl_getdate(text.c_str(), nullptr);
   if (seconds == -1) return std::nullopt;
-  constexpr std::int64_t most = Milliseconds::max().count() / 1000;  // later years do not fit in milliseconds
+  constexpr std::int64_t most = Milliseconds::max().count() / 1000;  // more would overflow Milliseconds
   return UtcTime(std::chrono::seconds(std::min<std::int64_t>(seconds, most)));
 }
 
-/// Reads `120`, and rounds up `1.5`, which RFC 9110 does not allow.
+/// Reads a number of seconds. RFC 9110 allows only whole numbers, such as `120`; a fraction, such as `1.5`,
+/// is read too, and rounded up.
 std::optional<Milliseconds> parse_delay_seconds(std::string_view value) {
   const auto whole = value.substr(0, value.find('.'));
   const auto fraction = value.substr(std::min(whole.size() + 1, value.size()));

@@ -27,7 +27,8 @@ using text::lower;
 constexpr std::string_view scheme = "https://";
 constexpr std::string_view host_end = "/?#";
 
-// The messages for the entity: one text per remedy.
+// The messages to the entity. Each says what the entity must change, so faults that need the same change have
+// the same message.
 constexpr const char* empty_url =
     "url: no puede estar vacía; indique la dirección https:// que recibirá los avisos";
 constexpr const char* not_https = "url: debe empezar por https://, en minúsculas";
@@ -171,8 +172,8 @@ bool is_label(std::string_view label) {
                      [](char c) { return text::is_letter(c) || is_digit(c) || c == '-' || c == '_'; });
 }
 
-/// Whether the host consists of labels. Such a host has no `%` that libcurl would decode, and no second colon
-/// at which it would cut the host.
+/// Whether the host consists of labels. Such a host contains no `%`, which libcurl would decode, and no
+/// colon, at which libcurl would cut the host.
 bool is_name(std::string_view host) {
   constexpr std::size_t longest = 253;
   const auto labels = labels_of(host);
@@ -186,8 +187,9 @@ bool ends_in_number(std::string_view host) {
   return std::all_of(last.begin(), last.end(), is_digit) || last.starts_with("0x");
 }
 
-/// Whether the name has no dot, or belongs to a domain that is reserved (RFC 6761 without its examples and
-/// reverse zones, 6762, 7686, 8375) or customary in private networks.
+/// Whether the name has no dot, or belongs to a domain that is customary in private networks or reserved. The
+/// reserved domains are those of RFC 6762, 7686 and 8375, and those of RFC 6761 except its example domains
+/// and reverse zones.
 bool is_private_name(std::string_view name) {
   constexpr std::array<std::string_view, 15> private_domains{
       ".localhost", ".local", ".localdomain", ".localdomain4", ".localdomain6",
@@ -207,7 +209,7 @@ std::optional<IpAddress> bracketed_address(std::string_view host) {
 
 /// The host's address; nullopt for a name. Rejects unusual spellings of IPv4, which are ambiguous: some
 /// parsers take 010.8.8.8 for 8.8.8.8 and others for 10.8.8.8, and libcurl's reading depends on its version
-/// (7.88 reads 0X7F.1, 8.14 does not).
+/// (7.88 reads 0X7F.1 as an address, 8.14 reads it as a name).
 std::optional<IpAddress> written_address(const std::string& host) {
   if (auto v6 = bracketed_address(host)) return v6;
   require(is_name(host), bad_host);

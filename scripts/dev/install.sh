@@ -35,7 +35,8 @@ as_root() {
   fi
 }
 
-# Starts no service: the stack runs its own nginx and MariaDB, and port 80 belongs to the machine.
+# Installs packages without starting their services: the stack runs its own nginx and MariaDB, and Debian's nginx service would
+# take the machine's port 80. If the machine has a policy-rc.d already, that file decides instead which services start.
 apt_install() {
   command -v apt-get >/dev/null || die "this is not Debian: install by hand $*"
   as_root bash -s -- "$@" >&2 <<'ROOT'

@@ -1,5 +1,5 @@
-"""An exception in the network's thread, which only a bug or a lack of memory can cause, ends the dispatcher, which
-would otherwise run on and send nothing."""
+"""An exception in the network's thread ends the dispatcher: if only the thread ended, the dispatcher would run on and
+send nothing. Only a bug or a lack of memory can cause such an exception."""
 import subprocess
 
 from support.wait import wait_until

@@ -1,5 +1,5 @@
-"""Two sessions want the same rows at the same moment: an entity deletes or an operator replays while the dispatcher
-works."""
+"""Two sessions want the same rows at the same moment: an entity deletes a webhook, or an operator replays deliveries,
+while the dispatcher works on those deliveries."""
 import threading
 
 import pytest
@@ -30,7 +30,9 @@ def test_a_delete_that_races_fan_out_and_claim(entity, receiver, stack, root, po
     for _ in range(8):
         hook = entity.register()
         receiver.behave(hook.path, Behaviour(delay=0.02))
-        receiver.wait(hook.path, 25, 20)  # more requests than may be in flight: fan-out itself leases some deliveries, a later claim the others
+        # These 25 requests are more than may be in flight to one webhook at a time. So some of the deliveries were leased by the
+        # fan-out that created them, and others by a later claim.
+        receiver.wait(hook.path, 25, 20)
         response = entity.api("DELETE", f"{BASE}/{hook.id}")
         rows = root(f"SELECT id, estado FROM entregas WHERE webhook_id = {hook.id}")
         assert response.status == 200, response

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_second_range_is_refused_while_one_runs_and_singles_go_bef
 
 BOOST_AUTO_TEST_CASE(a_failing_webhook_gets_one_replay_until_a_success) {
   queue_one();
-  fail(claim_one(), 500, true);  // no delivery of the webhook waits
+  fail(claim_one(), 500, true);  // the last attempt: no delivery of the webhook waits for a retry
   add_deliveries(9, "fallida", 0);
   ask(failed);
   BOOST_CHECK_EQUAL(fed(), 1U);
@@ -303,7 +303,8 @@ BOOST_AUTO_TEST_CASE(a_replay_that_the_database_refuses_to_cancel_costs_no_other
   ReplayWalk walk;
   BOOST_CHECK_NO_THROW(while (!walk.done) feed_replays(session, most_untried, walk));
   BOOST_CHECK(walk.webhooks == 3 && walk.finished == 2);
-  BOOST_CHECK(walk.unreadable.empty());  // has only cancelled replays, and this one could not be cancelled
+  // `unreadable` lists only replays that were cancelled; the database refused to cancel `broken`.
+  BOOST_CHECK(walk.unreadable.empty());
   BOOST_TEST(!walk.refusal.empty());
 }
 

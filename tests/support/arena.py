@@ -27,13 +27,14 @@ SETTINGS = setting(
     delivery_allowed_networks="127.0.0.0/8")
 EVENT = ["evaluacion.abierta"]
 DISPATCHERS = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher'"
-BLOCKED_EVERY = 0.2  # seconds between a test's queries of innodb_trx, which the server caches for 0.1 s
+BLOCKED_EVERY = 0.2  # seconds between two queries of innodb_trx in tests/cluster/test_hosts.py: the server caches it for 0.1 s
 BLOCKED = "SELECT id FROM information_schema.processlist WHERE user LIKE '%dispatcher' AND state LIKE 'Waiting for table%'"
 
 
 class Arena:
     def __init__(self, seed: int, stack: Stack | None = None):
-        """`stack`: a stack that is not up yet, with SETTINGS, some of which it may change (as ClusterStack does)."""
+        """`stack`: a stack that is not up yet. It has SETTINGS, of which a subclass of Stack may change some: ClusterStack
+        has a longer lease."""
         self.random = random.Random(seed)
         self.ledger = Ledger(TIMEOUT)
         self._arrived: set[str] = set()

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_lines_of_an_idempotency_key_are_joined) {
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=a", "IDEMPOTENCY_KEY=a"}) == "a");
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=a", "X=y", "HTTP_IDEMPOTENCY_KEY=b"}) == "a, b");
   BOOST_TEST(key({"HTTP_IDEMPOTENCY_KEY=", "HTTP_IDEMPOTENCY_KEY="}) == ", ");
-  BOOST_TEST(key({"IDEMPOTENCY_KEY=a"}) == "a");  // as nginx files of earlier releases pass it
+  BOOST_TEST(key({"IDEMPOTENCY_KEY=a"}) == "a");  // the name in earlier releases' nginx files
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_if_match_is_not_an_absent_one) {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(an_empty_if_match_is_not_an_absent_one) {
   BOOST_TEST(if_match({"REQUEST_METHOD=PATCH"}) == "none");
   BOOST_TEST(if_match({"HTTP_IF_MATCH="}) == "");
   BOOST_TEST(if_match({"HTTP_IF_MATCH=\"a\"", "HTTP_IF_MATCH=\"b\""}) == "\"a\", \"b\"");
-  BOOST_TEST(if_match({"IF_MATCH=\"a\""}) == "\"a\"");  // as nginx files of earlier releases pass it
+  BOOST_TEST(if_match({"IF_MATCH=\"a\""}) == "\"a\"");  // the name in earlier releases' nginx files
 }
 
 BOOST_AUTO_TEST_CASE(announced_lengths) {

@@ -24,7 +24,8 @@ struct MigrationError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads the files of a folder, by number, without gaps from 1. Throws MigrationError.
+/// Reads the migrations of a folder, and returns them in the order of their numbers, which must be 1, 2, 3
+/// and so on. Throws MigrationError.
 std::vector<Migration> read_migrations(const std::string& folder);
 
 struct MigrationState {
@@ -40,11 +41,12 @@ struct MigrationTimes {
   Patience patience = {};
 };
 
-/// Applies the missing migrations in order, and tells `progress` the name of each; returns their names.
-/// Several programs may call migrate() at the same time: one works (MigrationGuard, renewed by
-/// `guard_session`), the others wait and then find nothing to do. Every statement can run again, so an
-/// interrupted migration is repeated. Afterwards `session` still waits only Patience::wait_s for a table's
-/// lock. Throws MigrationError and DatabaseError.
+/// Applies the missing migrations in order, and returns their names. Calls `progress` with the name of each
+/// migration before it is applied, and with a text when migrate() has to wait. Several programs may call
+/// migrate() at the same time: one takes a guard in the database (MigrationGuard) and applies the migrations,
+/// while the others wait and then find nothing to do. `guard_session` is for the guard alone. Every statement
+/// can run again, so an interrupted migration is repeated. Afterwards `session` still waits only
+/// Patience::wait_s for a table's lock. Throws MigrationError and DatabaseError.
 std::vector<std::string> migrate(Session& session, const std::vector<Migration>& migrations,
                                  Session& guard_session,
                                  const std::function<void(const std::string&)>& progress,

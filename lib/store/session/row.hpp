@@ -45,8 +45,8 @@ class Result {
 };
 
 /// A row, which keeps its result alive. Accessors throw std::runtime_error for a column that the result
-/// lacks, and for a value that they cannot convert: text() also takes a number, and the accessors of numbers
-/// also take a text that holds a number. For NULL, all but null() and optional_… throw. If several columns
+/// lacks, and for a value that they cannot convert. text() can convert a number; the accessors of numbers can
+/// convert a text that holds a number. For NULL, all but null() and optional_… throw. If several columns
 /// have the same name, any of them may be read.
 class Row {
  public:

@@ -39,7 +39,7 @@ function checkbox(event, checked) {
 }
 
 /**
- * The events as checkboxes; like a field of field.js, with a list as its value.
+ * Makes a checkbox for each event. The result is used like a field of field.js, but value() returns the list of the checked events.
  * @param {object} what
  * @param {string} what.legend
  * @param {string[]} what.all

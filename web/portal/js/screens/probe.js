@@ -11,8 +11,8 @@ import { link } from "../router.js";
 import { when } from "../time.js";
 import { count, eventName, stateBadge } from "../words.js";
 
-const EVERY_MS = 1500;
-const SLOWLY_MS = 15_000; // once the first attempt of each unfinished delivery has failed
+const EVERY_MS = 1500; // between two looks at a test's deliveries
+const SLOWLY_MS = 15_000; // the same, once every delivery that has not ended has had a failed attempt
 
 export async function probeScreen(portal, place) {
   place.title("Probar");
