@@ -188,7 +188,8 @@ std::string others_beside(store::Session& session, const store::Webhook& hook) {
   return others;
 }
 
-/// Names the earlier URLs of the webhook that stay disabled: it had each when the operator disabled it.
+/// Names the earlier URLs of the webhook that stay disabled. Each of them was the webhook's URL when the
+/// operator disabled the webhook.
 std::string left_disabled(store::Session& session, const store::Webhook& hook) {
   std::string left;
   store::ListFilter filter;

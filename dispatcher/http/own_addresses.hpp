@@ -23,12 +23,13 @@ class OwnAddresses {
   OwnAddresses(const OwnAddresses&) = delete;
   OwnAddresses& operator=(const OwnAddresses&) = delete;
 
-  /// Returns the addresses of the last reading, once; nullopt: nothing new. Thread-safe.
+  /// Returns the addresses that were read last, or nullopt if an earlier call has returned them. Thread-safe.
   std::optional<std::vector<platform::IpNetwork>> take();
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  // shared with the thread, which may outlive this object in a lookup
+  // Shared with the thread. If this object ends during a lookup, the thread runs until the lookup ends.
+  std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace dispatcher

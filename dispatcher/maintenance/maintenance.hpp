@@ -1,9 +1,9 @@
 // Runs the maintenance tasks, each at its own interval on the monotonic clock. A task that fails is logged
 // and waits; the other tasks go on.
 //
-// As a rule, one run of a task takes the loop's thread for 30 ms at most. Then all tasks wait in proportion
-// to the run: maintenance gets at most a quarter of the thread's time while there is something to deliver,
-// and almost none while there is nothing to maintain.
+// As a rule, one run of a task takes the loop's thread for 30 ms at most. Then all tasks wait three times as
+// long as the run took. So maintenance gets at most a quarter of the thread's time while there is something
+// to deliver. While there is nothing to maintain, runs are short, and maintenance takes almost no time.
 #pragma once
 
 #include <array>
@@ -33,9 +33,10 @@ class Maintenance {
   Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics);
 
   /// Runs the task that has been due for longest, if one is due. `idle`: nothing waits to be delivered, so
-  /// maintenance may take half of the thread's time. Throws store::Unavailable, and nothing else.
+  /// the tasks wait only as long as the run took, and maintenance may take half of the thread's time. Throws
+  /// store::Unavailable, and nothing else.
   void run(store::Session& session, platform::MonotonicTime now, bool idle = false);
-  /// Returns, each once, webhooks that no longer rest, because their entities have changed them.
+  /// Returns the webhooks that have stopped resting since the last call, because their entities changed them.
   std::vector<delivery::WebhookId> take_changed() { return std::exchange(changed_, {}); }
 
  private:

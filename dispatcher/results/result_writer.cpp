@@ -110,8 +110,8 @@ bool ResultWriter::record() {
     look_alive();
     const bool got_on = buffer_.record(session_);
     if (got_on) used_ = platform::monotonic_now();
-    // After an absence of the database, `away_` stays true while more results can be recorded at once:
-    // maintenance must not recover their leases.
+    // After an absence of the database, `away_` stays true while the results that waited are being recorded.
+    // While it is true, the loop runs no maintenance, which could recover the leases of these results.
     const bool caught_up = !got_on || buffer_.waiting() == buffer_.postponed();
     if (away_ && caught_up) {
       away_ = false;
@@ -136,8 +136,8 @@ bool ResultWriter::record() {
 void ResultWriter::look_alive() {
   const auto now = platform::monotonic_now();
   if (!away_ && now - used_ < (buffer_.waiting() > 0 ? trusted_for : between_looks_)) return;
-  // Reads a table, because a Galera node that is cut off answers a statement without a table with error 1205,
-  // which is not Unavailable.
+  // This statement reads a table, because on a Galera node that is cut off a statement that reads no table
+  // fails with error 1205, which is not Unavailable.
   constexpr auto* alive = "SELECT id FROM control_envio WHERE id = 1";
   try {
     session_.query(alive);

@@ -18,13 +18,14 @@ using namespace std::chrono_literals;
 constexpr unsigned masses = 1000;               // new notifications read at once
 constexpr unsigned worth_reading = masses / 4;  // if fewer are news to the ready set, the search takes over
 constexpr auto pause_interval = 1s;             // between reads of the pauses while nothing is pending
-constexpr auto rest_after = 5s;                 // without anything to do; then looks become rarer
-constexpr auto slice = 10ms;              // after this a search pauses, so that deliveries do not wait for it
-constexpr auto look_again_interval = 5s;  // for rows committed late
-constexpr auto early_interval = 1s;       // between searches for webhooks to be tried ahead of the schedule
-constexpr auto early_round = 1min;        // after this a search reads all these webhooks again
+constexpr auto rest_after = 5s;                 // after this time without work, looks become rarer
+constexpr auto slice = 10ms;  // after this a search pauses, so that deliveries do not wait for it
+// How often entities and webhooks are read from their first row again, to find rows committed late.
+constexpr auto look_again_interval = 5s;
+constexpr auto early_interval = 1s;  // between searches for webhooks to be tried ahead of the schedule
+constexpr auto early_round = 1min;   // after this find_early() reads all such webhooks again
 constexpr unsigned early_at_once = 500;
-constexpr auto committed_late = 5s;  // how far two searches for these webhooks overlap
+constexpr auto committed_late = 5s;  // how far one search of find_early() overlaps with the one before
 
 /// Searches `ranges` from the back, until none is left or `may_continue` returns false. `search` returns the
 /// ranges that it did not finish.
@@ -68,7 +69,8 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
     // A pause takes effect even while looks are slow, for example because a session holds an old snapshot
     // open.
     if (now >= next_pause_check_) check_pause(session, now);
-    // More new notifications are known to follow, so reading them needs no look.
+    // The last read stopped at its limit, so further new notifications may follow. They are read now, without
+    // another look.
     if (more_new_ && !paused_ && entities_.runs_short()) read_new(session, 0);
     return;
   }
@@ -86,8 +88,9 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (peek.pending_deliveries && start >= next_early_look_) find_early(session);
 }
 
-/// Reads webhooks in the order of the time from which they may be tried. A webhook that is committed late is
-/// found because the searches overlap (committed_late), or when all webhooks are read again (early_round).
+/// Finds webhooks to be tried ahead of the schedule, in the order of the time from which they may be tried. A
+/// webhook's row that is committed late is found because the searches overlap (committed_late), or when all
+/// such webhooks are read again (early_round).
 void QueueScanner::find_early(store::Session& session) {
   const auto now = monotonic_now();
   if (now >= next_early_round_) {
@@ -175,8 +178,8 @@ void QueueScanner::skip_to(delivery::NotificationId newest) {
   entities_.missed_some();
 }
 
-/// Searches some ranges. True: it found an entity that waits (search_webhooks: a webhook that is due), but
-/// did not reach the end of the ranges.
+/// Searches some ranges. Returns true if it told the ready set of entities something new, but did not reach
+/// the end of the ranges.
 bool QueueScanner::search_entities(store::Session& session) {
   if (entity_ranges_.empty()) {
     entity_ranges_ = entities_.ranges();
@@ -195,6 +198,8 @@ bool QueueScanner::search_entities(store::Session& session) {
   return found && !entity_ranges_.empty();
 }
 
+/// Searches some ranges. Returns true if it found a webhook with a due delivery, but did not reach the end of
+/// the ranges.
 bool QueueScanner::search_webhooks(store::Session& session) {
   if (webhook_ranges_.empty()) webhook_ranges_ = webhooks_.ranges(monotonic_now());
   bool found = false;

@@ -18,8 +18,8 @@ namespace {
 /// Whether the number is in the range of a double. Many JSON parsers store numbers as doubles.
 bool is_finite(const Number& number) { return std::isfinite(std::strtod(number.text.c_str(), nullptr)); }
 
-/// Builds the value from the parser's events: the parser calls one function for each event. At an error that
-/// the parser does not detect the function returns false, and the parser stops.
+/// Builds the value from the parser's events: the parser calls one function for each event. Some errors are
+/// found only here, not by the parser. The function that finds one returns false, and then the parser stops.
 class Builder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Builder> {
  public:
   using Size = rapidjson::SizeType;

@@ -26,7 +26,8 @@ bool is_id(std::string_view text) {
          std::all_of(text.begin(), text.end(), is_id_character);
 }
 
-// The messages quote nothing of the line: if its parts are swapped, the key is in the place of the id.
+// The messages quote nothing of the line. If its two parts are swapped by mistake, the key stands in the
+// place of the id, and a message that quoted the id would show the key.
 struct BadLine {
   const char* problem;
 };

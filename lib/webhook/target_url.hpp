@@ -29,8 +29,8 @@ struct UrlRejection {
 std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
                                                        const std::vector<platform::HostOverride>& overrides);
 
-/// The `host:port` of a stored URL, which identifies its host for limits and connections (for pauses,
-/// comparable_host() does): the same for every spelling of an IPv6 address and of a port.
+/// The `host:port` of a stored URL, the same for every spelling of an IPv6 address and of a port. The limits
+/// per host and the connections use it to tell hosts apart; the pauses use comparable_host().
 std::string host_and_port(std::string_view stored_url);
 /// The name, or the address without brackets, of a `host:port`. The result is a view of the argument.
 std::string_view host_name(std::string_view host_and_port);

@@ -14,9 +14,9 @@ require_release() {
   is_tested_release "${1:-}" || usage_error "--release takes one of: $(printf '%s\n' "${!DEBIAN[@]}" | sort | tr '\n' ' ')"
 }
 
-# make_debian FOLDER RELEASE PACKAGE,…: makes a minimal system with the packages in FOLDER.new, then renames FOLDER.new to
-# FOLDER: if FOLDER exists, it is complete. debootstrap runs in a mount namespace, so that nothing stays mounted. Each step
-# is checked, because set -e has no effect here: callers test the exit status.
+# make_debian FOLDER RELEASE PACKAGE,…: makes, in FOLDER.new, a minimal system that has the packages. Then renames FOLDER.new
+# to FOLDER, so a FOLDER that exists is complete. debootstrap runs in a mount namespace, so that nothing stays mounted. Each
+# step is checked here, because bash ignores set -e in a function when the caller tests its exit status, as the callers do.
 make_debian() {
   local folder=$1 release=$2 packages=$3
   local -x http_proxy='' https_proxy=''

@@ -11,8 +11,8 @@ POSTINST = (ROOT / "packaging/deb/postinst").read_text()
 
 @pytest.fixture
 def run(tmp_path):
-    """Returns a function that runs `script` with the functions of postinst, and with tmp_path for /etc/apientidades. `commands`
-    replace commands of the system."""
+    """Returns a function that runs `script`, which can call the functions of postinst. These use tmp_path in place of
+    /etc/apientidades. Each of `commands` is a shell script that replaces the system's command of that name."""
     def of(script, **commands):
         for name, body in commands.items():
             (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")

@@ -43,7 +43,8 @@ using Function = void (*)(EntityId entity, WebhookId webhook);
 static_assert(std::invocable<Function, EntityId, WebhookId>);
 static_assert(!std::invocable<Function, WebhookId, EntityId>);
 
-// A signed number becomes an id; a count or a lease token does not. Only number() makes a number of an id.
+// A signed number converts to an id. An unsigned number (a count, a lease token) or a bool does not. Only
+// number() makes a number of an id.
 static_assert(std::convertible_to<std::int64_t, EntityId> && std::convertible_to<int, EntityId>);
 static_assert(!std::convertible_to<std::uint64_t, EntityId> && !std::convertible_to<bool, EntityId>);
 static_assert(!std::convertible_to<EntityId, std::int64_t> &&

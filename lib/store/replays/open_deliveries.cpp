@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::int64_t looked_at = 300;
 
-/// Also finds finished deliveries without `resultado`: those that ended without an attempt, and those that a
-/// dispatcher of an earlier release has recorded.
+/// `por_intentar` still names the webhook in the rows of some deliveries that are finished: those that ended
+/// without an attempt, and those that a dispatcher of an earlier release has recorded. For these the
+/// statement also finds the `resultado`, which note_ended then writes.
 constexpr std::string_view open_of_webhook = R"sql(
   SELECT r.reenvio_id, r.entrega_id, e.id IS NULL OR e.terminada_en IS NOT NULL AS acabada,
     COALESCE(e.intentos > r.intentos_antes OR e.estado = 'retenida', FALSE) AS intentada,

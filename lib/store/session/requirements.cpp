@@ -52,8 +52,8 @@ std::string isolation_of(const ServerVariables& variables) {
   return old_name.empty() ? value_of(variables, "transaction_isolation") : old_name;
 }
 
-/// How far the server's clock was before (negative) or after the interval in which this host read it; zero if
-/// within the interval, or unknown.
+/// How far the server's clock was outside of the interval in which this host read it: negative if the clock
+/// was before the interval, positive if after. Zero if it was within the interval, or is unknown.
 platform::Milliseconds clock_difference(const ServerVariables& variables, const Asked& asked) {
   const double seconds = std::strtod(value_of(variables, "timestamp").c_str(), nullptr);
   if (seconds <= 0) return {};
@@ -94,7 +94,7 @@ void check_writes(Problems& problems, const ServerVariables& variables) {
                    "max_allowed_packet = 16M in the server's option file");
 }
 
-/// Checks settings that each session makes, because a proxy may change them.
+/// Checks the settings that the programs give to each session, because a proxy may change them.
 void check_session(Problems& problems, const ServerVariables& variables) {
   const std::string remedy =
       ", although the session has set it: connect to the server itself, not through a proxy that shares "

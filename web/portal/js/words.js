@@ -17,7 +17,7 @@ export const EVENTS = {
 
 export const eventName = (event) => EVENTS[event] ?? event;
 
-/** States of a delivery: [word, kind, mark, meaning]. Mark and word suffice without the colour. */
+/** States of a delivery: [word, kind, mark, meaning]. The kind decides the colour; mark and word suffice without it. */
 export const STATES = {
   pendiente: ["En espera", "info", "◷", "Espera su intento."],
   en_curso: ["Enviándose", "info", "➤", "Se está enviando."],
