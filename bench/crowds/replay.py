@@ -1,4 +1,5 @@
-"""Replays 100,000 deliveries of one webhook, and measures new rows of other webhooks and of the replayed one."""
+"""Replays 100,000 deliveries of one webhook, and measures how long new notifications take to arrive beside the replay:
+those of other webhooks, and those of the replayed webhook."""
 from __future__ import annotations
 
 import contextlib

@@ -19,9 +19,10 @@ namespace dispatcher {
 /// Most bytes of data that one batch fetches.
 inline constexpr std::uint64_t bytes_per_batch = std::uint64_t{1024} * 1024;
 
-/// Removes and returns the notifications with data that would make the batch too large, and all later ones of
-/// their entities. Data read with the row are small, and data that are too long are never fetched:
-/// neither counts.
+/// Limits the bytes of data that a batch must fetch. Removes and returns each notification with data that
+/// would exceed `most_bytes`, and all later notifications of its entity. Two kinds of data do not count: data
+/// that were read together with the row, which are small, and data longer than store::longest_data, which are
+/// never fetched.
 std::vector<store::PendingNotification> cut_batch(std::vector<store::PendingNotification>& notifications,
                                                   std::uint64_t most_bytes = bytes_per_batch);
 
@@ -38,9 +39,10 @@ struct JudgedNotification {
 /// data that are too long.
 JudgedNotification judge(store::PendingNotification notification);
 
+/// What becomes of a notification with deliveries that could only wait.
 enum class Ahead {
-  no,   // leaves notifications that could only wait (Outcome: `no_slot`, `busy`)
-  yes,  // fans out all
+  no,   // it is left if Outcome::no_slot or Outcome::busy applies
+  yes,  // it is fanned out, ahead of the time at which its deliveries can be sent
 };
 
 struct FanOutPlan {
@@ -48,10 +50,10 @@ struct FanOutPlan {
   Outcomes outcomes;  // of every notification, once `fan_out` is written
 };
 
-/// Plans one delivery per subscribed webhook for each notification in `held`; the other notifications get
-/// Outcome::row_locked. State of the delivery: held if the webhook is inactive; leased if the webhook does
-/// not rest, nothing older waits for it, and `slots` grant a slot; pending otherwise. Rejects a notification
-/// that cannot be delivered.
+/// Plans the notifications with an id in `held`; every other one gets Outcome::row_locked. Plans one delivery
+/// per subscribed webhook, in one of three states. DeliveryState::held: the webhook is inactive.
+/// DeliveryState::leased: the webhook does not rest, nothing older waits for it, and `slots` grant a slot.
+/// DeliveryState::pending: otherwise. Rejects a notification that cannot be delivered.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,

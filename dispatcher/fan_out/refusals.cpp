@@ -28,8 +28,9 @@ void Refusals::forget(std::map<delivery::NotificationId, Refusal>::iterator whic
 }
 
 /// True: one more notification can be remembered. To make room, forgets the notification that was refused
-/// longest ago, if the time `remembered` has passed since. Without that condition, if more than most_known
-/// notifications were refused in turns, each would be forgotten before its second refusal.
+/// longest ago, but only if the time `remembered` has passed since that refusal. Without this condition,
+/// if more than most_known notifications were refused again and again in the same order, each would be
+/// forgotten before its next refusal.
 bool Refusals::has_room(platform::MonotonicTime now) {
   if (refused_.size() < most_known) return true;
   const auto oldest = refused_.find(by_age_.front());

@@ -19,9 +19,9 @@ namespace dispatcher {
 
 namespace {
 
-/// Bytes of TLS records for each byte of delivery.max_response: far more than chunks, short records and
-/// padding add to a real answer. Without a limit, libcurl would read the extensions of chunks (RFC 9112
-/// section 7.1.1) without end.
+/// For each byte of delivery.max_response, the receiver may send this many bytes of TLS records. A real
+/// answer needs far fewer, even with chunks, short records and padding. Without a limit, libcurl would read
+/// the extensions of chunks (RFC 9112 section 7.1.1) without end.
 constexpr std::size_t bytes_per_byte = 32;
 
 std::uint16_t port_of(const sockaddr* address) {
@@ -110,8 +110,8 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   if (!progress.kept) {
     remember_connection(progress.handle, opened, now);
   } else if (progress.test_request == nullptr && age_of_connection(progress.handle, now) > progress.life) {
-    // A diagnosis uses a kept connection beyond the host's life, too: it would report one refused here as
-    // ended by the receiver.
+    // This age limit does not apply to a diagnosis: if the connection were given up here, the diagnosis would
+    // report that the receiver had ended it.
     progress.stale = true;
     return CURL_PREREQFUNC_ABORT;
   }

@@ -156,8 +156,9 @@ class Sender::Impl {
     return next;
   }
 
-  /// Begins a check: a lookup that bypasses the cache, or a handshake on a new connection. If the URL needs
-  /// no lookup, the lookup of a diagnosis ends at once, and any other lookup becomes a handshake.
+  /// Begins a check: a lookup that bypasses the cache, or a handshake on a new connection. If the URL's host
+  /// is an address or in delivery.host_overrides, there is nothing to look up: a lookup for a diagnosis then
+  /// ends at once, with the addresses from there, and a lookup for an outage check becomes a handshake.
   void begin_check(Request request) {
     auto job = lookups_.find(begun(std::move(request)));
     if (!job) return;

@@ -11,11 +11,12 @@
 
 namespace api {
 
-/// The strong ETag (RFC 9110 section 8.8.3) of store::version_of, with its quotes.
+/// Returns store::version_of(detail) in quotes: a strong ETag (RFC 9110 section 8.8.3).
 std::string etag_of(const store::WebhookDetail& detail);
 
-/// Whether `conditions` hold for the version `etag` (RFC 9110 sections 13.1.1 and 13.1.2). A header names the
-/// version by `*`, or by a list that contains `etag`; an empty list names no version.
+/// Whether `conditions` hold for a webhook with this ETag: If-Match, if present, must name the ETag, and
+/// If-None-Match, if present, must not (RFC 9110 sections 13.1.1 and 13.1.2). `*` names every ETag, a list
+/// those that it contains, and an empty list none.
 bool are_met(const Preconditions& conditions, std::string_view etag);
 
 /// The error for conditions that do not hold.

@@ -278,7 +278,8 @@ CheckedItem Diagnosis::check_time() const {
 
 CheckedItem Diagnosis::check_kept_connection() const {
   constexpr auto check = Check::kept_connection;
-  // Skips the genuine request: the connection that it found may have been idle for long.
+  // The genuine request does not count: the kept connection that it finds may have been idle since an earlier
+  // delivery, and a receiver may close an idle connection.
   const auto seen = [&](TestRequest::Kept kept) {
     return std::ranges::any_of(answers_, [&](const auto& answer) {
       return answer && answer->test_request.kind != TestRequestKind::genuine &&

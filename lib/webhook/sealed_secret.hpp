@@ -28,9 +28,9 @@ struct SealedSecret {
 };
 
 /// The keys of secrets.key_file. Each line is `id:key`, where the key is 32 bytes in base64. The first key is
-/// the current one; blank lines and `#` comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]. The ids
-/// that our tools give are `k` and the start of the key's SHA-256, so that the keys of two installations fit
-/// in one file; any other id is valid too.
+/// the current one; blank lines and `#` comments are skipped. An id is 1 to 32 of [A-Za-z0-9._-]. Our tools
+/// make the id from the key: `k` and the start of the key's SHA-256. So keys from two installations
+/// practically never have the same id, and one file can hold both.
 class KeyRing {
  public:
   /// Throws KeyFileError, also when there is no key or an id repeats; the message names `path` unless it is

@@ -17,7 +17,7 @@ CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,s
   tests/dispatch/test_{changed_url,replay_pace,result_view}.py)
 FUZZ_SECONDS=30 # each target
 SUITE_SUFFIX=''
-PYTHON_RUNNER=() # the command that runs pytest, if any
+PYTHON_RUNNER=() # words to put before the command line of pytest, such as `timeout 900`; empty: none
 
 command_test() {
   local only='' long='' examples='' system='' mysql='' release='' other='' pytest_arguments=()
@@ -86,7 +86,8 @@ test_here() {
   ! is_wanted mysql || run_on_mysql "${pytest_arguments[@]}"
 }
 
-# The system tests boot a system beside the fresh system, not inside it.
+# Runs the wanted suites: system and upgrade on this host, where they boot a machine; all others inside a fresh Debian of
+# the release.
 test_on_release() {
   local how=${system:---system} inside
   install_packages python3
@@ -98,7 +99,8 @@ test_on_release() {
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
 }
 
-# For the other release: the demo and the suites unit and store; with --system also the suites system and upgrade.
+# Runs the demo and the suites unit and store inside a fresh Debian of the other release. With --system, also runs the
+# suites system and upgrade, on this host.
 test_other_release() {
   local release
   release=$(other_release)
@@ -111,7 +113,8 @@ test_other_release() {
   [[ -z $system ]] || run_upgrade "$system"
 }
 
-# is_wanted SUITE, by the `only`, `long`, `examples`, `system` and `mysql` of command_test.
+# is_wanted SUITE: true if the options select the suite (`only`, `long`, `examples`, `system` and `mysql` of command_test).
+# Without --only, the suites unit, store and python always run.
 is_wanted() {
   if [[ -n $only ]]; then
     [[ ,$only, == *",$1,"* ]]
@@ -121,7 +124,7 @@ is_wanted() {
     fuzz | sanitizers | hosts) [[ -n $long ]] ;;
     examples) [[ -n $examples ]] ;;
     system) [[ -n $system ]] ;;
-    upgrade) false ;; # needs the packages of both releases
+    upgrade) false ;; # only if --only names it: it needs the packages of both releases
     mysql) [[ -n $mysql ]] ;;
   esac
 }
@@ -203,17 +206,17 @@ run_store() (
   rm -rf "$DEV_DIR/db"
   trap 'stop_part db --then-kill; remove_sockets_dir; rm -rf "$DEV_DIR"' EXIT
   trap 'exit 130' INT TERM
-  printf '1\n' >"$RESULTS/$(suite_name store "$1").status" # until it has run
+  printf '1\n' >"$RESULTS/$(suite_name store "$1").status" # a failure, until run_boost replaces it
   DEV_DB_PORT=$(free_port)
-  DB_OPTIONS=(--innodb-flush-method=nosync) # each test makes a database, and none outlives its server
+  DB_OPTIONS=(--innodb-flush-method=nosync) # nothing needs to survive a crash: each test makes its own database
   start_db
   export TEST_DB_SOCKET TEST_DB_PORT=$DEV_DB_PORT TEST_DB_CA=$DEV_DIR/certs/ca.pem
   TEST_DB_SOCKET=$(db_socket)
   run_boost store "$1"
 ) || true
 
-# run_python NAME [PYTEST ARGUMENTS]: uses the programs of DEV_PRESET. Tests that are named, and long tests, run one after
-# the other.
+# run_python NAME [PYTEST ARGUMENTS]: runs pytest on PYTHON_SUITES, with the programs of DEV_PRESET. If arguments are
+# existing paths, runs only these. Uses no parallel workers for such paths, nor if TEST_LONG is set.
 run_python() {
   local suite=$1$SUITE_SUFFIX status=0 argument suites=("${PYTHON_SUITES[@]}") workers=("${PYTEST_WORKERS[@]}")
   shift
@@ -228,7 +231,7 @@ run_python() {
     unset DEV_DIR DEV_PORT
     exec "${PYTHON_RUNNER[@]}" "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$RESULTS/$suite.xml" "${workers[@]}" "${suites[@]}" "$@"
   ) &
-  # On a signal pytest must still take its stacks down: passes the signal on, and waits for the end.
+  # After a signal, pytest must still stop its stacks: the trap sends it SIGTERM, and waits until it has ended.
   # shellcheck disable=SC2064
   trap "kill -TERM $! 2>/dev/null; wait $!; exit 130" INT TERM
   wait $! || status=$?

@@ -1,4 +1,4 @@
-"""The portal's pure modules, in the browser that runs them: times, sentences, remedies, JSON and commands for a shell."""
+"""Calls functions of the portal's JavaScript modules in a browser: times, sentences, remedies, JSON, shell commands."""
 import json
 import re
 import subprocess

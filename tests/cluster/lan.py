@@ -1,5 +1,6 @@
-"""Machines as network namespaces, each with a cable to one bridge or more. scripts/dev/hosts.sh runs
-the tests in outer namespaces: the machines vanish when these end, and nothing outside reaches the machines."""
+"""Machines as network namespaces, each with a cable to one bridge or more. scripts/dev/hosts.sh runs the tests and all
+machines inside new namespaces of mounts, networks and processes. So the machines vanish when the tests end, and nothing
+outside reaches the machines."""
 from __future__ import annotations
 
 import subprocess

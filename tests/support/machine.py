@@ -104,7 +104,7 @@ class Machine:
         assert result.returncode == 0, result.stdout[-2000:]
 
     def enter_network(self) -> None:
-        """From now on, sockets that this thread and its children make are on the machine's own loopback."""
+        """Moves this thread, with the programs that it starts from now on, into the machine's network (only a loopback)."""
         with open(f"/proc/{self.pid}/ns/net", "rb") as network:
             enter_network(network.fileno())
 

@@ -75,8 +75,8 @@ bool is_on_this_machine(std::string_view host) {
   return name == "localhost" || (name.starts_with("127.") && IpAddress::parse(name));
 }
 
-/// Refuses remote servers without TLS before anything is sent, because the server chooses how the client
-/// sends the password.
+/// Refuses remote servers without TLS before anything is sent. The server chooses how the client must prove
+/// that it knows the password, so an impostor of the server could choose the weakest way.
 void require_tls_to_others(Config& config) {
   const auto& database = config.settings.database;
   if (database.tls_ca.empty() && !std::ranges::all_of(database.hosts, is_on_this_machine))
@@ -99,8 +99,8 @@ void check_together(Config& config) {
                        shown(config, "delivery.timeout"));
 }
 
-/// Whether the file certainly does not exist. A file that cannot be examined counts as present; reading it
-/// fails.
+/// Whether the file certainly does not exist. A file that cannot be examined counts as present, so that
+/// the attempt to read it reports the error.
 bool is_absent(const std::string& path) {
   std::error_code unknown;
   return !std::filesystem::exists(path, unknown) && !unknown;

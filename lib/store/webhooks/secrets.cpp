@@ -15,8 +15,9 @@ using crypto::from_hex;
 
 // Each of the next three statements returns at most 100 rows, of at most 100 KiB each.
 
-/// The next webhooks by id with a secret in column `a` (secret_change.hpp) that another key than the current
-/// one seals, or that is the current secret and has no fingerprint (earlier releases stored none).
+/// Selects the webhooks with a secret to reseal in the columns of secret `a` (secret_change.hpp): a secret
+/// that is not sealed by the current key, or the webhook's current secret if it has no fingerprint (earlier
+/// releases stored none).
 constexpr std::string_view outdated_secrets = R"sql(
   SELECT id, secreto_clave AS clave, HEX(secreto_sellado) AS sellado FROM webhooks
   WHERE id > ? AND secreto_clave IS NOT NULL
@@ -30,11 +31,14 @@ constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
 
-// The next three statements update only what has not changed since it was read. The fingerprint of the
-// current secret is made anew, because the operator will remove the key that made the stored fingerprint. The
-// ETag must stay the same. It depends on `version_secreto` if `version_huella` is the present fingerprint,
-// otherwise on that fingerprint. So `version_secreto` keeps what the ETag depends on, and `version_huella`
-// becomes the new fingerprint (assignments are evaluated from left to right).
+// The next three statements update only what has not changed since it was read.
+//
+// If the resealed secret is the webhook's current one, the statement also replaces the secret's fingerprint
+// (`secreto_huella`), because the operator will remove the key that made the old fingerprint. The webhook's
+// ETag must stay the same. If `version_huella` equals `secreto_huella`, the ETag is made from
+// `version_secreto`; otherwise it is made from `secreto_huella`. Assignments are evaluated from left to
+// right: first `version_secreto` gets the value from which the ETag is made now, then `secreto_huella` gets
+// the new fingerprint, and then `version_huella` gets the new fingerprint, too.
 constexpr std::string_view replace_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,
