@@ -79,7 +79,8 @@ def deliver_backlog(name: str, count: int, entities: list[int], service: Service
 
 
 def row(name: str, count: int, seconds: float, whole: float, watch: Watch, used: dict, failed: int = 0) -> dict:
-    """`seconds` run from the first request, `whole` (for `from start/s`) from the first sender's start; µs are processor time."""
+    """Makes a row of the report. `seconds` is measured from the first request at the receiver. `whole` is measured from the start
+    of the first sender; the rate `from start/s` is computed from it. Columns in µs are processor time."""
     parts = ("sender", "database", "receiver")
     per_delivery = {f"{part} µs": used[part] / count * 1e6 if part in used else None for part in parts}
     per_delivery["sum µs"] = sum(used.get(part, 0) for part in parts) / count * 1e6

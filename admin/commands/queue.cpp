@@ -226,8 +226,9 @@ bool is_name(std::string_view host) {
   });
 }
 
-/// The host in the form in which pauses are compared with URLs, without a port. `typed` may be an IPv6
-/// address without brackets, as `queue status` shows it.
+/// Returns the host that `typed` names, without a port, as webhook::comparable_host() writes the host of a
+/// URL: a pause applies to the URLs with an equal host. `typed` may be an IPv6 address without brackets, as
+/// `queue status` shows it. Throws UsageError if `typed` names no host.
 std::string checked_host(const std::string& typed) {
   if (const auto address = platform::IpAddress::parse(typed)) return address->to_string();
   auto host = webhook::comparable_host(typed);

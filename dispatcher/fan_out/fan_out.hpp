@@ -27,8 +27,9 @@ class FanOut {
 
   // Each `run…` appends to `into` even if it throws: what has been leased must be sent. It throws errors of
   // the session or the server. If the database refuses a notification, run_sendable() goes on with other
-  // entities; the entity of that notification, and entities that were put off with it, are left to
-  // run_ahead().
+  // entities, and leaves the entity of that notification to run_ahead(). If the search for the refused
+  // notification takes too long, the entities of notifications that the batch has not written are left to
+  // run_ahead(), too.
 
   /// Fans out what can be sent at once, as far as there are free slots: new notifications in the order of
   /// arrival, and entities with many notifications in turns.
@@ -39,8 +40,9 @@ class FanOut {
   /// share of the loop's time, so that it delays nothing that can be sent.
   void run_ahead(LeasedBatch& into);
 
-  /// Creates the deliveries of notifications with rows that another session keeps locked, and marks the rows
-  /// `procesada` once the locks are gone: a writer's lock must not delay a notification.
+  /// Handles notifications with rows that another session keeps locked: creates their deliveries in spite of
+  /// the locks, and marks a row `procesada` once its lock is gone. Without this, a writer's lock would delay
+  /// a notification.
   void run_locked(LeasedBatch& into);
   /// When run_locked() has something to do; nullopt: no locked notification is known.
   std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
@@ -58,11 +60,12 @@ class FanOut {
   QueueScanner& scanner_;
   FairSlots& slots_;
   NewerRows& newer_;
-  unsigned most_of_entity_;   // most deliveries of one entity in flight at once
-  Pacer busy_pacer_{10};      // percent of the loop's time
-  Pacer suspect_pacer_{10};   // percent of the loop's time
-  Pacer large_pacer_{25};     // percent of the loop's time, while other notifications wait
-  bool turns_first_ = false;  // entities that take turns came before the line in the last batch
+  unsigned most_of_entity_;  // most deliveries of one entity in flight at once
+  Pacer busy_pacer_{10};     // percent of the loop's time
+  Pacer suspect_pacer_{10};  // percent of the loop's time
+  Pacer large_pacer_{25};    // percent of the loop's time, while other notifications wait
+  /// Whether the last batch took entities in turns before notifications in the order of arrival.
+  bool turns_first_ = false;
   LockedNotifications locked_;
   FanOutWriter writer_;
 };

@@ -38,13 +38,15 @@ class Transfer {
 
   // The next five functions are for a handle that has been removed from the multi handle.
 
-  /// True: libcurl must not continue the transfer (Connections::interrupted).
+  /// True: a callback has stopped the transfer and added its handle to Connections::interrupted. libcurl must
+  /// not continue it: the caller dials for it, repeats it or ends it.
   bool interrupted() const { return progress_.interrupted; }
   /// True: the request needs a new connection to one of several addresses.
   bool needs_dial() const { return progress_.needs_dial; }
   /// While repeats are left, true in two cases (docs/receivers.md#what-counts-as-an-answer). First: a kept
   /// connection was unusable, or ended without an answer or with a 408, which is no failure of the receiver.
-  /// Second: the receiver reset a new connection before it had read the request; it may have answered before.
+  /// Second: the receiver reset a new connection before it had read the whole request. The reset may have
+  /// destroyed an answer that the receiver had sent.
   bool needs_fresh_connection(CURLcode code) const;
   Attempt end(CURLcode code);
   /// As end(), when the dialler has made no connection.
@@ -59,7 +61,7 @@ class Transfer {
   CURL* handle() const { return handle_.get(); }
   bool connected() const { return progress_.connected; }
   static Transfer& of(CURL* handle);
-  /// As of(); nullptr for a handle of libcurl's own.
+  /// As of(), but returns nullptr for a handle that libcurl has made for itself.
   static Transfer* find(CURL* handle);
   void fail_locally() { progress_.local_failure = true; }
 

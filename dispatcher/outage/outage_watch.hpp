@@ -1,8 +1,9 @@
-// Watches for our own outages: silent attempts wait here until it is known whether the fault is the
-// receivers' or ours (docs/delivery.md#our-own-outages).
+// Watches for our own outages. An attempt is *silent* if nothing came back from the receiver, or if no name
+// server gave a usable answer (delivery::Silence). Silent attempts are kept here until it is known whether
+// the fault is the receivers' or ours (docs/delivery.md#our-own-outages).
 //
-// An attempt is kept at most until the next sign of life, or until shortly before its lease ends. A failure
-// in our own outage does not count against the webhook.
+// An attempt is released, at the latest, when the next sign of life comes from any receiver (or name server),
+// or shortly before the attempt's lease ends. A failure in our own outage does not count against the webhook.
 #pragma once
 
 #include <array>
@@ -34,8 +35,8 @@ class OutageWatch {
   OutageWatch(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
               Sender& sender);
 
-  /// Keeps the silent attempts. Returns the attempts, new or kept before, to be recorded now. For one that
-  /// failed in our own outage Attempt::counted is false.
+  /// Keeps the silent ones of `attempts`. Returns the attempts to be recorded now: the others, and kept ones
+  /// that no longer have to wait. Attempt::counted is false for those that failed in our own outage.
   std::vector<Attempt> judge(std::vector<Attempt> attempts, platform::MonotonicTime now);
   /// For the end of the program: removes and returns the kept attempts, as TransportResult::not_started.
   std::vector<Attempt> give_up();

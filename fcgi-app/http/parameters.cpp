@@ -48,9 +48,10 @@ Purpose purpose_of(std::string_view text) {
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 
-/// The joined lines of the header. The nginx files of an earlier release pass the parameter `made` instead,
-/// which holds nginx's variable for the header. In nginx 1.22 the variable has only the first line, or
-/// nothing if that line is empty.
+/// Returns the lines of a header, joined: nginx passes each line as a FastCGI parameter `name`. With the
+/// configuration files of an earlier release, nginx passes the FastCGI parameter `made` instead, with the
+/// value of nginx's own variable for the header. In nginx 1.22 that variable has only the first line, or
+/// nothing if the first line is empty.
 std::optional<std::string> whole_header(Parameters parameters, std::string_view name, std::string_view made) {
   auto lines = join_parameters(parameters, name);
   return lines ? lines : join_parameters(parameters, made);

@@ -71,8 +71,9 @@ std::vector<TestRequest> Diagnosis::next() const {
 
 void Diagnosis::note(const Attempt& attempt) {
   Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.test_request};
-  // `expected`: the previous request left a connection open, and this service does not close that connection
-  // yet (connection_life). Otherwise a close says nothing about the receiver.
+  // `expected`: the previous answer left the connection open, and the connection is younger than
+  // connection_life, after which this service closes it. If not `expected`, a closed connection says nothing
+  // about the receiver.
   const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
   if (answer.test_request.kept == TestRequest::Kept::closed && !expected)
     answer.test_request.kept = TestRequest::Kept::unknown;
@@ -96,7 +97,8 @@ bool Diagnosis::connected() const {
   return std::ranges::any_of(handshakes_, [](const Answer& one) { return one.test_request.connected; });
 }
 
-/// The dialler judges each address again. An address that it refused in a handshake is not allowed either.
+/// Whether the service may dial the address. The network's thread judges each address itself before it dials;
+/// an address that it refused in a handshake is not allowed either.
 bool Diagnosis::is_allowed(const platform::IpAddress& address) const {
   return webhook::may_connect(address, host_, settings_) &&
          std::ranges::none_of(handshakes_, [&](const Answer& one) {

@@ -11,7 +11,8 @@
 
 namespace platform {
 
-/// The time of a thread's last progress: written by that thread (or several), read by another.
+/// The time of the last progress of one or several threads. They call beat(); any other thread may call
+/// age().
 class Heartbeat {
  public:
   Heartbeat() { beat(); }

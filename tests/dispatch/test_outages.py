@@ -71,8 +71,8 @@ def world(stack, receiver, schedule):
 
 
 def answer_at_refused_addresses(stack, receiver):
-    """Makes receivers answer at addresses that the World's dispatcher will refuse. To check its link, that dispatcher contacts
-    hosts that have answered, and must choose others than these."""
+    """Makes receivers answer at loopback addresses, which the World's dispatcher refuses to dial. To check its link, that
+    dispatcher contacts hosts that have answered before. It must leave these hosts out."""
     entities = [Entity(stack, receiver) for _ in range(ENTITIES)]
     hooks = [entity.register().id for entity in entities]
     for entity in entities:

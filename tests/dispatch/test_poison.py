@@ -27,7 +27,7 @@ def failed_tasks(stack) -> int:
 
 
 def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver, stack):
-    """The 30 refused results come first. After 20 the dispatcher believes that the database refuses all results."""
+    """The 30 refused results come first. After 20 of them the dispatcher believes that the database refuses all results."""
     entities = [new_entity() for _ in range(6)]
     hooks = [entity.register(["evaluacion.abierta"], port=2) for entity in entities for _ in range(5)]
     other = new_entity()
@@ -85,7 +85,7 @@ def test_a_notification_that_cannot_be_fanned_out_stops_no_other(entity, new_ent
         wait_until(lambda: f"entity={entity.id} " in refusals(stack), what="the refusal")
         stack.wait_delivery(stack.delivery_id(neighbour.notify(), other.id), "entregada")
         assert failed_tasks(stack) == failures, "a refusal for one entity is no failure of the task"
-    if stack.notification(poison)["estado"] == "rechazada":  # it may have been refused twice
+    if stack.notification(poison)["estado"] == "rechazada":  # a second refusal may have made it `rechazada`
         stack.admin("notification", "retry", poison)
     stack.wait_delivery(stack.delivery_id(poison, hook.id), "entregada")
 
@@ -95,7 +95,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
     stack.admin("queue", "pause")  # so that all notifications wait when the fan-out begins
     try:
         ids = [entity.notify() for _ in range(24)]
-        good, bad = [ids[0], *ids[21:]], ids[1:21]  # after a refusal, the fan-out tries 8 of an entity at once
+        good, bad = [ids[0], *ids[21:]], ids[1:21]  # after a refusal, the fan-out takes 8 notifications of the entity at once
         with refused(stack, "entregas", f"NEW.notificacion_id IN ({','.join(map(str, bad))})"):
             stack.admin("queue", "resume")
             for id in good:
@@ -105,7 +105,7 @@ def test_a_notification_that_cannot_be_fanned_out_does_not_stop_its_own_entity(e
     finally:
         stack.admin("queue", "resume")
     for id in bad:
-        if stack.notification(id)["estado"] == "rechazada":  # it may have been refused twice
+        if stack.notification(id)["estado"] == "rechazada":  # a second refusal may have made it `rechazada`
             stack.admin("notification", "retry", id)
         stack.wait_notification(id, "procesada", 30)
         stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")

@@ -14,7 +14,7 @@ from support.actors import BASE
 from support.locks import in_background
 from support.wait import wait_until
 
-REQUESTS = 60  # more than the threads of both processes
+REQUESTS = 60  # more than the two processes of the FastCGI pool have threads
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def in_course(stack) -> int:
 
 
 def wait_in_course(stack, share):
-    """Waits until as many requests wait for the row as one process runs for an entity; a single process may have accepted all
-    requests. The database server caches innodb_trx for 0.1 s."""
+    """Waits until at least N requests wait for the row. N is how many requests of an entity one process runs, because one process
+    may have accepted all requests. The database server caches innodb_trx for 0.1 s."""
     wait_until(lambda: in_course(stack) >= share // len(stack.pids("fcgi")), 4, "requests to wait for the row", every=0.2)
 
 

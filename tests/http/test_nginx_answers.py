@@ -1,4 +1,4 @@
-"""Answers that nginx gives itself, and answers that it must not change."""
+"""Answers that nginx makes without the FastCGI program, and answers of the program that nginx must not change."""
 import re
 
 import pytest

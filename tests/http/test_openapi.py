@@ -151,8 +151,9 @@ def test_a_linter_finds_nothing():
     assert found.returncode == 0 and "warning" not in output.replace("npm warn", ""), output
 
 
-# positive_data_acceptance is excluded, because a schema cannot express some rules: an entity has at most five webhooks, a
-# cursor goes only with its query, `desde` is before `hasta`, If-Match must match. Other tests check these rules.
+# schemathesis's check positive_data_acceptance fails if a request that fits the schema is refused. It is excluded, because a
+# schema cannot express some rules: an entity has at most five webhooks, a cursor goes only with its query, `desde` is before
+# `hasta`, If-Match must match. Other tests check these rules.
 def test_requests_are_answered_as_the_document_says(entity, stack):
     program = tool("schemathesis", "venv/bin/schemathesis")
     entity.register()

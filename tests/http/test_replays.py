@@ -131,7 +131,8 @@ def test_a_repeated_replay_is_the_same_and_a_second_range_is_409(entity, receive
     assert progress(entity, hook, number, "DELETE")["estado"] == "cancelado"
     accepted(replay_all(entity, hook))
     entries = [e for e in entity.stack.admin("audit", "list", "--entity", entity.id) if not e["operador"]]
-    registered, single, first, cancelled, *later = entries  # `later`: the second range, if an hour of the clock has ended before it
+    # `later`: the second range has an entry of its own if a new hour of the clock has begun since the first range.
+    registered, single, first, cancelled, *later = entries
     assert [e["accion"] for e in entries] == ["alta"] + ["reenvio"] * (3 + len(later))
     assert [e["veces"] for e in (registered, single, cancelled)] == [1, 1, 1] and sum(e["veces"] for e in (first, *later)) == 2
     assert json.loads(single["detalle"])["entrega"] == delivered["id"]

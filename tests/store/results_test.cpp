@@ -281,7 +281,8 @@ BOOST_AUTO_TEST_CASE(an_execution_row_being_deleted_delays_only_its_result) {
   session.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", delivery_results[1].webhook);
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  other.execute("DELETE FROM webhook_ejecuciones");  // record_results() does not see these rows
+  // Not committed: record_results() does not see the deleted row, but meets its lock.
+  other.execute("DELETE FROM webhook_ejecuciones");
   const auto summary = record_results(session, delivery_results, {Milliseconds(0)});
   BOOST_CHECK_EQUAL(summary.locked.size() + summary.waited.size(), 1U);
   for (const auto i : {0U, 2U, 3U})
@@ -312,10 +313,11 @@ BOOST_AUTO_TEST_CASE(a_locked_failing_webhook_is_deactivated_later) {
   BOOST_CHECK_EQUAL(record_results(session, {fail()}, {Milliseconds(1)}).deactivated.size(), 1U);
 }
 
-/// A recording must not leave its isolation level to the session's next statements.
+/// record_results() may read with READ UNCOMMITTED. Later statements of the session must not.
 BOOST_AUTO_TEST_CASE(recording_leaves_the_isolation_of_the_session_as_it_is) {
   queue_one();
-  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});  // the first result of the webhook
+  // The first result of the webhook adds its row to webhook_ejecuciones.
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
   Session other = database.connect();
   other.execute("START TRANSACTION");
   other.execute("INSERT INTO entidades (id, nombre) VALUES (99, 'e')");

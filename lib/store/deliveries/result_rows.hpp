@@ -9,7 +9,7 @@
 
 namespace store {
 
-/// Whether an attempt was made and counts.
+/// Whether an attempt was made, and did not fail in an outage of our own (such an attempt is not recorded).
 bool was_attempted(const delivery::DeliveryResult& result);
 bool is_delivered(const delivery::DeliveryResult& result);
 
