@@ -236,9 +236,7 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
 @pytest.mark.parametrize("name", BEFORE_HTTP)
 def test_no_connection_says_what_to_mend(connections, name):
     listed, attempts = connections[name]
-    assert listed["ultimoEstado"] is None and listed["ultimoError"]
-    if BEFORE_HTTP[name]:
-        assert listed["ultimoError"] == BEFORE_HTTP[name]
+    assert (listed["ultimoEstado"], listed["ultimoError"]) == (None, BEFORE_HTTP[name])
     limit = CONNECT_TIME_OUT if BEFORE_HTTP[name] == NOT_CONNECTED else TIME_OUT
     assert max(a.duration_ms for a in attempts) / 1000 < limit + SLACK
     assert len(attempts) == ATTEMPTS and {a.error for a in attempts} == {listed["ultimoError"]}

@@ -226,6 +226,9 @@ BOOST_AUTO_TEST_CASE(two_concurrent_versions_try_a_quarantined_notification_once
   const auto before = versions();
   BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
   BOOST_TEST(versions() == before);
+  session.execute("UPDATE notificaciones_apartadas SET version = CONCAT(REPEAT('1.10.12,', 5), '1.10.12')");
+  BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
+  BOOST_TEST(versions().ends_with(",1.10.12"));  // no version is cut: 1.10.1 has not tried the notification
   session.execute("UPDATE notificaciones_apartadas SET version = REPEAT('9', 50)");
   BOOST_CHECK(reject_or_quarantine(session, id, reason) == Rejection::quarantined);
   BOOST_CHECK(take().notifications.empty());

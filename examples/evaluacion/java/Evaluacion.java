@@ -61,7 +61,7 @@ public class Evaluacion {
     static void abrir(Connection conexion, long evaluacion, String titulo, List<String> entidades) throws SQLException {
         conexion.setAutoCommit(false);
         try {
-            // Aquí, lo suyo: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
+            // Aquí van los cambios de su programa: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
             for (String entidad : entidades) {
                 var datos = new JsonObject();
                 datos.addProperty("evaluacionId", evaluacion);

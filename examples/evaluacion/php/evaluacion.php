@@ -49,7 +49,7 @@ function abrir(PDO $conexion, int $evaluacion, string $titulo, array $entidades)
 {
     $conexion->beginTransaction();
     try {
-        // Aquí, lo suyo: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
+        // Aquí van los cambios de su programa: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
         foreach ($entidades as $entidad) {
             $datos = ['evaluacionId' => $evaluacion, 'titulo' => $titulo];
             avisar($conexion, $entidad, 'evaluacion.abierta', $datos, "abierta-$evaluacion");

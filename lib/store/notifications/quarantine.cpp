@@ -29,13 +29,14 @@ constexpr std::string_view cancel = R"sql(
 
 /// `version` lists the versions of this program that have tried the notification, the latest first, as many
 /// as the column holds. A version on the list does not try again. If the column kept only one version, two
-/// versions that run side by side would replace each other there, and try the notification without end.
+/// versions that run side by side would replace each other there, and try the notification without end. A
+/// version that the column (50 characters) cannot hold whole is left out.
 constexpr std::string_view add_to_list = R"sql(
   INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
   VALUES (?, ?, ?, ?, UTC_TIMESTAMP(3))
   ON DUPLICATE KEY UPDATE estado = VALUES(estado), error = VALUES(error), apartada_en = VALUES(apartada_en),
     version = IF(FIND_IN_SET(VALUES(version), version), version,
-      LEFT(CONCAT(VALUES(version), ',', version), 50)))sql";
+      REGEXP_REPLACE(LEFT(CONCAT(VALUES(version), ',', version, ','), 51), ',[^,]*$', '')))sql";
 constexpr std::string_view remove_from_list = R"sql(
   DELETE FROM notificaciones_apartadas WHERE notificacion_id = ?)sql";
 
