@@ -56,7 +56,7 @@ class ReadyEntities {
   /// The kinds of entities that take turns.
   enum class Kind {
     ready,    // the entity's deliveries can be sent, as far as is known
-    busy,     // the entity's deliveries could only wait, each for its own webhook
+    busy,     // new deliveries of the entity could not be sent yet: all its webhooks are busy or rest
     suspect,  // the database refused, or may refuse, a notification: the entity is taken alone
     large,    // the entity has more data than a batch had room for
   };
@@ -97,7 +97,7 @@ class ReadyEntities {
 
   /// The ranges of entity ids to search. They leave out an entity if some of its rows are skipped, or if more
   /// of its notifications may wait than are in line. They also leave out an entity if its oldest
-  /// notification is known, since the last look_again(), to be in line.
+  /// notification was seen to be in line after the last look_again().
   std::vector<store::IdRange> ranges();
 
   /// For tests of the cost: entities kept, and entities visited so far.

@@ -14,7 +14,7 @@ from support.stack import setting
 
 PUBLIC, OTHER_PUBLIC, UNROUTED = "11.0.0.1", "11.0.0.2", "11.0.0.9"
 DENIED = "11.0.2.1"  # public, and in delivery.denied_networks
-MOVING = ("11.0.3.1", "11.0.3.2")  # a test starts a receiver there that keeps its connections
+MOVING = ("11.0.3.1", "11.0.3.2")  # a test moves the name of a webhook from the first address to the second
 SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # a test makes them black holes at port 443
 REFUSING = "11.0.4.6"  # no port is open there
 WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # a test starts its own server there

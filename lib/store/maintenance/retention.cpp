@@ -334,8 +334,8 @@ Table quarantined(const RetentionSettings& retention) {
 std::uint64_t remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto removed = remove_deliveries(session, retention, seen);
   removed += remove_notifications(session, retention, seen);
-  // A separate SELECT finds the notifications that remain, because it takes no lock. A DELETE would lock the
-  // notifications that it looks up, and so meet the locks of other sessions.
+  // A SELECT finds the notifications that remain, because it takes no lock. A DELETE that looked them up
+  // itself would lock them, and so wait for the locks of other sessions.
   auto gone = seen;
   for (const auto id : ids_of(query_ids(session, present_by_id, seen, {}))) std::erase(gone, id);
   if (!gone.empty()) session.update(forget_tests, json_ids(gone));

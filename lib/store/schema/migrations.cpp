@@ -101,9 +101,9 @@ class Runner {
   }
 
   /// When an earlier run of a migration is killed, the server still completes the last statement of that run.
-  /// If this run sends the same statement, the statement waits for the earlier one. Then it fails, because
-  /// the earlier one made the change after this run had checked that the change was missing. So the migration
-  /// is executed a second time.
+  /// If this run sends the same statement, the statement waits for the earlier one. Then it fails: the
+  /// migration's SQL checks first whether the change is missing, and the earlier statement made the change
+  /// after that check. So the migration is executed a second time.
   void apply(const MigrationGuard& guard, const Migration& migration) {
     progress_(migration.name);
     try {
