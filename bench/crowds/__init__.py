@@ -1,4 +1,5 @@
-"""Cases of rows, receivers or requests that must not delay others. Each case has a stack of its own."""
+"""Each case is a load (rows, receivers or requests) that must not delay other entities. It runs on a stack (database, programs,
+nginx) of its own."""
 from __future__ import annotations
 
 import argparse
@@ -12,7 +13,7 @@ from support.sql import SqlError
 CASES = {
     "slow": "100 webhooks of 20 entities that answer 200 after 13 s, with a backlog",
     "bad_rows": "500 rows that evade the table's CHECKs",
-    "broadcast": "40,000 rows of 40,000 entities, compared with as many rows of 1,000 and with the bare loop",
+    "broadcast": "40,000 rows for 40,000 entities, compared with 40,000 rows for 1,000 entities and with the bare loop (bench/control.cpp)",
     "costly_reads": "an entity with 125,000 failed deliveries asks for replays, statistics and its log",
     "deleted": "an entity with 400,000 deleted webhooks polls the API",
     "large": "3,200 rows of 64 KiB of 64 entities",
@@ -20,7 +21,7 @@ CASES = {
     "table_lock": "the evaluation system locks its whole table, again and again",
     "one_host": "a broadcast to 2,000 webhooks of one host",
     "replay": "a replay of 100,000 deliveries of one webhook",
-    "black_holes": "ten webhooks that never answer, with 10,000 rows each (as in isolation)",
+    "black_holes": "ten webhooks that never answer, with 10,000 rows each (as in bench/isolation.py)",
 }
 DEFAULTS = {"only": list(CASES), "size": 100, "rounds": 1, "seconds": 10}
 

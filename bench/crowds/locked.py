@@ -21,7 +21,7 @@ def run(options):
 
         @contextlib.contextmanager
         def rows():
-            """Writes notifications for the same webhooks in every phase, while those for the healthy entities are measured."""
+            """Writes notifications for the webhooks that crowd() locks, in the phases without locks, too: only the locks differ."""
             flow = Flow(stage.service, RATE, entities, options.seconds)
             running = in_background(flow.run)
             yield
@@ -44,8 +44,8 @@ def run(options):
 
 @contextlib.contextmanager
 def lock(stage: Stage, entities: list[int]):
-    """Locks one row for each webhook. For every other webhook it is the row in `webhooks`, which fan-out reads; for the rest
-    it is the row in `webhook_ejecuciones`, which is updated when a result is recorded. Each webhook has its own statement,
+    """Locks one row for each webhook. Alternately, that is the row in `webhooks`, which fan-out reads, and the row in
+    `webhook_ejecuciones`, which is updated when a result is recorded. Each webhook has its own statement,
     because one statement for all would scan the table and also lock the rows of other entities."""
     env = stage.service.stack.env
     operator = SqlSession(env["DB_SOCKET"], env["DB_NAME"], "root", "")

@@ -19,12 +19,12 @@ struct LeasedBatch {
   struct Destination {
     store::Target target;
     std::string host;
-    platform::MonotonicTime read_at;  // the target was valid then or a moment before
+    platform::MonotonicTime read_at;  // when the target was valid, or a moment later
   };
 
   void add_destination(store::Target target, platform::MonotonicTime read_at);
-  /// Adds what a claim has leased. Logs an error for each delivery that was cancelled
-  /// because its notification belongs to another entity.
+  /// Adds what a claim has leased. Logs an error for each delivery that was cancelled because its
+  /// notification belongs to another entity than its webhook.
   void add(store::Leased leased, const platform::Log& log);
 
   Grants grants;
@@ -34,7 +34,8 @@ struct LeasedBatch {
   bool worked = false;                  // something was done, even if there is nothing to send
 };
 
-/// Returns where requests to a webhook go, for FairSlots.
+/// Returns what FairSlots must know of a webhook (not a LeasedBatch::Destination). `probing`: the webhook may
+/// have one attempt in flight at most.
 Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
 
 /// Logs that the database refused to lease deliveries of a webhook, during `duty`: "claim" or "early claim".

@@ -8,7 +8,8 @@ from support.wait import wait_until
 NEW = "evento.nuevo"
 RULE = "evento_no_es_uno_de_los_11"
 BEYOND = 9999  # the number of a migration that this release does not have
-# So many rows that the dispatcher needs more than 5 s to pass over them. Usually it begins at the first row again every 5 s.
+# So many rows that the dispatcher needs more than 5 s to pass over them. Every 5 s it usually begins at the first row again:
+# then it would never reach the rows behind these.
 MANY = 8000
 
 
