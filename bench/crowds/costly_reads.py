@@ -38,7 +38,7 @@ ANSWERS = (200, 429)
 def run(options):
     figures = []
     # limits.replay_requests is 0, which means no limit, because the default would refuse the costly entity's requests after 60.
-    # limits.replayed is 1, so that no replay begins: each would send more than one delivery.
+    # limits.replayed is 1. Each replay would send more than one delivery, so the quota refuses it, and none begins.
     with Stage(options, limits_replay_requests="0", limits_replayed="1") as stage:
         costly, asking = stage.enroll(1, each=WEBHOOKS) + stage.enroll(1)
         tokens = stage.service.add_tokens([costly, asking])

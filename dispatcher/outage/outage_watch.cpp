@@ -21,10 +21,10 @@ using Verdict = OutageJudge::Verdict;
 constexpr std::size_t most_kept = 16384;      // attempts; further ones end as not_started
 constexpr std::size_t most_counted = 100000;  // deliveries counted as affected by one outage
 constexpr std::size_t most_ended = 100;       // outages not recorded yet
-constexpr unsigned most_read = 500;           // webhooks with a receiver that answered before the start
-constexpr auto lease_margin = 5s;             // a kept attempt is released this long before its lease ends
-constexpr auto write_interval = 10s;          // between updates of an outage
-constexpr auto retry_interval = 1s;           // between tries to record an ended outage
+constexpr unsigned most_read = 500;   // webhooks with receivers that answered before this program started
+constexpr auto lease_margin = 5s;     // a kept attempt is released this long before its lease ends
+constexpr auto write_interval = 10s;  // between updates of an outage
+constexpr auto retry_interval = 1s;   // between tries to record an ended outage
 constexpr auto week = std::chrono::hours(7 * 24);
 constexpr auto day = std::chrono::hours(24);
 
@@ -114,7 +114,7 @@ void OutageWatch::read_checks() {
       case Check::Outcome::not_asked:
         judge.check_told_nothing(check.began);
         break;
-      case Check::Outcome::nothing:  // a host that cannot be asked is no witness; other hosts are asked
+      case Check::Outcome::nothing:  // a check of this host can prove nothing, so other hosts are checked
         judge.check_told_nothing(check.began);
         hosts_.forget(check.host);
         break;
@@ -127,7 +127,8 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
   const auto wanted = side.judge.wanted_checks(now);
   if (wanted == 0) return;
   // Silent hosts come last, because an entity may keep some of its own hosts silent on purpose. During an
-  // outage they are asked like the others: when it ends, perhaps only hosts noted as silent answer.
+  // outage they are asked like the others, because the first hosts to answer at its end may be noted as
+  // silent.
   const auto use = [&](const std::string& host) {
     using enum KnownHosts::Use;
     const bool handshake = side.purpose == Request::Purpose::handshake;

@@ -121,7 +121,7 @@ def without(text: str, parts: list[str]) -> str:
 
 def test_the_pages_have_every_ultimo_error_and_what_to_do():
     """Programs compose some messages from parts. Every part is in a message on the page, and the messages on the page consist
-    only of such parts and of {…}."""
+    only of such parts, of {…} and of the status 410."""
     section = page("errores").partition("## Errores de la API")[0]
     rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
     told = [text for text in rows if text != "`ultimoError`" and not set(text) <= set("-|")]

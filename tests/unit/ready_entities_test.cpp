@@ -17,8 +17,8 @@ using Line = std::vector<delivery::NotificationId>;
 
 const MonotonicTime now{std::chrono::hours(1)};
 
-/// Each entity may have many pending notifications with ids above 100. None is in line, so the entities take
-/// turns.
+/// Each entity may have many pending notifications with ids above 100. None is in
+/// ReadyEntities::line(), so each entity's notifications are read at its turn, round robin.
 ReadyEntities with_many(std::initializer_list<delivery::EntityId> ids) {
   ReadyEntities ready;
   for (const auto id : ids) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(an_id_that_is_committed_late_goes_before_those_of_its_entit
   ready.arrived({103, 8});
   BOOST_TEST(text(ready.ranges()) == "-..6 9..+ ");
   ready.look_again();
-  BOOST_TEST(text(ready.ranges()) == "-..7 8..8 9..+ ");  // the ranges include entities in line again
+  BOOST_TEST(text(ready.ranges()) == "-..7 8..8 9..+ ");  // entities in line are searched again
   BOOST_TEST(!ready.found({8, {103}, false}));
   BOOST_TEST(ready.found({7, {100, 105, 106}, false}));
   BOOST_TEST((line(ready) == Line{103}));
