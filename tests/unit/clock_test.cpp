@@ -24,6 +24,46 @@ BOOST_AUTO_TEST_CASE(instants_are_iso_8601_with_milliseconds) {
   BOOST_TEST(format_iso8601(UtcTime{-1ms}) == "1969-12-31T23:59:59.999Z");
 }
 
+BOOST_AUTO_TEST_CASE(a_time_in_utc_is_read_as_languages_write_it) {
+  const auto read = [](std::string_view text) { return format_iso8601(parse_iso8601(text).value()); };
+  for (const auto* text : {"2026-11-20T10:00:00Z", "2026-11-20T10:00:00+00:00", "2026-11-20T10:00:00.0Z",
+                           "2026-11-20T10:00:00.000Z", "2026-11-20T10:00:00.000999999+00:00"})
+    BOOST_TEST(read(text) == "2026-11-20T10:00:00.000Z", text);
+  BOOST_TEST(read("2026-11-20T10:00:00.5Z") == "2026-11-20T10:00:00.500Z");
+  BOOST_TEST(read("2026-11-20T10:00:00.07Z") == "2026-11-20T10:00:00.070Z");
+  BOOST_TEST(read("2026-11-20T10:00:00.123456+00:00") == "2026-11-20T10:00:00.123Z");
+  BOOST_TEST(read("9999-12-31T23:59:59.999999999Z") == "9999-12-31T23:59:59.999Z");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_time_in_utc_is_refused) {
+  for (const auto* text : {"",
+                           "Z",
+                           "+00:00",
+                           "2026-11-20",
+                           "2026-11-20T10:00Z",
+                           "2026-11-20T10:00:00",
+                           "2026-11-20 10:00:00Z",
+                           "2026-11-20t10:00:00Z",
+                           "2026-11-20T10:00:00z",
+                           "2026-11-20T10:00:00+01:00",
+                           "2026-11-20T10:00:00-00:00",
+                           "2026-11-20T10:00:00+0000",
+                           "2026-11-20T10:00:00+00:00Z",
+                           "2026-11-20T10:00:00Z+00:00",
+                           "2026-11-20T10:00:00.Z",
+                           "2026-11-20T10:00:00,5Z",
+                           "2026-11-20T10:00:00.5",
+                           "2026-11-20T10:00:00.aZ",
+                           "2026-11-20T10:00:00.0000000001Z",
+                           "2026-11-20T10:00:60Z",
+                           "2026-02-30T10:00:00Z",
+                           "2026-11-20T24:00:00Z",
+                           " 2026-11-20T10:00:00Z",
+                           "2026-11-20T10:00:00Z ",
+                           "+2026-11-20T10:00:0Z"})
+    BOOST_TEST(!parse_iso8601(text), text);
+}
+
 BOOST_AUTO_TEST_CASE(now_is_between_two_readings_of_the_system_clock) {
   const auto before = std::chrono::floor<Milliseconds>(std::chrono::system_clock::now());
   const auto now = utc_now();
