@@ -97,7 +97,8 @@ function found(portal, place, hook, body, { candidatas, exacto }) {
   const heading = (text) => el("h2", { tabindex: "-1" }, text);
   if (candidatas === 0 && exacto) return notice("info", heading("No hay nada que reenviar"), el("p", {}, "Ninguna entrega encaja. Pruebe con otra fecha, o incluya también las entregadas."));
   const box = el("div");
-  const words = exacto ? count(candidatas, "entrega") : `más de ${count(candidatas, "entrega")}`;
+  const amount = `${exacto ? "" : "al menos "}${count(candidatas, "entrega")}`;
+  const title = candidatas === 0 ? "No se sabe cuántas se reenviarán" : `Se ${candidatas === 1 ? "reenviará" : "reenviarán"} ${amount}`;
   const button = workButton({ label: exacto ? `Reenviar ${count(candidatas, "entrega")}` : "Reenviarlas", busy: "Pidiéndolo…", kind: "primary", id: "reenviar", work: async () => {
     replace(box);
     const answer = await send(portal, place, hook, body);
@@ -105,9 +106,9 @@ function found(portal, place, hook, body, { candidatas, exacto }) {
     if (answer.ok) return portal.go(hookLink(hook.id, `/reenvios/${answer.data.reenvio.id}`));
     replace(box, refusal(hook, answer, answer.kind === "tooMany" ? button.run : undefined));
   } });
-  return notice("info", heading(`Se ${candidatas === 1 && exacto ? "reenviará" : "reenviarán"} ${words}`),
+  return notice("info", heading(title),
     el("p", {}, "Creadas desde ", bothTimes(body.desde), body.hasta && [" hasta ", bothTimes(body.hasta)], ". Van poco a poco, de la más antigua a la más reciente, detrás de los avisos nuevos."),
-    !exacto && el("p", {}, "Son demasiadas para contarlas todas: se reenvían tantas como permite el límite diario de su entidad."),
+    !exacto && el("p", {}, "No se han podido contar todas: se reenvían las que encajen, hasta el límite diario de su entidad."),
     box, el("div", { class: "actions" }, button.node));
 }
 
