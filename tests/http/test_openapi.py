@@ -79,6 +79,50 @@ def test_the_document_has_the_routes_of_the_program():
     assert len({one["operationId"] for one in operations}) == len(operations)
 
 
+def objects(node):
+    """Yields the schemas of objects in a part of the document, with those that the part refers to."""
+    if isinstance(node, dict):
+        if "$ref" in node:
+            part = DOCUMENT
+            for name in node["$ref"].removeprefix("#/").split("/"):
+                part = part[name]
+            yield from objects(part)
+        if "properties" in node:
+            yield node
+        for value in node.values():
+            yield from objects(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from objects(value)
+
+
+def answered():
+    """The schemas of the objects in the API's responses."""
+    operations = [item[method] for item in DOCUMENT["paths"].values() for method in item if method in METHODS]
+    return list(objects([one["responses"] for one in operations]))
+
+
+def test_a_later_version_may_add_a_field_to_what_is_sent():
+    """web/docs/cambios.md promises that fields are only added. A client that validates strictly would refuse them."""
+    notifications = list(objects([item["post"]["requestBody"] for item in DOCUMENT["webhooks"].values()]))
+    assert len(answered()) > 10 and len(notifications) > 20
+    assert not [one for one in answered() + notifications if "additionalProperties" in one]
+
+
+def strict() -> dict:
+    """The document, and responses have no other fields than those it describes."""
+    added = {id(one) for one in answered()}
+
+    def copy(node):
+        if isinstance(node, list):
+            return [copy(value) for value in node]
+        if not isinstance(node, dict):
+            return node
+        copied = {name: copy(value) for name, value in node.items()}
+        return copied | {"additionalProperties": False} if id(node) in added else copied
+    return copy(DOCUMENT)
+
+
 def test_the_document_has_every_event_with_its_fields():
     rows = re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| (.+) \|$", (ROOT / "docs" / "events.md").read_text(), re.M)
     assert [event for event, _ in rows] == list(DATA) == list(DOCUMENT["webhooks"])
@@ -154,17 +198,19 @@ def test_a_linter_finds_nothing():
 # schemathesis's check positive_data_acceptance fails if a request that fits the schema is refused. It is excluded, because a
 # schema cannot express some rules: an entity has at most five webhooks, a cursor goes only with its query, `desde` is before
 # `hasta`, If-Match must match. Other tests check these rules.
-def test_requests_are_answered_as_the_document_says(entity, stack):
+def test_requests_are_answered_as_the_document_says(entity, stack, tmp_path):
     program = tool("schemathesis", "venv/bin/schemathesis")
     entity.register()
     entity.notify()
     examples = 500 if os.environ.get("TEST_LONG") else 60
     base = stack.env["BASE_URL"]
     config, certificate = PINS / "schemathesis.toml", Path(stack.env["CA_CERT"])
-    found = run(program, "--config-file", config.name, "run", f"{base}/apientidades/openapi.json", "--url", f"{base}/apientidades/v1",
+    document = tmp_path / FILE.name
+    document.write_text(json.dumps(strict()))
+    found = run(program, "--config-file", config.name, "run", document.name, "--url", f"{base}/apientidades/v1",
                 "--header", f"Authorization: Bearer {entity.token}", "--tls-verify", certificate.name,
                 "--exclude-checks", "positive_data_acceptance", "--max-examples", examples, "--seed", "1", "--no-color",
-                files=[config, certificate], timeout=600)
+                files=[config, certificate, document], timeout=600)
     assert found.returncode == 0, found.stdout[-6000:] + found.stderr
     tested, selected = re.search(r"Selected: (\d+)/\d+\n +Tested: (\d+)", found.stdout).groups()
     assert tested == selected == str(sum(method in METHODS for item in DOCUMENT["paths"].values() for method in item)), found.stdout
