@@ -260,9 +260,9 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
-/// Takes ended attempts from the network's thread. Attempts of deliveries go to the result writer. An
-/// attempt that got no answer from the receiver or the name servers goes there only after the outage watch
-/// has judged whether that was our fault.
+/// Takes ended attempts from the network's thread. Attempts of deliveries go to the result writer. A silent
+/// attempt (outage_watch.hpp) goes there only after the outage watch has judged whether the silence is our
+/// fault, or can no longer wait for that.
 void Loop::collect() {
   const auto now = platform::monotonic_now();
   auto attempts = attempts_.take();

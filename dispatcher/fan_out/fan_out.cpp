@@ -119,8 +119,8 @@ Outcomes FanOut::write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into)
 void FanOut::run_ahead(LeasedBatch& into) {
   // One batch at a time: a second batch would set `into.leased_at` to a moment after the first batch's leases
   // began, and these would seem to end later than they do.
-  // Suspect entities (the database refused one of their notifications) go before busy ones: they rarely use
-  // up their share of the time, while busy entities could keep them waiting without end.
+  // Suspect entities (the database refused, or may refuse, one of their notifications) go before busy ones:
+  // they rarely use up their share of the time, and there may always be busy entities.
   const auto run = [&](Kind kind, unsigned entities, unsigned rows, Pacer& pacer) {
     return pacer.due(monotonic_now()) && run_kind(kind, entities, rows, Ahead::yes, pacer, into);
   };

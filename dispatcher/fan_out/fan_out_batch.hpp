@@ -15,7 +15,7 @@ namespace dispatcher {
 struct FanOutBatch {
   std::vector<JudgedNotification> judged;   // to be fanned out or rejected, in the order of the rows
   Outcomes left_out;                        // the outcomes of all other rows
-  std::set<delivery::EntityId> with_large;  // entities with data so long that it is read apart from its row
+  std::set<delivery::EntityId> with_large;  // entities with data too long to be read with its row
 };
 
 /// Reads those of `rows` that are pending, and checks their data. Takes no lock. Throws errors of the session

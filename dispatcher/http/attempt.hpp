@@ -52,7 +52,8 @@ struct Check {
   std::string host;
   Outcome outcome = Outcome::nothing;
   platform::MonotonicTime began{};
-  platform::MonotonicTime ended{};  // when the host replied to the handshake; otherwise, when the check ended
+  /// When a handshake got a sign of life; without one, and for a lookup, when the check ended.
+  platform::MonotonicTime ended{};
 };
 
 }  // namespace dispatcher

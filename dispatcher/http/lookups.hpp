@@ -1,4 +1,4 @@
-// Finds the addresses to which a job (a request with an attempt that has begun) may connect: in the URL, in
+// Finds the addresses of the host of a job (a request with an attempt that has begun): in the URL, in
 // delivery.host_overrides, in the resolver's cache, or by a lookup. During the lookup the job waits here.
 #pragma once
 
@@ -25,8 +25,7 @@ class Lookups {
 
   /// Returns the job with its addresses if no lookup is needed; otherwise take_found() returns the job later.
   /// If the URL's host is a name without an override, the Purpose of the request matters: a `handshake` gets
-  /// Request::address and needs no lookup; a `lookup` always asks the name servers, even if the cache has the
-  /// name.
+  /// Request::address and needs no lookup; a `lookup` bypasses the cache.
   std::optional<Job> find(Job job);
 
   struct Found {

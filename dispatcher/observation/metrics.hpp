@@ -13,8 +13,8 @@
 
 namespace dispatcher {
 
-/// How an attempt ended. Failures are grouped by their kind. The set is fixed: receivers cannot add
-/// series.
+/// How an attempt ended. Failures are grouped by what has to be corrected. The set is fixed: receivers cannot
+/// add series.
 enum class OutcomeClass {
   delivered,
   http_3xx,

@@ -1,6 +1,7 @@
-// Watches for our own outages. An attempt is *silent* if nothing came back from the receiver, or if no name
-// server gave a usable answer (delivery::Silence). Silent attempts are kept here until it is known whether
-// the fault is the receivers' or ours (docs/delivery.md#our-own-outages).
+// Watches for our own outages. An attempt is *silent* if there was no route to the receiver, if no connection
+// or no byte of an answer came in time, or if no name server gave a usable answer (delivery::Silence). Silent
+// attempts are kept here until it is known whether the fault is the receivers' or ours
+// (docs/delivery.md#our-own-outages).
 //
 // An attempt is released, at the latest, when the next sign of life comes from any receiver (or name server),
 // or shortly before the attempt's lease ends. A failure in our own outage does not count against the webhook.

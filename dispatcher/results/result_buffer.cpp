@@ -117,8 +117,8 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
 /// unrecorded_.
 void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   refusals_.erase(delivery_result.id);
-  // An attempt that is not counted does not change the delivery's due time. That time has passed, so the
-  // delivery is due at once.
+  // An attempt that is not counted does not change the delivery's due time. Unless the attempt was made ahead
+  // of the schedule, that time has passed, so the delivery is due at once.
   const auto wait = delivery_result.counted ? delivery_result.wait : std::optional(Milliseconds{});
   const bool delivered = delivery_result.state == delivery::DeliveryState::delivered;
   done_.push_back({delivery_result.webhook, delivery_result.entity, delivery_result.kind, delivered, wait});

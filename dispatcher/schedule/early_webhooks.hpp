@@ -52,8 +52,8 @@ class EarlyWebhooks {
 
   /// Counts a probe in flight, and forgets the webhook.
   void probing(delivery::WebhookId webhook);
-  /// An attempt at a delivery of the webhook is over. `delivered` is false if the attempt failed or was not
-  /// made.
+  /// The result of an attempt at a delivery of the webhook is recorded, or never will be. `delivered` is
+  /// false if the attempt failed or was not made.
   void ended(delivery::WebhookId webhook, delivery::AttemptKind kind, bool delivered,
              platform::MonotonicTime now);
   /// Stops the recovery of the webhook: its deliveries wait for their schedule.

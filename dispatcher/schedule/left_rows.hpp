@@ -10,7 +10,7 @@ namespace dispatcher {
 /// release, or that the database refuses. The dispatcher reads the waiting rows in their order, a batch at a
 /// time, and goes on past such rows; that is the walk. Every 5 s, a look makes reads begin at the first row
 /// again. The first few looks after a walk are an exception: reads still begin behind the skipped rows.
-/// Otherwise each batch would consist of these rows, and later rows would never be read.
+/// Otherwise the reads after every look would find these rows first, and might never reach later ones.
 class LeftRows {
  public:
   /// A batch was read. `some`: it has rows to be skipped; otherwise the walk past such rows is over.
@@ -51,8 +51,8 @@ class LeftRows {
 
   bool passing_ = false;
   bool refused_again_ = false;
-  unsigned looks_ =
-      left_looks;  // the number of looks after the walk until the rows are read again; 1: the first
+  /// The number of looks after the walk until the rows are read again. 1: the first look.
+  unsigned looks_ = left_looks;
   unsigned looks_to_skip_ = 0;
   unsigned refused_looks_ = 1;
   unsigned looks_to_forget_ = 0;

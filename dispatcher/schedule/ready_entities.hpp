@@ -56,7 +56,7 @@ class ReadyEntities {
   /// The kinds of entities that take turns.
   enum class Kind {
     ready,    // the entity's deliveries can be sent, as far as is known
-    busy,     // new deliveries of the entity could not be sent yet: all its webhooks are busy or rest
+    busy,     // the entity's next deliveries could only wait, each for its own webhook
     suspect,  // the database refused, or may refuse, a notification: the entity is taken alone
     large,    // the entity has more data than a batch had room for
   };

@@ -11,9 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr platform::Milliseconds rounding{1};  // the database's times are in whole milliseconds
-/// How long a webhook without pending deliveries is remembered. While it is, a claim can begin at its
-/// position, behind the index entries of deliveries that were claimed before. The database keeps these
-/// entries for as long as a backup holds a snapshot open.
+/// How long a webhook is remembered although none of its deliveries is known to wait. While it is, a claim
+/// can begin at its position, behind the index entries of deliveries that were claimed before. The database
+/// keeps these entries for as long as a backup holds a snapshot open.
 constexpr auto remembered = 1min;
 
 }  // namespace

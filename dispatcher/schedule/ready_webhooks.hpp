@@ -38,8 +38,8 @@ class ReadyWebhooks {
   /// wait.
   store::DuePosition after(delivery::WebhookId webhook) const;
 
-  /// Deliveries of the webhook were read. `some`: some of them are left to a newer release, because this
-  /// one does not know their event.
+  /// Deliveries of the webhook were read. `some`: some of them are left to a newer release, because this one
+  /// cannot read their notifications.
   void note_left(delivery::WebhookId webhook, bool some);
   /// The webhook's deliveries were read up to `last`; the webhook stays due.
   void advance(delivery::WebhookId webhook, const store::DuePosition& last);
