@@ -166,7 +166,8 @@ bool is_abandoned(const FCGX_Request& fcgi) {
 }
 
 /// Answers requests. Each entity has a limited number of places, one for each of its requests that run at the
-/// same time (EntityConcurrency); further requests wait for a place.
+/// same time (EntityConcurrency). Further requests wait for a place; refuses a request if too many wait
+/// already, or if it has waited too long.
 struct ExchangeEnd {
   Responder& responder;
   RequestPlaces& places;

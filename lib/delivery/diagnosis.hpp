@@ -51,8 +51,8 @@ struct TestRequest {
   /// The state in which this request found the connection that the previous request kept open.
   enum class Kept { unknown, used, closed, answered_twice };
   Kept kept = Kept::unknown;
-  /// When the sender took this request, a kept connection to the host was probably free. Always false while
-  /// libcurl lacks room for more connections, because libcurl then closes kept ones itself.
+  /// When the sender took this request, a kept connection to the host was probably free. Always false once
+  /// three quarters of the sockets that libcurl may keep are open: libcurl may then close kept ones itself.
   bool expects_kept = false;
   bool says_closed = false;  // the answer announced that the connection closes
   bool left_open = false;    // the connection stayed open after the answer

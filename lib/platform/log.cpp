@@ -141,7 +141,8 @@ class JournalSocket {
   JournalSocket(const JournalSocket&) = delete;
   JournalSocket& operator=(const JournalSocket&) = delete;
 
-  /// Returns false when the socket refuses this entry, for example because it is too long. No field may
+  /// Returns false when this entry cannot be sent in this way, for example because it is too long. Returns
+  /// true also for an entry that is dropped, because journald takes nothing or has no socket. No field may
   /// contain a line end.
   bool send(const std::vector<std::string>& fields) {
     switch (try_send(fields)) {
@@ -186,7 +187,7 @@ class JournalSocket {
   std::atomic<std::uint64_t> lost_ = 0;
 };
 
-/// Returns false when the journal did not accept the entry.
+/// Returns false when the entry was neither sent nor dropped (JournalSocket::send).
 bool send_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
   static JournalSocket socket;
   auto texts = journal_fields(level, message, fields);

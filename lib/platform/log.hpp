@@ -1,8 +1,9 @@
 // The log. If standard error is the stream to the journal that JOURNAL_STREAM names, a message is a journal
-// entry with its values as fields: APIENTIDADES_WEBHOOK=4. In all other cases, and if the journal does not
-// accept the entry, a message is one line on standard error. Without JOURNAL_STREAM the line is `time level
-// message key=value …` (logfmt). With JOURNAL_STREAM it is `<6>message key=value …`, where 6 is the priority
-// of an info message in syslog(3).
+// entry with its values as fields: APIENTIDADES_WEBHOOK=4. While journald takes nothing, or has no socket,
+// such an entry is dropped. In all other cases, and if the entry cannot be sent for another reason, a message
+// is one line on standard error. Without JOURNAL_STREAM the line is `time level message key=value …`
+// (logfmt). With JOURNAL_STREAM it is `<6>message key=value …`, where 6 is the priority of an info message in
+// syslog(3).
 #pragma once
 
 #include <concepts>

@@ -20,8 +20,8 @@ using webhook::TokenId;
 using webhook::WebhookId;
 
 /// The most bytes of data that `notificaciones_pendientes` accepts from the evaluation system
-/// (docs/table.md). Longer data, which only a session without CHECKs can write, is never sent. The sealed
-/// data of a test event may be longer.
+/// (docs/table.md). Longer data can be in the table only if it was written without the CHECK; it is never
+/// sent. The sealed data of a test event may be longer.
 inline constexpr std::uint64_t longest_data = 65'536;
 
 /// Identifies a notification, and the entity that it is for.

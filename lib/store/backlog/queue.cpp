@@ -60,12 +60,12 @@ constexpr std::string_view counts =
 constexpr std::size_t number_of_counts = 8;
 
 // The ages of the oldest notification and of the oldest due delivery are found with a seek for each entity
-// and each webhook, because a GROUP BY would read the whole queue. In each
-// subquery with LIMIT 1, ORDER BY begins with the column that equals the outer row's id (`entidad_id` or
-// `webhook_id`). Without it MySQL would sort all rows that wait, because it does not see that the column is
-// constant there. Webhooks are found by `plaza`, their number (1 to 5) within the entity. It is NULL in
-// deleted webhooks, so these are not read, however many there are. A notification for an entity that does not
-// exist has no age here: it is rejected at once, unless the queue is paused.
+// and each webhook, because a GROUP BY would read the whole queue. In each subquery with LIMIT 1, ORDER BY
+// begins with the column that equals the outer row's id (`entidad_id` or `webhook_id`). Without it MySQL
+// would sort all rows that wait, because it does not see that the column is constant there. Webhooks are
+// found by `plaza`, their number (1 to 5) within the entity. It is NULL in deleted webhooks, so these are not
+// read, however many there are. A notification for an entity that does not exist has no age here: it is
+// rejected at once, unless the queue is paused.
 
 constexpr std::string_view ages = R"sql(
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,

@@ -28,11 +28,11 @@ struct RecordSummary {
   std::vector<WebhookId> deactivated{};  // by a 410 or by disable_after
 };
 
-/// Records the results in one transaction. If another session has locked rows, leaves out the results that
-/// need those rows, and may record the others in several transactions. MariaDB never waits for a lock here.
-/// MySQL may wait for a lock that SKIP LOCKED does not skip (of a gap, or of a row being inserted). Never
-/// throws LockTimeout. Takes at most 512 results; those of one webhook must be in the order in which the
-/// attempts ended.
+/// Records the results, if possible in one transaction. If another session has locked rows, leaves out the
+/// results that need those rows, and may record the others in several transactions. MariaDB never waits for a
+/// lock here. MySQL may wait for a lock that SKIP LOCKED does not skip (of a gap, or of a row being
+/// inserted). Never throws LockTimeout. Takes at most 512 results; those of one webhook must be in the order
+/// in which the attempts ended.
 RecordSummary record_results(Session& session, const std::vector<DeliveryResult>& delivery_results,
                              const FailurePolicy& policy);
 

@@ -37,8 +37,9 @@ struct PurgeWalk {
 /// deliveries and attempts, once every delivery has expired; finished notifications without deliveries; and,
 /// only in the sweep, quarantine entries, and deleted webhooks that have no deliveries. Returns the number of
 /// deleted deliveries, notifications and webhooks. Skips locked rows, and rows that the database refuses to
-/// delete. After 32 refused rows in one window, throws the error of the next one. Restarts a walk that is
-/// done. After an exception the walk is already past the window, and the next sweep finds what is left of it.
+/// delete. Once a window has 32 rows that were refused or, on MariaDB, met a lock that SKIP LOCKED does not
+/// detect, throws the next such error. Restarts a walk that is done. After an exception the walk is already
+/// past the window, and the next sweep finds what is left of it.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 

@@ -26,9 +26,9 @@ struct PendingNotification {
   std::optional<UtcTime>
       occurred;  // unset: not a day of the calendar, which some sql_modes of the writer's session allow
   std::uint64_t bytes;              // size of the data
-  std::optional<std::string> data;  // unset: too long to be read with the row; read_data() reads it
+  std::optional<std::string> data;  // unset: too long to be read with the row (read_data)
   bool valid_key = true;
-  /// `notificaciones_apartadas` lists it: rejected by this release, set aside by the operator, or fanned out.
+  /// `notificaciones_apartadas` lists it: rejected by this release, cancelled by the operator, or fanned out.
   bool quarantined = false;
   bool fanned_out = false;  // listed there as fanned out; its own row was locked, and is still pendiente
 };
