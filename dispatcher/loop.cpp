@@ -115,9 +115,11 @@ bool Loop::work() {
   collect();
   const bool recorded = take_recorded();
   // While results cannot be recorded, maintenance must not recover their leases or change their deliveries.
-  if (!writer_.away())
+  if (!writer_.away()) {
+    maintenance_.leave_leases_of(writer_.overdue());
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
+  }
   // These webhooks no longer rest, but the ready set may postpone them for up to a minute more. The
   // loop below ends the postponement.
   for (const auto webhook : maintenance_.take_changed())

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "lib/delivery/classify.hpp"
 #include "lib/store/deliveries/lease.hpp"
@@ -72,6 +71,15 @@ void ResultBuffer::enqueue(const delivery::DeliveryResult& delivery_result) {
   }
   found->second.results.push_back(delivery_result);
   ++postponed_results_;
+}
+
+std::set<delivery::DeliveryId> ResultBuffer::unrecorded() const {
+  std::set<delivery::DeliveryId> deliveries;
+  for (const auto& delivery_result : unrecorded_) deliveries.insert(delivery_result.id);
+  for (const auto& [webhook, postponed] : postponed_) {
+    for (const auto& delivery_result : postponed.results) deliveries.insert(delivery_result.id);
+  }
+  return deliveries;
 }
 
 store::FailurePolicy ResultBuffer::policy() const {

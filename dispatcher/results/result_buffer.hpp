@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,8 @@ class ResultBuffer {
   std::size_t waiting() const { return unrecorded_.size() + postponed_results_ + unreleased_.size(); }
   /// The postponed results, which waiting() includes.
   std::size_t postponed() const { return postponed_results_; }
+  /// The deliveries whose results are not recorded.
+  std::set<delivery::DeliveryId> unrecorded() const;
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;

@@ -69,7 +69,7 @@ void ResultWriter::run(const std::stop_token& stop) {
       const auto start = platform::monotonic_now();
       take();
       const bool got_on = record();
-      publish();
+      publish(got_on);
       if (stop.stop_requested()) break;
       if (got_on) {
         gather(start);
@@ -147,7 +147,18 @@ void ResultWriter::look_alive() {
   used_ = now;
 }
 
-void ResultWriter::publish() {
+std::set<delivery::DeliveryId> ResultWriter::overdue() const {
+  const std::lock_guard lock(overdue_mutex_);
+  return overdue_;
+}
+
+void ResultWriter::publish(bool got_on) {
+  const bool on_time = got_on && buffer_.postponed() == 0;
+  auto overdue = on_time ? std::set<delivery::DeliveryId>{} : buffer_.unrecorded();
+  {
+    const std::lock_guard lock(overdue_mutex_);
+    overdue_.swap(overdue);
+  }
   refused_ = buffer_.refused();
   failed_now_ = failed_;
   postponed_results_ = buffer_.postponed();

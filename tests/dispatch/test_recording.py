@@ -168,6 +168,26 @@ def test_rows_locked_all_the_time_hold_up_their_webhooks_only(new_entity, receiv
     assert all(len(receiver.requests(hook.path)) == 3 for hook in hooks), "and nothing twice"
 
 
+def test_a_result_that_waits_past_its_lease_is_not_sent_again(new_entity, receiver, stack, root, logged):
+    entity, other = new_entity(), new_entity()
+    hook, stray_hook = entity.register(), other.register()
+    entity.notify()
+    stray = stack.delivery_id(other.notify(), stray_hook.id)
+    wait_until(lambda: delivered(stack, [hook, stray_hook]) == [1, 1], what="the first deliveries")
+    root(f"START TRANSACTION; SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = {hook.id} FOR UPDATE")
+    waiting = stack.delivery_id(entity.notify(), hook.id)
+    wait_until(lambda: f"the results of its webhook wait webhook={hook.id}" in logged(), what="a result that waits")
+    past = "arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND"
+    stack.sql(f"UPDATE entregas SET {past} WHERE id = {waiting}")
+    # A lease without a dispatcher: its recovery shows that leases were recovered.
+    stack.sql(f"UPDATE entregas SET estado = 'en_curso', arriendo = 1, terminada_en = NULL, {past} WHERE id = {stray}")
+    receiver.wait(stray_hook.path, 2)
+    root("ROLLBACK")
+    wait_until(lambda: delivered(stack, [hook, stray_hook]) == [2, 1], what="all to be recorded")
+    assert len(receiver.requests(hook.path)) == 2, "nothing twice"
+    assert len(stack.attempts(waiting)) == 1
+
+
 def test_a_delivery_that_is_locked_keeps_no_other_of_its_webhook(entity, receiver, stack, root):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

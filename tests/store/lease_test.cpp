@@ -130,6 +130,16 @@ BOOST_AUTO_TEST_CASE(an_expired_lease_of_the_fan_out_is_recovered) {
   BOOST_CHECK(again[0].id == created[0].id && again[0].attempts == 0 && again[0].failures == 0);
 }
 
+BOOST_AUTO_TEST_CASE(an_expired_lease_whose_result_waits_here_is_not_recovered) {
+  queue(3);
+  const auto expired = claim_some(3, passed);
+  BOOST_REQUIRE_EQUAL(expired.size(), 3U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10, {expired[0].id, expired[2].id}).count, 1U);
+  BOOST_CHECK_EQUAL(state(expired[1]), "pendiente");
+  BOOST_CHECK_EQUAL(record_results(session, {delivered(expired[0])}, {Milliseconds(0)}).stale.size(), 0U);
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_is_measured_by_the_clock_of_the_database) {
   queue(1);
   session.execute("SET SESSION timestamp = 1000000000");  // this session's UTC_TIMESTAMP is of 2001

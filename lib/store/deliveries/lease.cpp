@@ -109,7 +109,8 @@ std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<L
   return left;
 }
 
-RecoveredLeases recover_expired_leases(Session& session, unsigned limit) {
+RecoveredLeases recover_expired_leases(Session& session, unsigned limit,
+                                       const std::set<DeliveryId>& unrecorded) {
   const auto ids_in = [](const Rows& rows) {
     std::vector<DeliveryId> ids;
     for (const auto& row : rows) ids.push_back(row.integer("id"));
@@ -131,8 +132,10 @@ RecoveredLeases recover_expired_leases(Session& session, unsigned limit) {
     if (rows.empty()) return result;
     until = rows.back().time("hasta");
     last = rows.back().integer("id");
+    auto ids = ids_in(rows);
+    std::erase_if(ids, [&](DeliveryId id) { return unrecorded.contains(id); });
     isolate(
-        ids_in(rows), recover,
+        ids, recover,
         [&](DeliveryId id, const DatabaseError& error) {
           if (is_refused(error)) result.refusal = "delivery " + to_string(id) + ": " + error.what();
         },

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct RecoveredLeases {
   std::string refusal;  // the last delivery that the database refuses to change, and why; empty: none
 };
 /// Makes at most `limit` deliveries with an expired lease pendiente again, at the same step of the schedule.
-RecoveredLeases recover_expired_leases(Session& session, unsigned limit);
+/// Leaves those in `unrecorded`: they have been attempted, and this process has yet to record their results.
+RecoveredLeases recover_expired_leases(Session& session, unsigned limit,
+                                       const std::set<DeliveryId>& unrecorded = {});
 
 }  // namespace store
