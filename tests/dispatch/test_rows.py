@@ -237,9 +237,14 @@ def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, st
     assert entity.notify() > row["id"]
 
 
+def manual_session() -> list[str]:
+    """The statements with which a session begins, as docs/table.md asks."""
+    block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
+    return [statement for statement in re.sub("--.*", "", block).split(";") if statement.strip()]
+
+
 def test_the_session_that_the_manual_asks_of_writers_keeps_texts_and_refuses_what_does_not_fit(entity, stack):
     """Without the manual's session settings the server garbles ñ🎓, and stores the number 7 for '7a'."""
-    block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
     text = insert("notificaciones_pendientes", entidad_id=entity.id, evento="incidencia.cerrada", datos='{"incidenciaId": 1, "titulo": "ñ🎓"}')
     misspelt = text.replace(f"({entity.id},", f"('{entity.id}a',")
     assert misspelt != text
@@ -250,10 +255,28 @@ def test_the_session_that_the_manual_asks_of_writers_keeps_texts_and_refuses_wha
         careless("SET SESSION sql_mode = ''")
         careless(misspelt)
         assert "ñ" not in stack.value(f"SELECT datos FROM notificaciones_pendientes WHERE entidad_id = {entity.id} ORDER BY id DESC LIMIT 1")
-        for statement in re.sub("--.*", "", block).split(";"):
-            if statement.strip():
-                careless(statement)
+        for statement in manual_session():
+            careless(statement)
         assert careless(text + stored) == [['{"incidenciaId": 1, "titulo": "ñ🎓"}']]
         with pytest.raises(SqlError) as refused:
             careless(misspelt)
         assert refused.value.code in (1265, 1366)
+
+
+def test_the_session_that_the_manual_asks_of_writers_delays_no_other_entity(new_entity, receiver, stack):
+    """At the servers' default isolation level the transaction below locks the gap behind the newest delivery; on MySQL also the
+    one behind the newest notification."""
+    ours, other = new_entity(), new_entity()
+    hook = other.register()
+    sent = ours.notify(clave="k")
+    stack.wait_notification(sent, "procesada")
+    with contextlib.closing(stack.writer()) as writer:
+        for statement in manual_session():
+            writer(statement)
+        writer("START TRANSACTION")
+        refused(lambda: writer(insert(TABLE, entidad_id=ours.id, evento="evaluacion.abierta", datos="{}", clave="k")), 1062)
+        writer(f"INSERT INTO {TABLE} (entidad_id, evento, datos) SELECT entidad_id, evento, '{{}}' FROM notificaciones_resultado"
+               f" WHERE notificacion_id = {sent} AND entregadas = 0")
+        other.notify()
+        receiver.wait(hook.path, 1)
+        writer("ROLLBACK")

@@ -37,7 +37,10 @@ public class Evaluacion {
         opciones.put("password", obligatoria("EVALUACION_CONTRASENA"));
         // Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar. (Este controlador habla siempre utf8mb4.)
         opciones.put("sessionVariables", "sql_mode='STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'");
-        return DriverManager.getConnection(obligatoria("EVALUACION_URL"), opciones);
+        Connection conexion = DriverManager.getConnection(obligatoria("EVALUACION_URL"), opciones);
+        // Con el nivel de aislamiento de serie, una transacción abierta puede retrasar los avisos de todas las entidades.
+        conexion.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+        return conexion;
     }
 
     // Una fila por entidad. Si la clave ya se usó, esta entidad ya está avisada: un proceso que se repite no avisa dos veces.

@@ -27,6 +27,8 @@ function conectar(): PDO
     $conexion = new PDO(obligatoria('EVALUACION_DSN'), $usuario, obligatoria('EVALUACION_CONTRASENA'));
     // Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar.
     $conexion->exec("SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'");
+    // Con el nivel de aislamiento de serie, una transacción abierta puede retrasar los avisos de todas las entidades.
+    $conexion->exec('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
     return $conexion;
 }
 

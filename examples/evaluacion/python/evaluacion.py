@@ -32,6 +32,8 @@ def conectar():
         charset="utf8mb4",  # con otro juego de caracteres las eñes y los emojis llegan estropeados
         # Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar.
         sql_mode="STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO",
+        # Con el nivel de aislamiento de serie, una transacción abierta puede retrasar los avisos de todas las entidades.
+        init_command="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     )
 
 
