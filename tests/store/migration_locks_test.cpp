@@ -118,6 +118,32 @@ BOOST_AUTO_TEST_CASE(a_change_that_a_killed_migration_had_begun_may_end_while_it
   BOOST_TEST(migration_status(table.database.session, table.migrations).back().applied.has_value());
 }
 
+// A transaction that a lost connection had prepared keeps its locks, and has no connection to KILL.
+BOOST_AUTO_TEST_CASE(a_migration_blocked_by_a_prepared_transaction_says_how_to_find_it) {
+  ReadTable table;
+  table.reader.execute("ROLLBACK");
+  {
+    Session lost = table.database.connect();
+    lost.execute("SET SESSION foreign_key_checks = 0");
+    lost.execute("XA START 'migration_locks'");
+    lost.execute(
+        "INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, "
+        "creada_en)"
+        " VALUES (1, 1, 'evaluacion.abierta', FALSE, 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))");
+    lost.execute("XA END 'migration_locks'");
+    lost.execute("XA PREPARE 'migration_locks'");
+  }
+  std::vector<std::string> told;
+  table.migrate([&](const std::string& line) {
+    if (!is_held_up(line)) return;
+    told.push_back(line);
+    table.database.session.execute("XA ROLLBACK 'migration_locks'");
+  });
+  BOOST_REQUIRE_EQUAL(told.size(), 1U);
+  BOOST_TEST(contains(told[0], "XA RECOVER"), told[0]);
+  BOOST_TEST(table.migrated());
+}
+
 BOOST_AUTO_TEST_CASE(a_figure_added_to_an_applied_migration_is_no_change_of_it) {
   Database database;
   auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");

@@ -39,14 +39,17 @@ std::string described(const Row& row) {
 std::string holders(Session& session, const Patience& patience) try {
   std::string text;
   for (const auto& row : session.query(open_for_long, patience.wait_s)) text += described(row);
-  return text.empty() ? "\n  no transaction has been open for so long: the lock may come from LOCK TABLES or "
-                        "a backup (SHOW FULL PROCESSLIST)"
-                      : text;
+  return text.empty()
+             ? "\n  no connection has had a transaction open for so long: the lock may come from LOCK "
+               "TABLES or a backup (SHOW FULL PROCESSLIST), or from a prepared transaction that lost its "
+               "connection (XA RECOVER; XA ROLLBACK ends it)"
+             : text;
 } catch (const DatabaseError& error) {
   if (error.code != no_right_to_see)
     return "\n  the lock's holder cannot be named: " + std::string(error.what());
   return "\n  This user may not see who holds the lock. This statement shows the database's root the open "
-         "transactions, oldest first (KILL and the id end one):\n  " +
+         "transactions, oldest first (KILL and the id end one; XA RECOVER shows prepared ones without a "
+         "connection):\n  " +
          std::string(for_root);
 }
 
