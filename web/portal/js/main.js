@@ -1,4 +1,4 @@
-// Starts the portal. The first screen asks for the token, which is kept only in memory. The portal sends no request before it has a token.
+// Starts the portal. The first screen, which asks for the token, is drawn at once: the portal sends no request before it has a token.
 import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { forgetDone } from "./change.js";

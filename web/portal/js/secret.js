@@ -1,4 +1,4 @@
-// A new secret of a webhook. It is made or typed in this browser, shown only on the screen of that step, and never stored.
+// A new secret of a webhook. It is made or typed on a screen of the portal, shown only there, and never stored in the browser.
 import { copyButton } from "./copy.js";
 import { el, freshId, replace } from "./dom.js";
 import { field } from "./field.js";
