@@ -10,6 +10,8 @@ namespace {
 
 using platform::LimitSettings;
 
+constexpr unsigned most_concurrent = 65535;  // nginx refuses more
+
 constexpr std::string_view header =
     "# Written by `apientidades-admin nginx limits` from limits.* of the configuration; changes belong "
     "there.\n";
@@ -68,9 +70,9 @@ std::string nginx_limits(const LimitSettings& limits) {
     if (a_minute > 1) text += " burst=" + std::to_string(a_minute - 1) + " nodelay";  // nginx refuses burst=0
     text += ";\n";
   }
-  if (limits.concurrent_requests_per_address > 0)
-    text += "limit_conn apientidades_concurrent " + std::to_string(limits.concurrent_requests_per_address) +
-            ";\n";
+  if (const unsigned concurrent = std::min(limits.concurrent_requests_per_address, most_concurrent);
+      concurrent > 0)
+    text += "limit_conn apientidades_concurrent " + std::to_string(concurrent) + ";\n";
   return text;
 }
 

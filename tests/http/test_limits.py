@@ -53,6 +53,13 @@ def test_no_limit_unless_set(entity):
     assert set(statuses(60, lambda: entity.api("GET", BASE))) == {200}
 
 
+def test_the_greatest_limits_are_accepted_by_nginx(entity, stack):
+    most = 1000000
+    with limited(stack, requests_per_address=most, concurrent_requests_per_address=most, requests_per_token=most,
+                 test_requests_per_token=most):
+        assert set(statuses(60, lambda: entity.api("GET", BASE))) == {200}
+
+
 def test_requests_of_a_token(entity, new_entity, stack):
     other = new_entity()
     with limited(stack, requests_per_token=5):

@@ -51,4 +51,11 @@ BOOST_AUTO_TEST_CASE(one_a_minute_has_no_burst_and_waits_as_nginx_rounds) {
   BOOST_TEST(admin::nginx_limit_zones(one).find("\"\"      63;") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(the_greatest_limits_are_those_of_nginx) {
+  const LimitSettings most{.concurrent_requests_per_address = 1000000, .requests_per_token = 1000000};
+  const auto text = admin::nginx_limits(most);
+  BOOST_TEST(text.find("burst=999999 nodelay;\n") != std::string::npos);
+  BOOST_TEST(text.find("limit_conn apientidades_concurrent 65535;\n") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
