@@ -46,6 +46,13 @@ bool has(int fd, const std::string& header, std::size_t size) {
   return ::pread(fd, found.data(), found.size(), 0) == static_cast<ssize_t>(found.size()) && found == header;
 }
 
+/// A folder, a device or a link of that name is not ours to replace.
+void require_replaceable(const std::string& file) {
+  struct stat status;
+  if (::lstat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    fail(file + " is no regular file", EEXIST);
+}
+
 /// Gives the file its name only when it is complete, so that a kill leaves no incomplete file of that name.
 void make(const std::string& file, std::size_t size, const std::string& header) {
   const std::string draft = file + ".new";
@@ -65,6 +72,7 @@ Memory::Memory(std::size_t cells) { map(-1, 0, cells); }
 Memory::Memory(const std::string& file, std::size_t cells, std::string_view layout) {
   const auto header = header_of(layout);
   const auto size = header.size() + cells * sizeof(Cell);
+  require_replaceable(file);
   // Processes that start together take turns. The kernel releases the lock even if this process is killed.
   const std::string lock_file = file + ".lock";
   const Descriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -23,7 +23,8 @@ class Memory {
   /// the file if needed, readable by its owner alone. `layout` describes the meaning of the cells: a file
   /// with another layout is replaced by a new file. A process that has mapped the old file keeps using
   /// the old file.
-  /// Throws std::system_error, also when the file system has no room for the file.
+  /// Throws std::system_error, also when the file system has no room for the file, or when `file` is no
+  /// regular file.
   Memory(const std::string& file, std::size_t cells, std::string_view layout);
 
   ~Memory();

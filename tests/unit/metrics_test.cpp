@@ -7,6 +7,7 @@
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <filesystem>
 #include <system_error>
 #include <thread>
 
@@ -198,6 +199,23 @@ BOOST_AUTO_TEST_CASE(a_file_of_something_else_is_put_aside) {
   for (const std::string& content : {std::string(), std::string("x"), std::string(100000, 'x')}) {
     const Table table(example(), folder.write("metrics", content));
     BOOST_TEST(table.counter("a_total").value() == 0U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_regular_file_is_not_replaced) {
+  namespace fs = std::filesystem;
+  const unit::TemporaryFolder folder;
+  const auto pipe = folder.path() + "/pipe";
+  const auto link = folder.path() + "/link";
+  const auto inner = folder.path() + "/inner";
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  fs::create_symlink(folder.write("other", "x"), link);
+  fs::create_directory(inner);
+  for (const auto& path : {pipe, link, inner}) {
+    const auto type = fs::symlink_status(path).type();
+    BOOST_CHECK_THROW(Table(example(), path), std::system_error);
+    BOOST_TEST((fs::symlink_status(path).type() == type), path);
+    BOOST_TEST((!fs::exists(path + ".new") && !fs::exists(path + ".lock")), path);
   }
 }
 
