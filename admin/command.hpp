@@ -42,6 +42,7 @@ struct Command {
   std::string_view example;  // a complete command line that works
   Recorded recorded = Recorded::undeclared;
   Result (*run)(Context&, const Arguments&) = nullptr;
+  bool needs_password = true;  // false: it runs even if the password of the database cannot be read
 
   bool has_option(std::string_view name) const {
     return std::ranges::find(options.options, name, &Option::name) != options.options.end();

@@ -63,11 +63,11 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
                      " --help)");
   }
   const auto config = platform::load_config(line.settings, line.config_file, environment);
-  store::Session session(config.settings.database,
-                         {.program_user = std::string(database_user),
-                          .read_timeout_s = read_timeout_s,
-                          .failover_s = read_timeout_s,
-                          .read_only = request.command.recorded == Recorded::never});
+  store::Session session(config.settings.database, {.program_user = std::string(database_user),
+                                                    .read_timeout_s = read_timeout_s,
+                                                    .failover_s = read_timeout_s,
+                                                    .read_only = request.command.recorded == Recorded::never,
+                                                    .needs_password = request.command.needs_password});
   Context context{config, session, output};
   const auto result = run_recorded(request.command, context, arguments, describe_operator(environment));
   print(output, result);
@@ -139,9 +139,8 @@ int run(const std::vector<std::string>& arguments, Output output,
     return failed(output, e.what(), exit_usage);
   } catch (const platform::ConfigError& e) {
     return failed(output, e.what(), exit_usage);
-  } catch (const platform::FileError& e) {  // a file that a key of the configuration names, or its default
-    return failed(output, e.what() + std::string(" (apientidades-admin config check names its key)"),
-                  exit_usage);
+  } catch (const platform::FileError& e) {
+    return failed(output, e.what(), exit_usage);
   } catch (const store::Unavailable& e) {
     return failed(output, "database unavailable: " + std::string(e.what()), exit_failed);
   } catch (const std::exception& e) {

@@ -1,6 +1,7 @@
 // config show|check
 
 #include <algorithm>
+#include <set>
 
 #include "admin/commands.hpp"
 #include "lib/platform/file.hpp"
@@ -46,10 +47,19 @@ void check(std::vector<Problem>& problems, const std::string& key, F read) {
   }
 }
 
+/// The files of the three programs' passwords, by default those that this user can read.
+std::set<std::string> password_files(const platform::DatabaseSettings& settings) {
+  std::set<std::string> files;
+  for (const auto* user : {"apientidades_api", "apientidades_dispatcher", "apientidades_admin"})
+    files.insert(store::password_file(settings, user));
+  files.erase("");
+  return files;
+}
+
 std::vector<Problem> problems_of(const platform::Settings& settings) {
   std::vector<Problem> problems;
-  if (const auto& path = settings.database.password_file; !path.empty())
-    check(problems, "database.password_file", [&] { platform::read_secret_file(path); });
+  for (const auto& path : password_files(settings.database))
+    check(problems, "database.password_file", [&] { store::read_password(path); });
   if (const auto& path = settings.database.tls_ca; !path.empty())
     check(problems, "database.tls_ca", [&] { platform::require_certificates("database.tls_ca", path); });
   check(problems, "secrets.key_file", [&] { webhook::read_key_file(settings.secrets.key_file); });
@@ -107,7 +117,8 @@ std::vector<Command> config_commands() {
                   "line. Secrets are in files of their own: only their paths are shown.",
        .example = "apientidades-admin config show --config /etc/apientidades/apientidades.conf",
        .recorded = Recorded::never,
-       .run = show},
+       .run = show,
+       .needs_password = false},
       {.words = "config check",
        .summary = "Check every key, the passwords, keys and certificates, and the database server",
        .details = "To see what a program may read, run this as that program's user.\n"
@@ -116,7 +127,8 @@ std::vector<Command> config_commands() {
                   "be asked is only reported.",
        .example = "apientidades-admin config check",
        .recorded = Recorded::never,
-       .run = check},
+       .run = check,
+       .needs_password = false},
   };
 }
 

@@ -63,14 +63,16 @@ std::vector<Command> nginx_commands() {
        .options = {.options = {{"folder", "PATH", "where the snippets are (/etc/nginx/snippets)"}}},
        .example = "apientidades-admin nginx limits",
        .recorded = Recorded::never,
-       .run = limits},
+       .run = limits,
+       .needs_password = false},
       {.words = "nginx origins",
        .summary = "Write delivery.source_addresses for entities, as origenes.json",
        .details = "Run it again whenever delivery.source_addresses changes. Needs no database.",
        .options = {.options = {{"folder", "PATH", "where the snippets are (/etc/nginx/snippets)"}}},
        .example = "apientidades-admin nginx origins",
        .recorded = Recorded::never,
-       .run = origins},
+       .run = origins,
+       .needs_password = false},
   };
 }
 

@@ -1,5 +1,6 @@
 """How the programs refuse to start, wait for the database, and end."""
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -137,7 +138,7 @@ def test_a_missing_configuration_file(run, name):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_missing_password_file(run, name):
     missing = "/nonexistent/password"
-    one_line(run(name, settings=setting(database_password_file=missing)), [1, 2], missing)
+    one_line(run(name, settings=setting(database_password_file=missing)), [1, 2], f"database.password_file: {missing}")
 
 
 @pytest.mark.parametrize("name", DAEMONS)
@@ -153,6 +154,24 @@ def test_a_missing_or_broken_key_file(run, name, tmp_path):
 def test_a_missing_ca_file(run):
     missing = "/nonexistent/ca.pem"
     one_line(run("apientidades-dispatcher", settings=setting(delivery_ca_file=missing)), [1, 2], missing)
+
+
+@pytest.mark.parametrize("command", [("config", "show"), ("nginx", "limits"), ("nginx", "origins")])
+def test_what_needs_no_database_needs_no_password(run, command, tmp_path):
+    folder = ("--folder", str(tmp_path)) if command[0] == "nginx" else ()
+    result = run("apientidades-admin", *command, *folder, settings=setting(database_password_file="/nonexistent/password"))
+    assert (result.returncode, result.stderr) == (0, ""), result
+
+
+def test_the_check_reports_each_file_with_its_key(run, tmp_path):
+    settings = setting(database_password_file="/nonexistent/password", delivery_ca_file="/nonexistent/ca.pem")
+    result = run("apientidades-admin", "config", "check", "--json", settings=settings)
+    assert result.returncode == 2, result
+    assert [row["clave"] for row in json.loads(result.stdout)] == ["database.password_file", "delivery.ca_file"]
+    password = tmp_path / "database-password"
+    password.touch()
+    settings = {**setting(database_password_file=""), "CREDENTIALS_DIRECTORY": str(tmp_path)}
+    one_line(run("apientidades-admin", "config", "check", settings=settings), [2], f"database.password_file: {password}: is empty")
 
 
 def test_the_operators_program_without_a_database(run, tmp_path):

@@ -36,7 +36,7 @@ sql::Driver& driver() {
 }
 
 std::string password_of(const platform::DatabaseSettings& settings) {
-  return settings.password_file.empty() ? std::string() : platform::read_secret_file(settings.password_file);
+  return settings.password_file.empty() ? std::string() : read_password(settings.password_file);
 }
 
 /// The file of a program's password in an installation: systemd's credential, or the file in
@@ -351,9 +351,22 @@ sql::PreparedStatement& Session::Impl::prepare(std::string_view sql) {
   return *statements.emplace(std::string(sql), std::move(statement)).first->second;
 }
 
+std::string password_file(const platform::DatabaseSettings& settings, const std::string& program_user) {
+  return settings.password_file.empty() ? default_password_file(program_user) : settings.password_file;
+}
+
+std::string read_password(const std::string& file) {
+  try {
+    return platform::read_secret_file(file);
+  } catch (const platform::FileError& error) {
+    throw platform::FileError(std::string("database.password_file: ") + error.what());
+  }
+}
+
 Session::Session(platform::DatabaseSettings settings, SessionOptions options) {
-  if (settings.password_file.empty()) settings.password_file = default_password_file(options.program_user);
-  password_of(settings);  // read at every connect; read here to report a missing file at once
+  settings.password_file = password_file(settings, options.program_user);
+  // Read at every connect. Read here, too, to report a missing file at once.
+  if (options.needs_password) password_of(settings);
   impl_ = std::make_unique<Impl>(std::move(settings), std::move(options));
 }
 Session::~Session() = default;

@@ -23,12 +23,20 @@ struct SessionOptions {
   /// longer counts as unreachable. The value exceeds the 5 to 6 s for which a cluster stops when a node dies.
   int failover_s = 7;
   bool read_only = false;  // the server refuses changes of rows (error 1792)
+  /// False: an unreadable password file is an error of connect(), not of the constructor.
+  bool needs_password = true;
   /// Called for every DatabaseError except DuplicateKey before it is thrown, on the session's thread. Must
   /// not throw.
   std::function<void(const DatabaseError&)> on_error{};
   /// With several servers, called for each unusable server before the next is tried. Must not throw.
   std::function<void(const std::string& error)> on_skipped{};
 };
+
+/// The file of the password of the program with the user `program_user`; empty: it connects without one.
+std::string password_file(const platform::DatabaseSettings& settings, const std::string& program_user);
+
+/// Throws platform::FileError, which names the key.
+std::string read_password(const std::string& file);
 
 namespace detail {
 class OpenTransaction;
@@ -43,7 +51,7 @@ class OpenTransaction;
 /// whether the server is still writable.
 class Session {
  public:
-  /// Throws platform::FileError when the configured password file or credential cannot be read.
+  /// Throws platform::FileError as read_password() does, if the options need the password.
   Session(platform::DatabaseSettings settings, SessionOptions options);
   ~Session();
   Session(Session&&) noexcept;
