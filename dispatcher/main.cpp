@@ -6,17 +6,16 @@
 #include "lib/platform/program.hpp"
 #include "lib/platform/reload_signal.hpp"
 #include "lib/platform/service_manager.hpp"
+#include "lib/webhook/authorities.hpp"
 #include "lib/webhook/key_file.hpp"
 
 namespace {
 
-constexpr const char* system_ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
-
 /// Fills in the default CA bundle, and checks what depends on this host: CA file, file descriptors, source
 /// addresses. Throws ConfigError, or std::runtime_error if the problem may end by itself.
 platform::Settings prepare(platform::Settings settings) {
-  if (settings.delivery.ca_file.empty()) settings.delivery.ca_file = system_ca_bundle;
-  platform::require_certificates("delivery.ca_file", settings.delivery.ca_file);
+  settings.delivery.ca_file = webhook::receivers_ca_file(settings.delivery);
+  webhook::require_authorities("delivery.ca_file", settings.delivery.ca_file);
   dispatcher::require_descriptors(settings.delivery.max_in_flight);
   dispatcher::require_source_addresses(settings.delivery);
   return settings;

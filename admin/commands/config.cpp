@@ -6,6 +6,7 @@
 #include "admin/commands.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/store/session/requirements.hpp"
+#include "lib/webhook/authorities.hpp"
 #include "lib/webhook/key_file.hpp"
 
 namespace admin {
@@ -61,10 +62,11 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   for (const auto& path : password_files(settings.database))
     check(problems, "database.password_file", [&] { store::read_password(path); });
   if (const auto& path = settings.database.tls_ca; !path.empty())
-    check(problems, "database.tls_ca", [&] { platform::require_certificates("database.tls_ca", path); });
+    check(problems, "database.tls_ca", [&] { webhook::require_authorities("database.tls_ca", path); });
   check(problems, "secrets.key_file", [&] { webhook::read_key_file(settings.secrets.key_file); });
-  if (const auto& path = settings.delivery.ca_file; !path.empty())
-    check(problems, "delivery.ca_file", [&] { platform::require_certificates("delivery.ca_file", path); });
+  check(problems, "delivery.ca_file", [&] {
+    webhook::require_authorities("delivery.ca_file", webhook::receivers_ca_file(settings.delivery));
+  });
   return problems;
 }
 

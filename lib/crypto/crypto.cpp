@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/x509_vfy.h>
 
 #include <climits>
 #include <memory>
@@ -33,6 +34,10 @@ struct FreeCipher {
   void operator()(EVP_CIPHER* cipher) const { EVP_CIPHER_free(cipher); }
 };
 using Cipher = std::unique_ptr<EVP_CIPHER, FreeCipher>;
+
+struct FreeCertificates {
+  void operator()(X509_STORE* store) const { X509_STORE_free(store); }
+};
 
 struct FreeMac {
   void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
@@ -270,6 +275,13 @@ std::optional<std::string> open(std::string_view key32, std::string_view sealed,
     return std::nullopt;
   }
   return plaintext;
+}
+
+bool can_load_certificates(const std::string& path) {
+  const std::unique_ptr<X509_STORE, FreeCertificates> store(X509_STORE_new());
+  const bool loaded = store && X509_STORE_load_file(store.get(), path.c_str()) == 1;
+  ERR_clear_error();
+  return loaded;
 }
 
 }  // namespace crypto

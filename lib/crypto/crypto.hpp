@@ -36,4 +36,8 @@ std::string seal(std::string_view key32, std::string_view plaintext, std::string
 std::optional<std::string> open(std::string_view key32, std::string_view sealed,
                                 std::string_view associated_data);
 
+/// Whether OpenSSL can load the authorities of the PEM file, as libcurl does: one damaged certificate is
+/// enough that it cannot.
+bool can_load_certificates(const std::string& path);
+
 }  // namespace crypto

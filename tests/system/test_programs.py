@@ -156,6 +156,15 @@ def test_a_missing_ca_file(run):
     one_line(run("apientidades-dispatcher", settings=setting(delivery_ca_file=missing)), [1, 2], missing)
 
 
+@pytest.mark.parametrize("name, command", [("apientidades-dispatcher", ()), ("apientidades-admin", ("config", "check"))])
+def test_a_ca_file_that_is_cut_off(run, stack, tmp_path, name, command):
+    """The TLS library refuses the whole file, so that no attempt could be made."""
+    whole = Path(stack.folder, "certs/ca.pem").read_text()
+    cut = tmp_path / "ca.pem"
+    cut.write_text(whole + whole[:len(whole) // 2])
+    one_line(run(name, *command, settings=setting(delivery_ca_file=str(cut))), [2], f"delivery.ca_file: {cut}: ")
+
+
 @pytest.mark.parametrize("command", [("config", "show"), ("nginx", "limits"), ("nginx", "origins")])
 def test_what_needs_no_database_needs_no_password(run, command, tmp_path):
     folder = ("--folder", str(tmp_path)) if command[0] == "nginx" else ()
