@@ -133,11 +133,11 @@ def test_tables_are_the_same_under_hostile_settings(stack, hostile, tmp_path):
 
 
 def test_a_password_is_the_one_that_was_given(stack, hostile, tmp_path):
-    """With quotes and backslashes in their passwords, all users can connect."""
+    """With quotes, backslashes and line ends in their passwords, all users can connect."""
     secrets = tmp_path / "etc"
     secrets.mkdir()
     for name in USERS:
-        (secrets / f"{name}.password").write_text(f"{name}: a\\'b\\\\ \"€'' \\n --%\n")
+        (secrets / f"{name}.password").write_text(f"{name}: a\\'b\\\\ \"€'' \\n --%\nb\r\n")
     hostile("sql_mode = 'NO_BACKSLASH_ESCAPES'")
     try:
         setup = SetupDatabase(stack, tmp_path, secrets=secrets)
@@ -149,3 +149,9 @@ def test_a_password_is_the_one_that_was_given(stack, hostile, tmp_path):
         for name, user in USERS.items():
             password = Path(stack.env["SECRETS_DIR"], f"{name}.password").read_text().strip()
             stack.sql(f"ALTER USER '{user}'@'localhost' IDENTIFIED BY '{password}'")
+
+
+def test_a_path_with_blanks_is_not_cut(stack, tmp_path):
+    socket = tmp_path / "a  b"
+    socket.symlink_to(stack.env["DB_SOCKET"])
+    SetupDatabase(stack, tmp_path, database_socket=str(socket))("--user", "root")
