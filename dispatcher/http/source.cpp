@@ -22,8 +22,24 @@ bool bind_source(int fd, const platform::IpAddress& address) {
          ::bind(fd, from.get(), from.length) == 0;
 }
 
+/// Linux binds a socket to a network's broadcast address, but then sends from another address.
+bool is_broadcast(const platform::IpAddress& address) {
+  const auto to = socket_address(address, 9);  // any port: connect() sends nothing
+  const Socket socket(::socket(address.v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP));
+  return socket.fd() >= 0 && ::connect(socket.fd(), to.get(), to.length) != 0 && errno == EACCES;
+}
+
 Socket open_socket(int family) {
   return Socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+}
+
+/// False: errno says why not.
+bool can_send_from(const platform::IpAddress& address) {
+  const Socket socket = open_socket(address.v6 ? AF_INET6 : AF_INET);
+  if (socket.fd() < 0 || !bind_source(socket.fd(), address)) return false;
+  if (!is_broadcast(address)) return true;
+  errno = EADDRNOTAVAIL;
+  return false;
 }
 
 }  // namespace
@@ -71,8 +87,7 @@ Socket open_source_socket(const platform::DeliverySettings& settings, int family
 void require_source_addresses(const platform::DeliverySettings& settings) {
   for (const auto& source : settings.source_addresses) {
     if (!source.bound) continue;
-    const Socket socket = open_socket(source.network.base.v6 ? AF_INET6 : AF_INET);
-    if (socket.fd() >= 0 && bind_source(socket.fd(), source.network.base)) continue;
+    if (can_send_from(source.network.base)) continue;
     const auto address = source.network.base.to_string();
     // This is not a ConfigError, because systemd does not restart a program that ends with one. A restart
     // helps here: the host may get the address later, for example when its network comes up after the boot.

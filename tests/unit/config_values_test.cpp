@@ -184,7 +184,8 @@ BOOST_AUTO_TEST_CASE(source_addresses) {
   BOOST_TEST(sources[0].network.to_string() == "203.0.113.7/32");
   BOOST_TEST(sources[2].network.to_string() == "2001:db8::/48");
   refuses("delivery.source_addresses",
-          {"203.0.113.7/24", "example.org", "0.0.0.0", "::", "0.0.0.0/0", "::/0", "1.2.3.4:5"});
+          {"203.0.113.7/24", "example.org", "0.0.0.0", "::", "0.0.0.0/0", "::/0", "1.2.3.4:5", "224.0.0.1",
+           "255.255.255.255", "ff02::1", "::ffff:203.0.113.7"});
 }
 
 BOOST_AUTO_TEST_CASE(denied_networks) {

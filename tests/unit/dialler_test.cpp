@@ -182,6 +182,11 @@ BOOST_AUTO_TEST_CASE(it_dials_from_the_first_source_of_the_family) {
   BOOST_CHECK(dial({ip("127.0.0.2")}).local_failure);
 }
 
+BOOST_AUTO_TEST_CASE(a_broadcast_address_is_no_source) {
+  settings.source_addresses = {{platform::IpNetwork::parse("127.255.255.255").value(), true}};
+  BOOST_CHECK_THROW(dispatcher::require_source_addresses(settings), std::runtime_error);
+}
+
 BOOST_AUTO_TEST_CASE(a_source_that_is_none_of_this_host_is_named) {
   settings.source_addresses = {{platform::IpNetwork::parse("127.0.0.7").value(), true},
                                {platform::IpNetwork::parse("11.9.9.9/32").value(), false}};

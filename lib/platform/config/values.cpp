@@ -40,6 +40,15 @@ bool is_host_and_port(const std::string& text) {
   return address && address->v6;
 }
 
+/// False for multicast, broadcast, and IPv4 written as IPv6: no connection comes from there. Linux binds a
+/// socket to such an address all the same.
+bool can_be_source(const IpAddress& address) {
+  static const std::array never{
+      IpNetwork::parse("224.0.0.0/4").value(), IpNetwork::parse("255.255.255.255").value(),
+      IpNetwork::parse("ff00::/8").value(), IpNetwork::parse("::ffff:0:0/96").value()};
+  return std::ranges::none_of(never, [&](const IpNetwork& network) { return network.contains(address); });
+}
+
 /// Accepts a name, with or without `*.` before it. Refuses an address (its last label has no letter, or
 /// begins with 0x), localhost and names under localhost. `pattern` is in lower case.
 bool is_pattern(std::string_view pattern) {
@@ -159,7 +168,8 @@ std::vector<SourceAddress> read_source_addresses(const std::string& text) {
   std::vector<SourceAddress> result;
   for (const auto& item : read_list(text)) {
     const auto network = IpNetwork::parse(item);
-    if (!network || network->base == IpAddress{network->base.v6, {}}) refuse();
+    if (!network || network->base == IpAddress{network->base.v6, {}} || !can_be_source(network->base))
+      refuse();
     result.push_back({*network, item.find('/') == std::string::npos});
   }
   return result;
