@@ -11,8 +11,8 @@ AT_MOST_MORE_MS = 100  # by how much the p99 measured while the crowd runs may e
 
 @dataclass(frozen=True)
 class Figure:
-    """A case measures how much its load, the crowd, delays others. `beside` was measured while the crowd ran, `baselines`
-    without it. `goal` is a relation and its bound; a figure without a goal only explains other figures."""
+    """A case measures how much its load, the crowd, delays others. `beside` is usually measured while the crowd runs,
+    `baselines` without it. `goal` is a relation and its bound; a figure without a goal only explains other figures."""
     name: str
     beside: float
     baselines: tuple[float, ...] = ()

@@ -117,7 +117,7 @@ def test_the_bytes_of_tests_in_a_day_are_limited_per_entity_not_per_token(stack,
     other = new_entity()
     other.register(["evaluacion.abierta"])
     tokens = [entity.token, entity.issue_token()]
-    # The database stores these data encrypted and in base64, so each test event counts 80 kB.
+    # The database stores these data encrypted and in base64: 80 kB. With 1 KiB for its delivery, each test event counts 81 kB.
     body = {"evento": "evaluacion.abierta", "datosExtra": {"texto": "x" * 60_000}}
     with stack.part_with("fcgi", **setting(limits_test_bytes="256KiB")):
         answers = [stack.api("POST", TEST, tokens[n % 2], json_body=body) for n in range(5)]

@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(test_events_are_not_in_the_result_view) {
 }
 
 // One statement inserts a broadcast, so all its notifications have the same `ocurrida_en`. Still, the last
-// full page of a report on them may read at most 1,500 rows more than the first page did.
+// full page of a report on them must read fewer than 1,500 rows more than the first page did.
 BOOST_AUTO_TEST_CASE(a_report_of_a_broadcast_passes_over_each_row_once) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en)"

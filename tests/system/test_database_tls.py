@@ -1,5 +1,5 @@
-"""Over TCP, the programs connect to the database only with verified TLS. The error of a refused connection names the setting that
-the operator has to check."""
+"""If database.tls_ca is set, the programs connect to the database over TCP only with verified TLS. The error of a refused
+connection names the setting that the operator has to check."""
 import socket
 import subprocess
 

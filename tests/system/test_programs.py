@@ -39,8 +39,8 @@ def programs(stack):
 
 @pytest.fixture(scope="module")
 def run(programs):
-    """Runs a program that is expected to end by itself. Its standard input is a listening socket, as systemd gives
-    one to apientidades-fcgi."""
+    """Runs a program that is expected to end by itself. Unless `without_socket`, its standard input is a listening
+    socket, as systemd gives one to apientidades-fcgi."""
     def start(name, *extra, settings=None, config=None, without_socket=False):
         command, environment = programs[name]
         command = list(command)
