@@ -94,7 +94,7 @@ test_on_release() {
   inside=$(tr , '\n' <<<"$only" | sed '/^system$/d; /^upgrade$/d' | paste -sd ,)
   prepare_fresh "$release" || die "a fresh Debian ${DEBIAN[$release]} cannot be made here: $FRESH_OBSTACLE"
   [[ -n $only && -z $inside ]] ||
-    run_fresh "$release" ${long:+--long} ${examples:+--examples} ${mysql:+--mysql} ${inside:+--only "$inside"} "${pytest_arguments[@]}"
+    run_fresh "$release" --preset "$BOOST_PRESET" ${long:+--long} ${examples:+--examples} ${mysql:+--mysql} ${inside:+--only "$inside"} "${pytest_arguments[@]}"
   ! is_wanted system || run_system "$how" "$release" "${pytest_arguments[@]}"
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
 }
