@@ -2,11 +2,10 @@
 // rows are marked `procesada` when the locks are gone.
 #include <boost/test/unit_test.hpp>
 
-#include <thread>
-
 #include "dispatcher/fan_out/fan_out.hpp"
 #include "lib/store/notifications/notifications.hpp"
 #include "tests/store/delivery_support.hpp"
+#include "tests/wait.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -154,16 +153,19 @@ BOOST_AUTO_TEST_CASE(locked_notifications_beyond_one_batch_are_in_the_next) {
     scanner.look(session, platform::monotonic_now(), true);
     fan_out.run_sendable(batch);
   }
+  const auto listed = [&] {
+    return session.query("SELECT COUNT(*) AS n FROM notificaciones_apartadas WHERE notificacion_id > ?", id)
+        .at(0)
+        .integer("n");
+  };
   const auto patience = platform::monotonic_now() + 3s;
-  std::int64_t listed = 0;
-  while (listed < many && platform::monotonic_now() < patience) {
-    std::this_thread::sleep_for(60ms);  // the fan-out tries a locked notification again after 50 ms
+  while (listed() < many && platform::monotonic_now() < patience) {
+    const auto due = fan_out.next_locked();
+    BOOST_REQUIRE(due);  // the loop waits until then, so without it the rest would wait for the scanner
+    wait::until([&] { return platform::monotonic_now() >= *due; }, "the time of the next try");
     fan_out.run_locked(batch);
-    listed = session.query("SELECT COUNT(*) AS n FROM notificaciones_apartadas WHERE notificacion_id > ?", id)
-                 .at(0)
-                 .integer("n");
   }
-  BOOST_CHECK_EQUAL(listed, many);
+  BOOST_CHECK_EQUAL(listed(), many);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

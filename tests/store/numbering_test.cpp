@@ -1,11 +1,10 @@
 // While this service's long INSERT into `entregas` runs, other INSERTs need not wait for their AUTO_INCREMENT
 // numbers.
 #include <boost/test/unit_test.hpp>
-#include <chrono>
-#include <thread>
 
 #include "tests/store/delivery_support.hpp"
 #include "tests/store/threads.hpp"
+#include "tests/wait.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -27,17 +26,13 @@ struct Fixture : DeliveryFixture {
   }
   /// Returns once the INSERT of `inserting` waits in the trigger.
   void wait_until_inserting() {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     const auto waiting = [&] {
       return session
           .query("SELECT COUNT(*) AS n FROM information_schema.processlist WHERE state = 'User lock'")
           .at(0)
           .integer("n");
     };
-    while (waiting() == 0) {
-      BOOST_REQUIRE(std::chrono::steady_clock::now() < end);
-      std::this_thread::yield();
-    }
+    wait::until([&] { return waiting() > 0; }, "the INSERT to wait in the trigger");
   }
   void check_others_insert() {
     wait_until_inserting();

@@ -2,13 +2,13 @@
 // follower stops at the first row that is younger than retention.delivered, and goes on from there in its
 // next run. The sweep looks from the first row for what the follower has left.
 #include <boost/test/unit_test.hpp>
-#include <thread>
 
 #include "lib/store/audit/audit.hpp"
 #include "lib/store/replays/replay_feed.hpp"
 #include "lib/store/webhooks/idempotency.hpp"
 #include "tests/store/maintenance_support.hpp"
 #include "tests/store/threads.hpp"
+#include "tests/wait.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -436,8 +436,8 @@ struct PurgeHalfWay {
     });
     const std::string waiting =
         "SELECT COUNT(*) AS waits FROM information_schema.processlist WHERE state = 'User lock' AND id = ";
-    while (holder.query(waiting + std::to_string(connection)).at(0).integer("waits") == 0)
-      std::this_thread::yield();
+    wait::until([&] { return holder.query(waiting + std::to_string(connection)).at(0).integer("waits") > 0; },
+                "the purge to wait in the trigger");
     id = connection;
   }
   void finish() {

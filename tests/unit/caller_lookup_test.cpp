@@ -4,7 +4,8 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <future>
-#include <thread>
+
+#include "tests/wait.hpp"
 
 namespace {
 
@@ -52,7 +53,7 @@ struct Fixture {
   }
 
   void await_waiting(std::size_t count) {
-    while (lookup.waiting() != count) std::this_thread::yield();
+    wait::until([&] { return lookup.waiting() == count; }, "the requests to wait");
   }
 
   /// Makes entity 0's request run a statement, and the requests of entities 1 to `others` wait for its end.
@@ -60,7 +61,7 @@ struct Fixture {
   std::vector<Answer> mark_busy(int others) {
     std::vector<Answer> answers;
     answers.push_back(ask(0));
-    while (!database.asked) std::this_thread::yield();
+    wait::until([&] { return database.asked.load(); }, "the first statement");
     for (int entity = 1; entity <= others; ++entity) answers.push_back(ask(entity));
     await_waiting(static_cast<std::size_t>(others));
     return answers;

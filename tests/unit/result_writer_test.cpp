@@ -4,7 +4,8 @@
 #include <poll.h>
 
 #include <boost/test/unit_test.hpp>
-#include <thread>
+
+#include "tests/wait.hpp"
 
 using delivery::Attempt;
 using delivery::TransportResult;
@@ -35,7 +36,7 @@ struct Fixture {
   /// Waits until the writer's thread gives its next heartbeat.
   void await_try() const {
     const auto given = platform::monotonic_now();
-    while (writer.heartbeat().age(given).count() >= 0) std::this_thread::yield();
+    wait::until([&] { return writer.heartbeat().age(given).count() < 0; }, "a heartbeat");
   }
 };
 
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
               ended(TransportResult::not_started)});
   BOOST_TEST(writer.waiting() == 3U);  // at once, even if the thread has not seen them
   writer.hold({delivery::HeldDelivery{}});
-  while (!writer.away()) std::this_thread::yield();
+  wait::until([&] { return writer.away(); }, "a try to reach the database");
   BOOST_TEST(writer.stuck());
   await_try();
   BOOST_TEST(writer.waiting() == 4U);
