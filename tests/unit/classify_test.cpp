@@ -71,6 +71,23 @@ BOOST_AUTO_TEST_CASE(the_attempt_is_recorded_as_it_was) {
   BOOST_TEST(delivery_result.status.value() == 204);
 }
 
+BOOST_AUTO_TEST_CASE(a_result_says_whose_it_is) {
+  auto attempt = answered(500);
+  attempt.delivery.entity = 5;
+  attempt.delivery.attempts = 7;
+  attempt.delivery.replay = true;
+  attempt.delivery.kind = delivery::AttemptKind::probe;
+  attempt.signatures = 2;
+  const auto delivery_result = classified(attempt);
+  BOOST_TEST(delivery_result.entity == 5);
+  BOOST_TEST(delivery_result.attempts == 7U);
+  BOOST_TEST(delivery_result.replay);
+  BOOST_TEST((delivery_result.kind == delivery::AttemptKind::probe));
+  BOOST_TEST(delivery_result.signatures == 2U);
+  const auto held = delivery::hold_unreadable({attempt.delivery, delivery::Unreadable::secret});
+  BOOST_TEST((held.replay && held.entity == 5 && held.kind == delivery::AttemptKind::probe));
+}
+
 BOOST_AUTO_TEST_CASE(every_2xx_is_success) {
   for (const int status : {200, 201, 202, 204, 226, 299}) {
     const auto delivery_result = classified(answered(status, "120", 3));

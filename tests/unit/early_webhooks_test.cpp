@@ -77,6 +77,18 @@ BOOST_AUTO_TEST_CASE(a_failure_stops_it_until_it_is_found_anew) {
   BOOST_TEST(early.room(7) == 1U);  // the recovery begins again with one delivery
 }
 
+// The claimer may postpone a webhook that has failed since it was asked for.
+BOOST_AUTO_TEST_CASE(a_postponed_failure_is_remembered_until_the_database_has_it) {
+  auto early = make();
+  early.found(answering(7), start);
+  early.next(10, start);
+  early.failed(7, start);
+  early.postpone(7, start + 50ms);
+  BOOST_TEST(early.next(10, start + 1s).empty());
+  early.found(answering(7), start + 1s);  // the database was read before the failure was recorded
+  BOOST_TEST(early.next(10, start + 1s).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_recovery_is_forgotten) {
   auto early = make();
   early.found(answering(7), start);

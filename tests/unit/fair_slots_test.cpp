@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -194,6 +195,15 @@ BOOST_AUTO_TEST_CASE(one_that_answers_quickly_is_given_several_for_a_slot) {
   BOOST_TEST(slots.slots(2) == 10U);
 }
 
+BOOST_AUTO_TEST_CASE(one_slow_answer_counts_for_a_quarter) {
+  auto slots = with(100);
+  know(slots, own(1), 20ms);
+  BOOST_TEST(slots.take(1));
+  end(slots, 1, Outcome::answered, 120ms);  // 45 ms are expected now, so that a slot carries two
+  BOOST_TEST(take(slots, own(1)) == 10U);
+  BOOST_TEST(slots.slots(1) == 5U);
+}
+
 BOOST_AUTO_TEST_CASE(deliveries_queued_behind_slots_are_bounded_in_total) {
   auto slots = with(8, 1000);
   know(slots, own(1), 1ms);
@@ -211,6 +221,25 @@ BOOST_AUTO_TEST_CASE(the_entity_with_the_least_use_is_next) {
   BOOST_TEST((slots.next(2).webhooks == Ids{3, 1}));
   slots.stop_waiting(1);
   BOOST_TEST((slots.next(9).webhooks == Ids{3, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(entities_that_need_a_slot_leave_room_in_the_list_for_those_that_need_none) {
+  auto slots = with(100);
+  know(slots, own(1), 20ms);
+  BOOST_TEST(slots.take(1));
+  for (const int webhook : {2, 3, 4, 5}) wait(slots, own(webhook));
+  BOOST_TEST((slots.next(4).webhooks == Ids{2, 3, 1}));
+}
+
+// `until` equals their account. If it excluded them, none of them would ever get a slot.
+BOOST_AUTO_TEST_CASE(entities_with_equal_use_get_slots_even_if_not_all_fit_in_the_list) {
+  auto slots = with(100);
+  for (const int webhook : {1, 2, 3}) wait(slots, own(webhook));
+  const auto candidates = slots.next(2);
+  BOOST_TEST((candidates.webhooks == Ids{1, 2}));
+  dispatcher::Grants grants(slots);
+  const auto granted = dispatcher::share_out(slots, candidates, 10, grants);
+  BOOST_TEST((granted == std::map<WebhookId, unsigned>{{1, 1}, {2, 1}}));  // and then it is webhook 3's turn
 }
 
 BOOST_AUTO_TEST_CASE(the_least_used_webhook_of_an_entity_is_next) {

@@ -383,6 +383,9 @@ BOOST_AUTO_TEST_CASE(no_notification_overtakes_one_of_its_entity_without_room) {
 }
 
 BOOST_AUTO_TEST_CASE(data_that_are_never_fetched_take_no_room) {
+  BOOST_TEST(kept_and_cut({large(1, 1, 65'536), large(2, 2)}, 70'000) ==
+             "1 | 2");  // the longest that are fetched
+  BOOST_TEST(kept_and_cut({large(1, 1, 65'537), large(2, 2)}, 70'000) == "1 2 |");
   BOOST_TEST(kept_and_cut({large(1, 1, 5'000'000'000), large(2, 2), large(3, 3)}, 70'000) == "1 2 | 3");
 }
 

@@ -49,6 +49,7 @@ BOOST_FIXTURE_TEST_CASE(after_any_answer_a_silence_counts_as_a_failure_at_once, 
   BOOST_CHECK(of(start, start + 1s) == Verdict::open);
   judge.heard(start + 1s);
   BOOST_CHECK(of(start, start + 1s) == Verdict::theirs);
+  BOOST_CHECK(of(start + 1s, start + 1s) == Verdict::theirs);  // an answer at the very end of the attempt
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 11s), 0U);
 }
 
@@ -91,6 +92,14 @@ BOOST_FIXTURE_TEST_CASE(with_too_few_hosts_to_ask_none_is_declared, Judged) {
   for (int i = 0; i < 4; ++i) judge.check_failed(start + 10s, start + 11s);
   BOOST_CHECK(!judge.outage());
   BOOST_CHECK(of(start, start + 11s) == Verdict::theirs);
+}
+
+BOOST_FIXTURE_TEST_CASE(after_an_answer_too_few_hosts_to_ask_are_no_reason_any_more, Judged) {
+  silence(100, 20, start);
+  judge.checking(4, start + 10s);
+  judge.heard(start + 12s);
+  silence(100, 20, start + 20s);
+  BOOST_CHECK(of(start + 20s, start + 21s) == Verdict::open);
 }
 
 BOOST_FIXTURE_TEST_CASE(one_answer_ends_an_outage_but_earlier_attempts_stay_excused, Judged) {

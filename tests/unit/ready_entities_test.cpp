@@ -307,6 +307,19 @@ BOOST_AUTO_TEST_CASE(the_search_has_room_of_its_own_when_what_arrives_has_none) 
   BOOST_TEST(ready.line(1'000'000).size() == 2 * ReadyEntities::longest_line);
 }
 
+BOOST_AUTO_TEST_CASE(the_last_of_several_postponements_counts) {
+  auto ready = with_many({7, 8});
+  ready.postpone(7, now + Milliseconds(50));
+  ready.postpone(7, now + Milliseconds(100));
+  ready.postpone(8, now + Milliseconds(50));
+  BOOST_TEST((next(ready, 9, Kind::ready, now + Milliseconds(50)) == Ids{8}));
+  BOOST_TEST((next(ready, 9, Kind::ready, now + Milliseconds(100)) == Ids{7, 8}));
+  ready.postpone(7, now + Milliseconds(150));
+  ready.postpone(7, now + Milliseconds(200));
+  ready.finished(7);
+  BOOST_TEST((next(ready, 9, Kind::ready, now + Milliseconds(200)) == Ids{8}));
+}
+
 BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {
   for (const std::int64_t known : {1, 10'000, 200'000}) {
     ReadyEntities ready;

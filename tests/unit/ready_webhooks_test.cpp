@@ -113,6 +113,21 @@ BOOST_AUTO_TEST_CASE(
   BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(20))));
 }
 
+// If it were forgotten, the next claim would read all the skipped rows again.
+BOOST_AUTO_TEST_CASE(a_webhook_with_skipped_rows_is_remembered_for_as_long_as_they_are_skipped) {
+  ReadyWebhooks ready;
+  ready.found({1, UtcTime(Milliseconds(10)), past}, now);
+  BOOST_TEST(ready.take_due(now).size() == 1U);
+  ready.note_left(1, true);
+  ready.advance(1, {UtcTime(Milliseconds(20)), 4});
+  ready.finished(1, now);
+  BOOST_TEST(ready.take_due(at(60'000)).empty());
+  BOOST_TEST((ready.after(1).due == UtcTime(Milliseconds(20))));
+  for (int i = 0; i < 6; ++i) ready.look_again();
+  BOOST_TEST(ready.take_due(at(120'000)).empty());
+  BOOST_TEST(ready.size() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_start_again) {
   ReadyWebhooks ready;
   ready.found({1, UtcTime(Milliseconds(10)), past}, now);

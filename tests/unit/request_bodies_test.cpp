@@ -6,7 +6,10 @@
 
 using webhook::Event;
 using webhook::InvalidRequest;
+using webhook::parse_new_secret;
+using webhook::parse_patch;
 using webhook::parse_registration;
+using webhook::parse_replay;
 using webhook::parse_test_request;
 using webhook::Registration;
 
@@ -14,19 +17,25 @@ namespace {
 
 Registration registration(const std::string& body) { return parse_registration(body, {}); }
 
-/// The message of a refusal; "accepted" when there was none.
-std::string refusal(const std::string& body) try {
-  parse_registration(body, {});
+/// The message with which `parse` refuses its body; "accepted" when it does not.
+template <class Parse>
+std::string refused_by(Parse&& parse) try {
+  parse();
   return "accepted";
 } catch (const InvalidRequest& error) {
   return error.what();
 }
 
-std::string test_refusal(const std::string& body) try {
-  parse_test_request(body);
-  return "accepted";
-} catch (const InvalidRequest& error) {
-  return error.what();
+std::string refusal(const std::string& body) {
+  return refused_by([&] { parse_registration(body, {}); });
+}
+
+std::string test_refusal(const std::string& body) {
+  return refused_by([&] { parse_test_request(body); });
+}
+
+std::string replay_refusal(const std::string& rest) {
+  return refused_by([&] { parse_replay(R"({"desde":"2026-11-20T10:00:00Z")" + rest + "}"); });
 }
 
 std::string with_events(const std::string& events) {
@@ -194,6 +203,59 @@ BOOST_AUTO_TEST_CASE(what_a_test_request_must_have) {
     BOOST_TEST(test_refusal(R"({"evento":"evaluacion.abierta","datosExtra":)" + std::string(extra) + "}") ==
                "datosExtra: debe ser un objeto");
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_covers_the_states_that_are_named_and_no_other) {
+  const auto states = [](const std::string& named) {
+    const auto request = parse_replay(R"({"desde":"2026-11-20T10:00:00Z","estados":)" + named + "}");
+    return std::string(request.failed ? "failed " : "") + (request.delivered ? "delivered" : "");
+  };
+  BOOST_TEST(states("null") == "failed ");
+  BOOST_TEST(states(R"(["fallida"])") == "failed ");
+  BOOST_TEST(states(R"(["entregada"])") == "delivered");
+  BOOST_TEST(states(R"(["entregada","fallida","entregada"])") == "failed delivered");
+  for (const auto* named : {"[]", "{}", "\"fallida\"", R"(["pendiente"])", R"(["fallida",null])"})
+    BOOST_TEST(replay_refusal(R"(,"estados":)" + std::string(named)) ==
+               "estados: debe ser una lista con fallida, entregada o ambas");
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_is_from_a_time_to_a_time_not_before_it) {
+  const auto request =
+      parse_replay(R"({"desde":"2026-11-20T10:00:00Z","hasta":"2026-11-20T10:00:00Z","simular":true})");
+  BOOST_TEST((request.until == request.since && request.simulate && !request.events));
+  BOOST_TEST(replay_refusal(R"(,"hasta":"2026-11-20T09:59:59.999Z")") ==
+             "desde: no puede ser posterior a hasta");
+  BOOST_TEST(replay_refusal(R"(,"simular":1)") == "simular: debe ser true o false");
+  BOOST_TEST(replay_refusal(R"(,"otro":1)") == "Solo se admiten desde, hasta, eventos, estados y simular");
+  BOOST_TEST(refused_by([] { parse_replay("{}"); }).starts_with("desde: indique"));
+}
+
+BOOST_AUTO_TEST_CASE(a_new_secret_has_a_grace_of_a_day_unless_it_says_another_up_to_a_week) {
+  const auto with_grace = [](const std::string& grace) {
+    return R"({"secreto":"uno","graciaSegundos":)" + grace + "}";
+  };
+  BOOST_TEST(parse_new_secret(R"({"secreto":"uno"})").grace.count() == 86'400);
+  BOOST_TEST(parse_new_secret(with_grace("null")).grace.count() == 86'400);
+  for (const auto& [text, seconds] : {std::pair{"0", 0}, {"1", 1}, {"604800", 604'800}, {"6048e2", 604'800}})
+    BOOST_TEST(parse_new_secret(with_grace(text)).grace.count() == seconds);
+  for (const auto* grace : {"-1", "604801", "1.5", "\"1\""})
+    BOOST_TEST(refused_by([&] { parse_new_secret(with_grace(grace)); }) ==
+               "graciaSegundos: debe ser un número entero de 0 a 604800");
+  BOOST_TEST(
+      refused_by([] { parse_new_secret(R"({"secreto":""})"); }).starts_with("secreto: no puede estar"));
+}
+
+BOOST_AUTO_TEST_CASE(a_patch_changes_what_it_names) {
+  const auto none = parse_patch("{}", {});
+  BOOST_TEST((!none.url && !none.events && !none.active));
+  BOOST_TEST(*parse_patch(R"({"activo":true})", {}).active);
+  BOOST_TEST(!*parse_patch(R"({"activo":false})", {}).active);
+  for (const auto* body : {R"({"activo":null})", R"({"activo":1})"})
+    BOOST_TEST(refused_by([&] { parse_patch(body, {}); }) == "activo: debe ser true o false");
+  BOOST_TEST(
+      refused_by([] { parse_patch(R"({"secreto":"uno"})", {}); }).starts_with("secreto: se cambia con"));
+  BOOST_TEST(refused_by([] { parse_patch(R"({"id":1})", {}); }) ==
+             "Solo se pueden cambiar url, eventos y activo");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
