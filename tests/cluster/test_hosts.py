@@ -16,7 +16,7 @@ from support import faults
 from support.actors import BASE, Entity
 from support.arena import BLOCKED_EVERY, LEASE, Stopwatch
 from support.visitor import AWAY, Visitor, judge
-from support.wait import wait_until
+from support.wait import join, wait_until
 
 pytestmark = pytest.mark.skipif(not os.environ.get("TEST_HOSTS"), reason="needs ./dev cluster test hosts")
 
@@ -115,7 +115,7 @@ class Held:
         self.seconds = self._seconds.seconds
 
     def join(self) -> None:
-        self._thread.join(BOUND)
+        join(self._thread, BOUND)
 
 
 BLOCKED = ("SELECT p.host FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id"

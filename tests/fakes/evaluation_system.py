@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from support.actors import Webhook
 from support.ledger import Ledger
 from support.sql import SqlError, SqlSession, insert
+from support.wait import join
 
 TABLE = "notificaciones_pendientes"
 _numbers = itertools.count(1)
@@ -130,7 +131,7 @@ class Traffic:
     def stop(self) -> None:
         """Stops writing; raises the error that ended the thread."""
         self._stop.set()
-        self._thread.join(60)
+        join(self._thread, 60)
         self._writer.close()
         self.alive()
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from support.actors import BASE, Entity
+from support.wait import join
 
 
 class Customer:
@@ -26,7 +27,7 @@ class Customer:
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(60)
+        join(self._thread, 60)
         if self._error:
             raise self._error
 

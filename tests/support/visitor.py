@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 
 from support.actors import BASE, Entity
+from support.wait import join
 
 AWAY = (502, 503, 504)
 BROKEN_OFF = 0  # the status of an answer that was cut short
@@ -47,7 +48,7 @@ class Visitor:
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(90)
+        join(self._thread, 90)
         self.alive()
 
     def alive(self) -> bool:
@@ -105,14 +106,17 @@ class Visitor:
 
 
 def judge(visitors: list[Visitor], rows: list[list[str]]) -> list[str]:
-    """Returns what is wrong. `rows` has each registered URL with the number of its webhooks, deleted webhooks included."""
+    """Returns what is wrong. `rows` has each registered URL with the number of its webhooks, deleted webhooks included. A
+    visitor without an accepted registration is wrong, too: nothing can be judged by it."""
     counts = {url: int(count) for url, count in rows}
     problems = []
-    for visitor in visitors:
+    for number, visitor in enumerate(visitors, 1):
+        if 201 not in visitor.urls.values():
+            problems.append(f"visitor {number} has registered nothing")
         for url, status in visitor.urls.items():
             count = counts.get(url, 0)
             if count > 1:
                 problems.append(f"{url} was registered {count} times")
-            if status == 201 and count != 1:
+            if status == 201 and count == 0:
                 problems.append(f"{url} was answered 201, and is not in the table")
     return problems

@@ -1,4 +1,5 @@
-"""Waits for a condition, or asserts that it holds for a time."""
+"""Waits for a condition or a thread, or asserts that a condition holds for a time."""
+import threading
 import time
 
 
@@ -10,6 +11,12 @@ def wait_until(condition, timeout: float = 10, what: str = "the condition", ever
             raise AssertionError(f"{what}: still {value!r} after {timeout} s")
         time.sleep(every)
     return value
+
+
+def join(thread: threading.Thread, timeout: float) -> None:
+    """Waits for the thread's end; raises AssertionError if it does not come within `timeout` seconds."""
+    thread.join(timeout)
+    assert not thread.is_alive(), f"the thread {thread.name} has not ended after {timeout} s"
 
 
 def holds_for(seconds: float, condition, what: str = "the condition"):
