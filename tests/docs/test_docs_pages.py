@@ -82,8 +82,20 @@ def found_links(name: str) -> list[str]:
     return [one["href"] for one in found.every("a") + found.every("link")]
 
 
-def test_every_page_but_404_can_be_reached_from_each():
-    assert all(f"{name}.html" in found_links("index.html") for name in PROMISED)
+def leads_to(name: str) -> set[str]:
+    """The pages to which a link of the page leads."""
+    targets = {target.removeprefix("/apientidades/docs/").partition("#")[0] for target in found_links(name)}
+    return targets & set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_but_404_can_be_reached_from_each(name):
+    reached, seen = {name}, set()
+    while further := reached - seen:
+        seen |= further
+        reached |= set().union(*map(leads_to, further))
+    assert set(PAGES) - {"404.html"} <= reached
+    assert {f"{promised}.html" for promised in PROMISED} <= leads_to(name) | {name}, "by one link"
 
 
 def test_links_of_the_markdown_twins_lead_to_twins():
