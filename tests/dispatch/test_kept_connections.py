@@ -107,16 +107,21 @@ def test_a_quiet_connection_is_kept(stack, scripted, version):
     assert [len(connection.requests) for connection in receiver.connections] == [4]
 
 
-def test_an_answer_that_is_longer_than_it_says(stack, scripted):
-    """The receiver sends more than its Content-Length: in the TLS record of the answer, or in a further record."""
-    def script(connection, number, fields):
+@pytest.mark.parametrize("records", [[OK + answer(410)], [OK, answer(410)], [OK + OK, answer(410)]],
+                         ids=["in the answer's TLS record", "in a further record", "in both"])
+def test_an_answer_that_is_longer_than_it_says(stack, scripted, records):
+    """The receiver sends more than its Content-Length. The surplus in the answer's own record is discarded with the answer; if more
+    comes after it, the connection gets no further request."""
+    def script(connection, _number, fields):
         connection.read_body(fields)
-        connection.send(OK + OK if number == 1 else answer(200), answer(410))
+        connection.send(*records)
 
-    _, entity, hook = scripted(script)
+    receiver, entity, hook = scripted(script)
     for _ in range(4):
         assert outcomes(stack, deliver(stack, entity, hook)) == [(200, "")]
     assert entity.listed(hook)["activo"]
+    if records[1:]:
+        assert [len(connection.requests) for connection in receiver.connections] == [1] * 4
 
 
 CLOSED = ("close_politely", "close", "reset")
