@@ -99,7 +99,7 @@ def test_stopped_it_leaves_nothing_behind():
         if "p99" in line:  # everything is up: stack, receivers, black holes
             break
     started = processes_of(mark)
-    names = " ".join(read(pid, "comm").decode().strip() for pid in started)
+    names = " ".join(names_of(started))
     assert all(part in names for part in ("mariadbd", "apientidades", "nginx", "python3")), names
     os.kill(process.pid, signal.SIGTERM)
     _, errors = process.communicate(timeout=120)
@@ -107,13 +107,29 @@ def test_stopped_it_leaves_nothing_behind():
     wait_until(lambda: not [pid for pid, since in started.items() if start_time(pid) == since], 10, "its processes to end")
 
 
+def test_a_grandchild_without_the_mark_is_found():
+    mark = f"BENCH_TEST_{uuid.uuid4().hex}"
+    process = subprocess.Popen(["sh", "-c", f"env -u {mark} sh -c 'cat; true'; true"], env={**os.environ, mark: "1"}, stdin=subprocess.PIPE)
+    try:
+        wait_until(lambda: sorted(names_of(processes_of(mark))) == ["cat", "sh", "sh"], what="the grandchild")
+    finally:
+        process.stdin.close()
+        process.wait(10)
+
+
+def names_of(pids) -> list[str]:
+    return [read(pid, "comm").decode().strip() for pid in pids]
+
+
 def processes_of(mark: str) -> dict[int, str]:
-    """Pid -> start time of the processes with the environment variable `mark`, and of their children: nginx overwrites its
-    variables with its title, so its processes are found as children."""
+    """Pid -> start time of the processes with the environment variable `mark`, and of all that descend from them: nginx
+    overwrites its variables with its title, so its processes are found as children and grandchildren."""
     pids = {int(path.name) for path in Path("/proc").glob("[0-9]*")}
-    marked = {pid for pid in pids if mark.encode() in read(pid, "environ")}
-    children = {pid for pid in pids - marked if (parent := field(pid, 1)) and int(parent) in marked}
-    return {pid: start_time(pid) for pid in marked | children if start_time(pid)}
+    parents = {pid: int(field(pid, 1) or 0) for pid in pids}
+    found = {pid for pid in pids if mark.encode() in read(pid, "environ")}
+    while children := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= children
+    return {pid: since for pid in found if (since := start_time(pid))}
 
 
 def start_time(pid: int) -> str | None:
