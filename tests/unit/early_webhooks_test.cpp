@@ -67,6 +67,8 @@ BOOST_AUTO_TEST_CASE(a_failure_stops_it_until_it_is_found_anew) {
   early.found(answering(7), start);
   early.next(10, start);
   early.reached(more(7, 20), 1, start);
+  early.ended(7, AttemptKind::early, true, start);
+  early.reached(more(7, 30), 1, start);
   early.failed(7, start);
   early.ended(7, AttemptKind::early, false, start);
   early.found(answering(7), start);  // the database was read before the failure was recorded
@@ -116,6 +118,9 @@ BOOST_AUTO_TEST_CASE(one_that_was_handed_back_is_looked_for_again_at_once) {
   BOOST_TEST(early.next(10, start + 1s).empty());
   early.ended(7, AttemptKind::early, false, start + 1s);
   BOOST_TEST(ids(early.next(10, start + 1s)) == Ids{7});
+  early.reached(more(7, 20), 1, start + 1s);
+  early.ended(7, AttemptKind::early, false, start + 2s);
+  BOOST_TEST(early.after(7) == 0);  // the delivery that was handed back may come before delivery 20
 }
 
 BOOST_AUTO_TEST_CASE(a_recovery_continues_when_the_retry_after_has_passed) {

@@ -266,6 +266,15 @@ BOOST_AUTO_TEST_CASE(the_last_slots_are_for_entities_that_hold_none_one_each) {
   BOOST_TEST(take(slots, own(6)) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(changed_limits_leave_an_eighth_for_the_last_slots_too) {
+  auto slots = with(8, 20);
+  auto limits = slots.limits();
+  limits.total = 16;
+  slots.limit(limits);
+  BOOST_TEST(take(slots, own(1)) == 14U);
+  BOOST_TEST(take(slots, own(2)) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(slow_webhooks_get_none_of_the_last_slots) {
   auto slots = with(16, 20);
   know(slots, own(2), 2s);
@@ -288,8 +297,9 @@ BOOST_AUTO_TEST_CASE(a_new_delivery_does_not_overtake_who_waits_and_has_used_les
   auto slots = with(2, 10);
   wait(slots, own(2));
   know(slots, own(1), 500ms);
+  slots.stop_waiting(1);
   BOOST_TEST(take(slots, own(3), 1) == 1U);
-  BOOST_TEST(!slots.take_new(own(1)));  // the free slot is for webhook 2
+  BOOST_TEST(!slots.take_new(own(1)));  // the one free slot is for webhook 2, the one that waits
   BOOST_TEST(slots.take(2));
   end(slots, 3);
   slots.stop_waiting(2);

@@ -94,6 +94,13 @@ BOOST_FIXTURE_TEST_CASE(with_too_few_hosts_to_ask_none_is_declared, Judged) {
   BOOST_CHECK(of(start, start + 11s) == Verdict::theirs);
 }
 
+BOOST_FIXTURE_TEST_CASE(the_latest_silence_of_a_host_counts_in_whatever_order_it_is_told, Judged) {
+  judge.silent("host", 1, start + 2s);
+  judge.silent("host", 1, start);
+  judge.heard(start + 1s);
+  BOOST_CHECK(judge.is_silent("host"));
+}
+
 BOOST_FIXTURE_TEST_CASE(after_an_answer_too_few_hosts_to_ask_are_no_reason_any_more, Judged) {
   silence(100, 20, start);
   judge.checking(4, start + 10s);

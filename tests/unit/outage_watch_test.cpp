@@ -83,6 +83,15 @@ BOOST_AUTO_TEST_CASE(a_silent_attempt_waits_until_a_receiver_answers) {
   BOOST_CHECK_EQUAL(watch.kept(), 0U);
 }
 
+// The attempts beyond the limit are not started as far as their deliveries are concerned: they are sent
+// again.
+BOOST_AUTO_TEST_CASE(so_many_wait_at_most) {
+  const auto judged = watch.judge(std::vector<Attempt>(16'385, silent(6, now + 1s)), now + 1s);
+  BOOST_CHECK_EQUAL(watch.kept(), 16'384U);
+  BOOST_REQUIRE_EQUAL(judged.size(), 1U);
+  BOOST_CHECK(judged[0].transport == TransportResult::not_started);
+}
+
 BOOST_AUTO_TEST_CASE(it_waits_ten_seconds_at_most) {
   watch.judge({silent(6, now + 1s)}, now + 1s);
   BOOST_CHECK(watch.judge({}, now + 10s).empty());

@@ -70,6 +70,20 @@ BOOST_FIXTURE_TEST_CASE(the_rate_of_bad_notifications_is_bounded, Fixture) {
   BOOST_TEST(bad == 100);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_notification_makes_way_an_hour_after_its_last_refusal, Fixture) {
+  const auto all = static_cast<int>(Refusals::most_known);
+  const delivery::NotificationId further = all + 1;
+  refuse(all);
+  now += Refusals::remembered / 2;
+  refuse(all);
+  now += Refusals::remembered / 2;
+  BOOST_TEST(!refused(further));
+  BOOST_TEST((refusals.knows(1) && !refusals.knows(further)));
+  now += Refusals::remembered / 2;
+  BOOST_TEST(!refused(further));
+  BOOST_TEST((!refusals.knows(1) && refusals.knows(further)));
+}
+
 BOOST_FIXTURE_TEST_CASE(the_memory_is_bounded_and_every_bad_notification_is_found, Fixture) {
   const int many = 3 * static_cast<int>(Refusals::most_known);
   int bad = 0;

@@ -44,4 +44,21 @@ BOOST_AUTO_TEST_CASE(a_number_is_the_whole_text) {
   BOOST_TEST(!parse_number<unsigned>("-1"));
 }
 
+// A hidden character in a line of the log, or in a JSON answer, could change what the reader sees of the
+// rest.
+BOOST_AUTO_TEST_CASE(hidden_characters_are_escaped_and_their_neighbours_are_not) {
+  for (const auto* hidden : {"\u0080", "\u009f", "\u061c", "\u200e", "\u200f", "\u2028", "\u2029", "\u202a",
+                             "\u202e", "\u2066", "\u2069"}) {
+    BOOST_TEST(one_line(hidden).starts_with("\\x"), one_line(hidden));
+    BOOST_TEST(escape_json(hidden).starts_with("\\u"), escape_json(hidden));
+  }
+  for (const auto* shown : {"\u00a0", "\u061b", "\u061d", "\u200d", "\u2010", "\u2027", "\u202f", "\u2065",
+                            "\u206a", "~", " ", "ñ"}) {
+    BOOST_TEST(one_line(shown) == shown);
+    BOOST_TEST(escape_json(shown) == shown);
+  }
+  BOOST_TEST(escape_json("a\x7f\u2069b") == R"(a\u007f\u2069b)");
+  BOOST_TEST(one_line("\x1f\x7f") == R"(\x1f\x7f)");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

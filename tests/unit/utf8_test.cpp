@@ -72,6 +72,7 @@ BOOST_AUTO_TEST_CASE(ill_formed) {
            "\xf4\x90\x80\x80",
            "\xf5\x80\x80\x80",
            "\xf8\x88\x80\x80\x80",
+           "\xf9\x80\x80\x80",  // the low bits alone would be those of U+40000
            "\xfc\x84\x80\x80\x80\x80",
        }) {
     BOOST_TEST(!count_characters(text).has_value());
