@@ -381,6 +381,28 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_expired_rows_go_in_bounded_batches) {
   BOOST_CHECK_EQUAL(count("entregas") + count("intentos_entrega") + count("notificaciones_pendientes"), 0);
 }
 
+// An entity can have one delivery replayed thousands of times a day, for months: each replay adds an attempt.
+BOOST_AUTO_TEST_CASE(the_attempts_of_a_delivery_go_in_bounded_batches) {
+  constexpr int many = 12000;
+  constexpr int bound = 5000;
+  add_finished(add_webhook(session, 1).id, 30, 40 * day);
+  session.execute(
+      "INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, estado_http)"
+      " SELECT e.id, 1 + n.seq, e.creada_en, 5, 200 FROM entregas e, " +
+      numbers(many, "n") + " WHERE n.seq <= IF(e.id = 7, " + std::to_string(many) + ", 999)");
+  session.execute("UPDATE entregas SET intentos = IF(id = 7, 12001, 1000)");
+  PurgeWalk follower;
+  auto left = count("intentos_entrega");
+  for (int windows = 0; !follower.done(); ++windows) {
+    BOOST_REQUIRE_LT(windows, 30);
+    purge_window(session, retention, follower, 512);
+    const auto now = count("intentos_entrega");
+    BOOST_CHECK_LE(left - now, bound);
+    left = now;
+  }
+  BOOST_CHECK_EQUAL(left + count("entregas") + count("notificaciones_pendientes"), 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_snapshot_held_open_does_not_make_the_follower_slower) {
   const auto webhook = add_webhook(session, 1).id;
   add_finished(webhook, 20000, 40 * day);

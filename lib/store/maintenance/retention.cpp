@@ -74,13 +74,18 @@ constexpr std::string_view deliveries_of = R"sql(
   FROM entregas FORCE INDEX (entregas_una_por_webhook) WHERE notificacion_id IN)sql";
 constexpr std::string_view ended_deliveries = R"sql(
   SELECT id, IF(prueba, 2, estado = 'fallida') AS clase,
-    TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, notificacion_id
+    TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, notificacion_id, intentos
   FROM entregas FORCE INDEX (PRIMARY) WHERE id IN)sql";
 constexpr std::string_view lock_ended = "AND terminada_en IS NOT NULL FOR UPDATE SKIP LOCKED";
 constexpr std::string_view delete_attempts = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = j.id)sql";
+/// Most attempts that one transaction deletes. A delivery can have far more: each replay adds some.
+constexpr std::int64_t most_attempts = 5000;
+constexpr std::string_view delete_oldest_attempts = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  DELETE FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero LIMIT ?)sql";
 constexpr std::string_view delete_deliveries = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE e FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -148,6 +153,11 @@ constexpr std::string_view forget_tests = R"sql(
   DELETE p FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN pruebas_por_borrar p FORCE INDEX (PRIMARY) ON p.notificacion_id = j.id)sql";
 
+struct Removed {
+  std::uint64_t rows = 0;
+  bool unfinished = false;  // there was no room for all attempts (most_attempts)
+};
+
 /// A table, for the walks.
 struct Table {
   std::string_view name;        // of a row, for the log
@@ -156,7 +166,7 @@ struct Table {
   Milliseconds usual;           // retention of rows with `clase` 0
   Milliseconds other;           // with `clase` 1: failed and rejected
   Milliseconds tests;           // with `clase` 2
-  std::uint64_t (*remove)(Session&, const RetentionSettings&, const Ids&);
+  Removed (*remove)(Session&, const RetentionSettings&, const Ids&);
 
   bool expired(const Row& row) const {
     const auto age = row.optional_integer("fin_ms");
@@ -212,11 +222,11 @@ Table deliveries(const RetentionSettings& retention);
 Table webhooks(const RetentionSettings& retention);
 Table quarantined(const RetentionSettings& retention);
 
-std::uint64_t remove_notifications(Session& session, const RetentionSettings& retention, const Ids& seen) {
+Removed remove_notifications(Session& session, const RetentionSettings& retention, const Ids& seen) {
   const auto locked = query_ids(session, notifications_by_id, seen, lock_ended_without_deliveries);
   const auto ids = expired_ids(notifications(retention), locked);
-  if (ids.empty()) return 0;
-  return session.update(delete_notifications, json_ids(ids));
+  if (ids.empty()) return {};
+  return {session.update(delete_notifications, json_ids(ids))};
 }
 
 using Groups = std::map<std::int64_t, Ids>;  // ids of deliveries, by notification
@@ -233,23 +243,50 @@ Groups expired_groups(const Table& table, const Rows& rows) {
   return groups;
 }
 
+/// Groups that are locked, and the number of attempts of each of their deliveries.
+struct LockedGroups {
+  Groups groups;
+  std::map<std::int64_t, std::int64_t> attempts{};
+};
+
 /// Locks `seen`, and returns the groups in which no other session has locked a row (notification or
 /// delivery).
-Groups lock_groups(Session& session, const Table& table, const Groups& seen) {
+LockedGroups lock_groups(Session& session, const Table& table, const Groups& seen) {
   Ids notifications;
   for (const auto& [notification, ids] : seen) notifications.push_back(notification);
   Ids wanted;
   for (const auto id :
        ids_of(query_ids(session, notifications_by_id, notifications, lock_ended_notifications)))
     std::ranges::copy(seen.at(id), std::back_inserter(wanted));
-  auto groups = expired_groups(table, query_ids(session, ended_deliveries, wanted, lock_ended));
-  std::erase_if(groups, [&](const auto& group) { return group.second.size() < seen.at(group.first).size(); });
-  return groups;
+  const auto rows = query_ids(session, ended_deliveries, wanted, lock_ended);
+  LockedGroups locked{expired_groups(table, rows)};
+  std::erase_if(locked.groups,
+                [&](const auto& group) { return group.second.size() < seen.at(group.first).size(); });
+  for (const auto& row : rows) locked.attempts.emplace(row.integer("id"), row.integer("intentos"));
+  return locked;
+}
+
+/// Takes the group's attempts out of `room`. If there are more attempts than room, deletes as many as there
+/// is room for. True: the group can be deleted. `intentos` may exceed the number of rows, because not every
+/// failed probe is kept.
+bool make_room(Session& session, const Ids& group, const std::map<std::int64_t, std::int64_t>& attempts,
+               std::int64_t& room) {
+  std::int64_t all = 0;
+  for (const auto id : group) all += attempts.at(id);
+  if (all <= room) {
+    room -= all;
+    return true;
+  }
+  for (const auto id : group) {
+    room -= static_cast<std::int64_t>(session.update(delete_oldest_attempts, id, room));
+    if (room == 0) return false;
+  }
+  return true;
 }
 
 /// Deletes each notification in `of` with its deliveries, if all its deliveries have expired. If only some of
 /// the deliveries were deleted, the notification would seem to have had fewer webhooks.
-std::uint64_t remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
+Removed remove_deliveries(Session& session, const RetentionSettings& retention, const Ids& of) {
   const auto table = deliveries(retention);
   const std::set<std::int64_t> notifications(of.begin(),
                                              of.end());  // once each, even if several deliveries have expired
@@ -257,15 +294,21 @@ std::uint64_t remove_deliveries(Session& session, const RetentionSettings& reten
       table, query_ids(session, deliveries_of, {notifications.begin(), notifications.end()}, {}));
   Ids theirs;
   Ids ids;
-  for (const auto& [notification, group] : lock_groups(session, table, seen)) {
+  Removed removed;
+  auto room = most_attempts;
+  const auto locked = lock_groups(session, table, seen);
+  for (const auto& [notification, group] : locked.groups) {
+    removed.unfinished = !make_room(session, group, locked.attempts, room);
+    if (removed.unfinished) break;
     theirs.push_back(notification);
     std::ranges::copy(group, std::back_inserter(ids));
   }
-  if (ids.empty()) return 0;
+  if (ids.empty()) return removed;
   const std::string text = json_ids(ids);
   session.update(delete_attempts, text);
-  const auto removed = session.update(delete_deliveries, text);
-  return removed + session.update(delete_notifications, json_ids(theirs));
+  removed.rows = session.update(delete_deliveries, text);
+  removed.rows += session.update(delete_notifications, json_ids(theirs));
+  return removed;
 }
 
 /// Removes a webhook from `ids` if another session has locked its row in the table of `rows_by_id`, and locks
@@ -279,30 +322,30 @@ void leave_held(Session& session, std::string_view rows_by_id, Ids& ids) {
   std::erase_if(ids, [&](const auto id) { return all.contains(id) && !ours.contains(id); });
 }
 
-std::uint64_t remove_webhooks(Session& session, const RetentionSettings& retention, const Ids& seen) {
+Removed remove_webhooks(Session& session, const RetentionSettings& retention, const Ids& seen) {
   const auto locked = query_ids(session, webhooks_by_id, seen, lock_without_deliveries);
   auto ids = expired_ids(webhooks(retention), locked);
   leave_held(session, executions_by_id, ids);
   leave_held(session, diagnoses_by_id, ids);
-  if (ids.empty()) return 0;
+  if (ids.empty()) return {};
   const std::string text = json_ids(ids);
   session.update(delete_executions, text);
   session.update(delete_diagnoses, text);
-  return session.update(delete_webhooks, text);
+  return {session.update(delete_webhooks, text)};
 }
 
 /// Deletes quarantine entries, and their notifications if those are still pendiente. Skips locked rows.
-std::uint64_t remove_quarantined(Session& session, const RetentionSettings& retention, const Ids& seen) {
+Removed remove_quarantined(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto ids =
       expired_ids(quarantined(retention), query_ids(session, quarantined_by_id, seen, lock_quarantined));
-  if (ids.empty()) return 0;
+  if (ids.empty()) return {};
   const auto pending = ids_of(query_ids(session, present_by_id, ids, that_are_pending));
   const auto held = ids_of(query_ids(session, present_by_id, pending, lock_pending));
   std::erase_if(
       ids, [&](const auto id) { return std::ranges::count(pending, id) > std::ranges::count(held, id); });
   const auto removed = held.empty() ? 0 : session.update(delete_notifications, json_ids(held));
   if (!ids.empty()) session.update(delete_quarantined, json_ids(ids));
-  return removed;
+  return {removed};
 }
 
 Table deliveries(const RetentionSettings& retention) {
@@ -331,9 +374,9 @@ Table quarantined(const RetentionSettings& retention) {
 }
 
 /// Tests that are in flight, held or locked stay until another sweep.
-std::uint64_t remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
+Removed remove_tests(Session& session, const RetentionSettings& retention, const Ids& seen) {
   auto removed = remove_deliveries(session, retention, seen);
-  removed += remove_notifications(session, retention, seen);
+  removed.rows += remove_notifications(session, retention, seen).rows;
   // A SELECT finds the notifications that remain, because it takes no lock. A DELETE that looked them up
   // itself would lock them, and so wait for the locks of other sessions.
   auto gone = seen;
@@ -366,6 +409,7 @@ Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, uns
 std::uint64_t purge_window(Session& session, const RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window) {
   if (walk.done()) walk.restart();
+  const auto before = walk;
   const auto table = table_of(walk, retention);
   const auto rows = rows_after(session, table, walk, window);
   // The walk moves on first, because the deletion may fail; the next sweep finds the rows that remain.
@@ -374,12 +418,15 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
   if (!walk.sweep && walk.table == webhooks_table) walk.table = walk.after.size();
   const auto expired = expired_ids(table, rows);
   if (expired.empty()) return 0;
-  std::uint64_t removed = 0;
+  Removed removed;
   unsigned left = 0;  // rows that were refused, or that met a lock which SKIP LOCKED does not detect
   isolate(
       expired,
       [&](const Ids& some) {
-        removed += transaction(session, [&] { return table.remove(session, retention, some); });
+        const auto [count, unfinished] =
+            transaction(session, [&] { return table.remove(session, retention, some); });
+        removed.rows += count;
+        removed.unfinished = removed.unfinished || unfinished;
       },
       [&](std::int64_t id, const DatabaseError& error) {
         ++left;
@@ -389,7 +436,12 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
       [&](const DatabaseError& error) {
         return (is_refused(error) || is_locked_place(session, error)) && left < most_refused;
       });
-  return removed;
+  if (removed.unfinished) {  // the next call reads the window again
+    walk.table = before.table;
+    walk.after = before.after;
+    walk.deleted_after = before.deleted_after;
+  }
+  return removed.rows;
 }
 
 }  // namespace store

@@ -38,8 +38,9 @@ struct PurgeWalk {
 /// only in the sweep, quarantine entries, and deleted webhooks that have no deliveries. Returns the number of
 /// deleted deliveries, notifications and webhooks. Skips locked rows, and rows that the database refuses to
 /// delete. Once a window has 32 rows that were refused or, on MariaDB, met a lock that SKIP LOCKED does not
-/// detect, throws the next such error. Restarts a walk that is done. After an exception the walk is already
-/// past the window, and the next sweep finds what is left of it.
+/// detect, throws the next such error. If a window has more attempts than one transaction may delete, the
+/// next call goes on with the same window. Restarts a walk that is done. After an exception the walk is
+/// already past the window, and the next sweep finds what is left of it.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 
