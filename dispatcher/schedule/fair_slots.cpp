@@ -11,6 +11,9 @@ using namespace std::chrono_literals;
 constexpr SlotTime least_charge = 1ms;
 /// A webhook with slower answers gets no slot of the reserve.
 constexpr SlotTime slow_from = 1s;
+/// With so many webhooks of one entity known, those that are idle are forgotten before one more is added. An
+/// entity has five; the others were deleted.
+constexpr std::size_t many_webhooks = 16;
 
 }  // namespace
 
@@ -22,6 +25,7 @@ void FairSlots::limit(const Limits& limits) {
 
 void FairSlots::identify(const Destination& destination) {
   const auto id = destination.webhook;
+  if (!identified(id)) forget_idle_of(entities_[destination.entity]);
   const auto [found, added] = webhooks_.try_emplace(id);
   auto& webhook = found->second;
   if (added) {
@@ -402,21 +406,37 @@ void FairSlots::leave_host(Webhook& webhook) {
   if (--webhook.host->second.known == 0) hosts_.erase(webhook.host);
 }
 
-/// Forgets the entity and its webhooks, unless queue_ knows the entity, or one of its webhooks waits or holds
-/// anything.
+/// True: the webhook waits or holds anything.
+bool FairSlots::is_busy(delivery::WebhookId id) const {
+  const auto& webhook = webhooks_.at(id);
+  return webhook.in_hand > 0 || webhook.unrecorded > 0 || webhook.wanted;
+}
+
+void FairSlots::forget_webhook(delivery::WebhookId id) {
+  leave_host(webhooks_.at(id));
+  webhooks_.erase(id);
+}
+
+/// Forgets the entity and its webhooks, unless queue_ knows the entity, or one of its webhooks is busy.
 void FairSlots::forget(delivery::EntityId id) {
   const auto found = entities_.find(id);
   if (found == entities_.end() || queue_.knows(id)) return;
-  const auto busy = [this](delivery::WebhookId webhook) {
-    const auto& known = webhooks_.at(webhook);
-    return known.in_hand > 0 || known.unrecorded > 0 || known.wanted;
-  };
-  if (std::ranges::any_of(found->second.known, busy)) return;
-  for (const auto webhook : found->second.known) {
-    leave_host(webhooks_.at(webhook));
-    webhooks_.erase(webhook);
-  }
+  const auto& known = found->second.known;
+  if (std::ranges::any_of(known, [this](auto webhook) { return is_busy(webhook); })) return;
+  for (const auto webhook : known) forget_webhook(webhook);
   entities_.erase(found);
+}
+
+/// Forgets idle webhooks of an entity with many_webhooks. Without this, an entity that is never idle would
+/// keep every webhook that it has ever had.
+void FairSlots::forget_idle_of(Entity& entity) {
+  if (entity.known.size() < many_webhooks) return;
+  std::erase_if(entity.known, [this](auto webhook) {
+    if (is_busy(webhook)) return false;
+    forget_webhook(webhook);
+    return true;
+  });
+  while (entity.webhooks.forget_one()) continue;
 }
 
 void FairSlots::forget_idle() {

@@ -181,7 +181,10 @@ class FairSlots {
   static void drop_share(Host& host, delivery::EntityId entity);
   void join_host(Webhook& webhook, const std::string& name);
   void leave_host(Webhook& webhook);
+  bool is_busy(delivery::WebhookId id) const;
+  void forget_webhook(delivery::WebhookId id);
   void forget(delivery::EntityId entity);
+  void forget_idle_of(Entity& entity);
   void forget_idle();
 
   Limits limits_;

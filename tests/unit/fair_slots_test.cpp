@@ -402,6 +402,22 @@ BOOST_AUTO_TEST_CASE(idle_webhooks_are_forgotten) {
   BOOST_TEST(slots.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(former_webhooks_of_an_entity_that_is_never_idle_are_forgotten) {
+  auto slots = with(100);
+  const auto of_entity = [](std::int64_t webhook) {
+    return Destination{webhook, 1, "h" + std::to_string(webhook) + ":443", false};
+  };
+  wait(slots, of_entity(1));
+  BOOST_REQUIRE(slots.take(1));
+  for (int webhook = 2; webhook <= 10'000; ++webhook) {
+    BOOST_REQUIRE(slots.take_new(of_entity(webhook)));
+    end(slots, webhook);
+    BOOST_REQUIRE_LT(slots.size(), 30U);
+  }
+  BOOST_TEST(slots.holds_any(1));
+  BOOST_TEST(slots.rank(1).second >= 15s);  // the account of the webhook that holds a delivery stays
+}
+
 BOOST_AUTO_TEST_CASE(a_diagnosis_is_charged_with_its_time_and_says_nothing_of_the_next_delivery) {
   auto slots = with(20);
   know(slots, own(1), 10ms);  // its answers are so quick that ten deliveries share a slot
