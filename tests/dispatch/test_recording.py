@@ -86,6 +86,31 @@ def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity,
         assert "results cannot be recorded" not in logged()
 
 
+def test_a_server_that_prepares_no_more_statements_costs_no_result(new_entity, receiver, stack, root, logged):
+    """The server has one limit for all its sessions, and another program may use it up over weeks. When the limit is reached
+    here, the dispatcher has prepared no statement for a failed attempt."""
+    good, bad = new_entity(), new_entity()
+    free, failing = good.register(), bad.register()
+    recorded = lambda: root(f"SELECT COUNT(*) FROM intentos_entrega WHERE entrega_id = {failed}") == [["1"]]
+    given_up = lambda: "a refused result is given up" in logged()
+    [[limit]] = root("SELECT @@GLOBAL.max_prepared_stmt_count")
+    stack.cancel_all_waiting()
+    receiver.behave(failing.path, Behaviour(status=500, hold=True))
+    failed = stack.delivery_id(bad.notify(), failing.id)
+    for count in (1, 2, 3):
+        good.notify()
+        wait_until(lambda: delivered(stack, [free]) == [count], what="a delivery")
+    receiver.wait(failing.path)
+    [[_, prepared]] = root("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")
+    root(f"SET GLOBAL max_prepared_stmt_count = {prepared}")
+    try:
+        receiver.release(failing.path)
+        wait_until(lambda: good.notify() and (recorded() or given_up()), 30, "the failed attempt to be recorded")
+        assert recorded() and not given_up()
+    finally:
+        root(f"SET GLOBAL max_prepared_stmt_count = {limit}")
+
+
 def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity, receiver, stack, root, logged, one_session_only):
     hook = entity.register()
     entity.notify()

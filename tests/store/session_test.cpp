@@ -220,8 +220,8 @@ BOOST_AUTO_TEST_CASE(a_temporary_server_failure_is_not_blamed_on_the_statement) 
     database.session.execute("SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = " + std::to_string(code) +
                              ", MESSAGE_TEXT = 'x'");
   };
-  for (const int code : {1021, 1026, 1030, 1040, 1041, 1114, 1135, 1203, 1206, 1226, 1290, 1665, 1792, 1820,
-                         1836, 1862, 1927, 3168, 3169})
+  for (const int code : {1021, 1026, 1030, 1040, 1041, 1114, 1135, 1203, 1206, 1226,
+                         1290, 1461, 1665, 1792, 1820, 1836, 1862, 1927, 3168, 3169})
     BOOST_CHECK_THROW(fail(code), Unavailable);
   for (const int code : {1317, 1969, 3024}) {
     int runs = 0;

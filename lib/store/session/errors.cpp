@@ -15,10 +15,10 @@ constexpr std::array connection_codes = {1040, 1053, 1129, 1158, 1159, 1160, 116
 /// 3797, 3798, 3799: Group Replication's codes for the same.
 constexpr std::array cluster_codes = {1047, 1180, 3032, 3100, 3796, 3797, 3798, 3799};
 /// The server accepts no writes: read-only (1290, 1792, 1836, 1874), a full disk (1021, 1026, 1030, 1114,
-/// 3675), no memory or threads (1037, 1038, 1041, 1135, 1206, 1637), a binary log that cannot hold the
-/// statement (1197, 1534, 1598, 1665).
+/// 3675), no memory, threads or prepared statements (1037, 1038, 1041, 1135, 1206, 1461, 1637), a binary log
+/// that cannot hold the statement (1197, 1534, 1598, 1665).
 constexpr std::array no_write_codes = {1021, 1026, 1030, 1037, 1038, 1041, 1114, 1135, 1197, 1206,
-                                       1290, 1534, 1598, 1637, 1665, 1792, 1836, 1874, 3675};
+                                       1290, 1461, 1534, 1598, 1637, 1665, 1792, 1836, 1874, 3675};
 /// Conflicts of rows, and certification failures of clusters (1213 at any statement, COMMIT included; 3101):
 /// the whole transaction may run again.
 constexpr std::array conflict_codes = {1020, 1213, 3101};
@@ -65,6 +65,9 @@ std::string_view remedy(int code) {
     case 1874:
       return " (the server takes no writes: SET GLOBAL read_only = OFF, or name the primary in "
              "database.hosts)";
+    case 1461:
+      return " (all programs together may prepare max_prepared_stmt_count statements: raise it, and find the "
+             "program that closes none)";
     case 1665:
       return " (SET GLOBAL binlog_format = 'ROW', and in the server's option file)";
     case no_number_code:
