@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/store/session/isolate.hpp"
@@ -95,7 +96,12 @@ constexpr std::string_view notifications_by_id = R"sql(
   SELECT n.id, IF(n.origen = 'prueba', 2, n.error IS NOT NULL) AS clase,
     TIMESTAMPDIFF(MICROSECOND, n.terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
-constexpr std::string_view lock_ended_notifications = "AND n.estado <> 'pendiente' FOR UPDATE SKIP LOCKED";
+/// A notification that was fanned out in spite of a lock (docs/delivery.md#locked-notifications) stays
+/// pendiente if the database refuses every change of its row.
+constexpr std::string_view lock_ended_notifications = R"sql(
+    AND (n.estado <> 'pendiente' OR (SELECT a.estado FROM notificaciones_apartadas a FORCE INDEX (PRIMARY)
+                                     WHERE a.notificacion_id = n.id) = 'procesada')
+  FOR UPDATE SKIP LOCKED)sql";
 /// This condition is in the locking SELECT and not in the DELETE, because in a DELETE the subquery would lock
 /// the deliveries that it finds.
 constexpr std::string_view lock_ended_without_deliveries = R"sql(
@@ -247,6 +253,7 @@ Groups expired_groups(const Table& table, const Rows& rows) {
 struct LockedGroups {
   Groups groups;
   std::map<std::int64_t, std::int64_t> attempts{};
+  Ids pending{};  // notifications with rows that stay pendiente
 };
 
 /// Locks `seen`, and returns the groups in which no other session has locked a row (notification or
@@ -255,11 +262,13 @@ LockedGroups lock_groups(Session& session, const Table& table, const Groups& see
   Ids notifications;
   for (const auto& [notification, ids] : seen) notifications.push_back(notification);
   Ids wanted;
-  for (const auto id :
-       ids_of(query_ids(session, notifications_by_id, notifications, lock_ended_notifications)))
-    std::ranges::copy(seen.at(id), std::back_inserter(wanted));
+  Ids pending;
+  for (const auto& row : query_ids(session, notifications_by_id, notifications, lock_ended_notifications)) {
+    std::ranges::copy(seen.at(row.integer("id")), std::back_inserter(wanted));
+    if (row.null("fin_ms")) pending.push_back(row.integer("id"));
+  }
   const auto rows = query_ids(session, ended_deliveries, wanted, lock_ended);
-  LockedGroups locked{expired_groups(table, rows)};
+  LockedGroups locked{.groups = expired_groups(table, rows), .pending = std::move(pending)};
   std::erase_if(locked.groups,
                 [&](const auto& group) { return group.second.size() < seen.at(group.first).size(); });
   for (const auto& row : rows) locked.attempts.emplace(row.integer("id"), row.integer("intentos"));
@@ -307,6 +316,9 @@ Removed remove_deliveries(Session& session, const RetentionSettings& retention, 
   const std::string text = json_ids(ids);
   session.update(delete_attempts, text);
   removed.rows = session.update(delete_deliveries, text);
+  auto listed = locked.pending;
+  std::erase_if(listed, [&](const auto id) { return std::ranges::count(theirs, id) == 0; });
+  if (!listed.empty()) session.update(delete_quarantined, json_ids(listed));
   removed.rows += session.update(delete_notifications, json_ids(theirs));
   return removed;
 }
