@@ -25,12 +25,13 @@ void FairSlots::limit(const Limits& limits) {
 
 void FairSlots::identify(const Destination& destination) {
   const auto id = destination.webhook;
-  if (!identified(id)) forget_idle_of(entities_[destination.entity]);
   const auto [found, added] = webhooks_.try_emplace(id);
   auto& webhook = found->second;
   if (added) {
     webhook.entity = destination.entity;
-    entities_[webhook.entity].known.push_back(id);
+    auto& entity = entities_[webhook.entity];
+    forget_idle_of(entity);
+    entity.known.push_back(id);
     join_host(webhook, destination.host);
   } else if (webhook.slots == 0 && webhook.host->first != destination.host) {
     const auto wanted = std::exchange(webhook.wanted, false);
