@@ -75,6 +75,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       outages_(settings.delivery, log, metrics, sender_),
       diagnoses_(settings.delivery, log, sender_) {
   session_.before_statements([this] { feed_watchdog(); });
+  maintenance_.leave_leases_of([this] { return writer_.unrecorded(); });
 }
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
@@ -115,11 +116,9 @@ bool Loop::work() {
   collect();
   const bool recorded = take_recorded();
   // While results cannot be recorded, maintenance must not recover their leases or change their deliveries.
-  if (!writer_.away()) {
-    maintenance_.leave_leases_of(writer_.overdue());
+  if (!writer_.away())
     task("maintenance",
          [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
-  }
   // These webhooks no longer rest, but the ready set may postpone them for up to a minute more. The
   // loop below ends the postponement.
   for (const auto webhook : maintenance_.take_changed())

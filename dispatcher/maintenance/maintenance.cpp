@@ -104,7 +104,7 @@ void Maintenance::report_refusal(std::string_view duty, const std::string& refus
 }
 
 bool Maintenance::recover_leases(store::Session& session) {
-  const auto recovered = store::recover_expired_leases(session, recovery_batch, unrecorded_);
+  const auto recovered = store::recover_expired_leases(session, recovery_batch, unrecorded_());
   metrics_.leases_recovered.add(recovered.count);
   if (recovered.count > 0) {
     log_.warning("expired leases recovered: these deliveries are attempted again",

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,9 +38,11 @@ class Maintenance {
   /// the tasks wait only as long as the run took, and maintenance may take half of the thread's time. Throws
   /// store::Unavailable, and nothing else.
   void run(store::Session& session, platform::MonotonicTime now, bool idle = false);
-  /// Leases of `deliveries` are not recovered: these have been attempted, and their results wait to be
-  /// recorded.
-  void leave_leases_of(std::set<delivery::DeliveryId> deliveries) { unrecorded_ = std::move(deliveries); }
+  /// Each recovery of leases calls `unrecorded` and leaves the leases of the deliveries that it returns:
+  /// these have been attempted, and their results wait to be recorded.
+  void leave_leases_of(std::function<std::set<delivery::DeliveryId>()> unrecorded) {
+    unrecorded_ = std::move(unrecorded);
+  }
   /// Returns the webhooks that have stopped resting since the last call, because their entities changed them.
   std::vector<delivery::WebhookId> take_changed() { return std::exchange(changed_, {}); }
 
@@ -80,7 +83,9 @@ class Maintenance {
   std::array<Task, 13> tasks_;
   platform::MonotonicTime resting_until_{};
 
-  std::set<delivery::DeliveryId> unrecorded_;
+  std::function<std::set<delivery::DeliveryId>()> unrecorded_ = [] {
+    return std::set<delivery::DeliveryId>{};
+  };
   std::optional<store::ClockSight> first_sight_;  // of the database's clock
   bool clock_jumped_ = false;
   std::optional<store::ClockMending> mending_;  // set while mending after the clock went back

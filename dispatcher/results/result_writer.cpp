@@ -69,7 +69,7 @@ void ResultWriter::run(const std::stop_token& stop) {
       const auto start = platform::monotonic_now();
       take();
       const bool got_on = record();
-      publish(got_on);
+      publish();
       if (stop.stop_requested()) break;
       if (got_on) {
         gather(start);
@@ -147,17 +147,18 @@ void ResultWriter::look_alive() {
   used_ = now;
 }
 
-std::set<delivery::DeliveryId> ResultWriter::overdue() const {
-  const std::lock_guard lock(overdue_mutex_);
-  return overdue_;
+std::set<delivery::DeliveryId> ResultWriter::unrecorded() const {
+  const std::lock_guard lock(unrecorded_mutex_);
+  return unrecorded_deliveries_;
 }
 
-void ResultWriter::publish(bool got_on) {
-  const bool on_time = got_on && buffer_.postponed() == 0;
-  auto overdue = on_time ? std::set<delivery::DeliveryId>{} : buffer_.unrecorded();
+void ResultWriter::publish() {
+  // Nearly always empty. Any of these may have waited for long: a postponed result comes back behind the
+  // others, and after an absence of the database all are old.
+  auto unrecorded = buffer_.unrecorded();
   {
-    const std::lock_guard lock(overdue_mutex_);
-    overdue_.swap(overdue);
+    const std::lock_guard lock(unrecorded_mutex_);
+    unrecorded_deliveries_.swap(unrecorded);
   }
   refused_ = buffer_.refused();
   failed_now_ = failed_;

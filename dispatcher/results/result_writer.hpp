@@ -38,9 +38,8 @@ class ResultWriter {
   /// waiting() without the postponed results: those wait because a row of their webhook is locked or a result
   /// of it was refused, and they delay no other results.
   std::size_t backlog() const;
-  /// The deliveries whose results wait for longer than usual: a row is locked, a result was refused, or the
-  /// last recording failed. Their leases may end before.
-  std::set<delivery::DeliveryId> overdue() const;
+  /// The deliveries with results that the last batch left. Their leases may end before these are recorded.
+  std::set<delivery::DeliveryId> unrecorded() const;
   /// True: the last recording failed, or the database was away and the results that have waited for it are
   /// not all recorded yet. Nothing more should be started.
   bool stuck() const { return away_ || failed_now_; }
@@ -58,7 +57,7 @@ class ResultWriter {
   void take();
   bool record();
   void look_alive();
-  void publish(bool got_on);
+  void publish();
   void wait(platform::Milliseconds longest, bool for_more) const;
 
   platform::Milliseconds between_looks_;
@@ -68,8 +67,8 @@ class ResultWriter {
   ResultBuffer buffer_;
   platform::Mailbox<Item> items_;
   platform::Mailbox<ResultBuffer::Done> done_;
-  mutable std::mutex overdue_mutex_;
-  std::set<delivery::DeliveryId> overdue_;
+  mutable std::mutex unrecorded_mutex_;
+  std::set<delivery::DeliveryId> unrecorded_deliveries_;
   std::atomic<std::size_t> submitted_ = 0;  // not yet taken by the thread
   std::atomic<std::size_t> unrecorded_ = 0;
   std::atomic<std::size_t> postponed_results_ = 0;

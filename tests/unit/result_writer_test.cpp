@@ -57,6 +57,18 @@ BOOST_AUTO_TEST_CASE(results_wait_for_the_database) {
   BOOST_TEST(writer.take_done().empty());
 }
 
+// Otherwise maintenance could recover their leases, and they would be sent again.
+BOOST_AUTO_TEST_CASE(deliveries_with_results_that_wait_are_known) {
+  auto attempts = std::vector{ended(TransportResult::answered), ended(TransportResult::not_started)};
+  attempts[0].delivery.id = 1;
+  attempts[1].delivery.id = 2;  // it was not sent
+  writer.add(attempts);
+  delivery::HeldDelivery held;
+  held.delivery.id = 3;
+  writer.hold({held});
+  wait::until([&] { return writer.unrecorded() == std::set<delivery::DeliveryId>{1, 3}; }, "both to be told");
+}
+
 // take_done() must report the attempt, so that its webhook's slot becomes free.
 BOOST_AUTO_TEST_CASE(a_local_failure_is_done_without_a_result) {
   auto attempt = ended(TransportResult::local_failure);
