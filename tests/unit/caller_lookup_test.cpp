@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <future>
 
 #include "tests/wait.hpp"
@@ -15,14 +16,14 @@ using Answer = std::future<std::optional<store::Caller>>;
 
 store::TokenHash hash_of(int entity) { return {static_cast<std::uint8_t>(entity)}; }
 
-/// A database that delays its first answer until the test sets `release`. It knows only entities with odd
-/// ids.
+/// A database that delays its first answer until the test sets `release`, or for a minute: a test that fails
+/// before it sets `release` must end. It knows only entities with odd ids.
 class Database {
  public:
   CallerLookup::Callers operator()(Hashes hashes) {
     sizes.push_back(hashes.size());
     asked = true;
-    if (sizes.size() == 1) release.get_future().wait();
+    if (sizes.size() == 1) release.get_future().wait_for(std::chrono::minutes(1));
     if (sizes.size() == 1 && error) std::rethrow_exception(error);
     CallerLookup::Callers callers;
     for (const auto& hash : hashes) {
