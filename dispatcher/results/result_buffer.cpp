@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "lib/delivery/classify.hpp"
 #include "lib/store/deliveries/lease.hpp"
@@ -73,11 +74,12 @@ void ResultBuffer::enqueue(const delivery::DeliveryResult& delivery_result) {
   ++postponed_results_;
 }
 
-std::set<delivery::DeliveryId> ResultBuffer::unrecorded() const {
-  std::set<delivery::DeliveryId> deliveries;
-  for (const auto& delivery_result : unrecorded_) deliveries.insert(delivery_result.id);
+std::vector<delivery::DeliveryId> ResultBuffer::unrecorded() const {
+  std::vector<delivery::DeliveryId> deliveries;
+  deliveries.reserve(unrecorded_.size() + postponed_results_);
+  for (const auto& delivery_result : unrecorded_) deliveries.push_back(delivery_result.id);
   for (const auto& [webhook, postponed] : postponed_) {
-    for (const auto& delivery_result : postponed.results) deliveries.insert(delivery_result.id);
+    for (const auto& delivery_result : postponed.results) deliveries.push_back(delivery_result.id);
   }
   return deliveries;
 }

@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -59,7 +58,7 @@ class ResultBuffer {
   /// The postponed results, which waiting() includes.
   std::size_t postponed() const { return postponed_results_; }
   /// The deliveries whose results are not recorded.
-  std::set<delivery::DeliveryId> unrecorded() const;
+  std::vector<delivery::DeliveryId> unrecorded() const;
 
  private:
   using Batch = std::vector<delivery::DeliveryResult>;

@@ -149,12 +149,13 @@ void ResultWriter::look_alive() {
 
 std::set<delivery::DeliveryId> ResultWriter::unrecorded() const {
   const std::lock_guard lock(unrecorded_mutex_);
-  return unrecorded_deliveries_;
+  return {unrecorded_deliveries_.begin(), unrecorded_deliveries_.end()};
 }
 
 void ResultWriter::publish() {
-  // Nearly always empty. Any of these may have waited for long: a postponed result comes back behind the
-  // others, and after an absence of the database all are old.
+  // A vector, because it is copied after each batch, and read once a second. Any of these results may have
+  // waited for long: a postponed result comes back behind the others, and after an absence of the database
+  // all are old.
   auto unrecorded = buffer_.unrecorded();
   {
     const std::lock_guard lock(unrecorded_mutex_);

@@ -68,7 +68,7 @@ class ResultWriter {
   platform::Mailbox<Item> items_;
   platform::Mailbox<ResultBuffer::Done> done_;
   mutable std::mutex unrecorded_mutex_;
-  std::set<delivery::DeliveryId> unrecorded_deliveries_;
+  std::vector<delivery::DeliveryId> unrecorded_deliveries_;
   std::atomic<std::size_t> submitted_ = 0;  // not yet taken by the thread
   std::atomic<std::size_t> unrecorded_ = 0;
   std::atomic<std::size_t> postponed_results_ = 0;
