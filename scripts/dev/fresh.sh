@@ -92,4 +92,5 @@ collect_fresh() {
     name=${file##*/}
     cp "$file" "$RESULTS/${name%.*}-$release.${name##*.}"
   done
+  sed "s/$/, Debian ${DEBIAN[$release]}/" "$FRESH/$release$FRESH_TREE/build/test-results/times" >>"$RESULTS/times" || true
 }

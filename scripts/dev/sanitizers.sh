@@ -8,8 +8,8 @@ SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,
 [[ ${TSAN_OPTIONS:-} == *suppressions=* ]] || export TSAN_OPTIONS=${TSAN_OPTIONS:-}:suppressions=$ROOT/tests/tsan.suppressions
 
 build_sanitized() {
-  build_preset asan "${CHECKED_TARGETS[@]}"
-  build_preset tsan "${CHECKED_TARGETS[@]}"
+  build_preset asan "${TEST_TARGETS[@]}" "${PROGRAMS[@]}"
+  build_preset tsan "${TEST_TARGETS[@]}" "${PROGRAMS[@]}"
 }
 
 run_sanitized() {

@@ -1,4 +1,5 @@
-"""Adds up the results of test suites in a folder. NAME.status is the exit status of suite NAME, NAME.xml its JUnit report.
+"""Adds up the results of test suites in a folder. NAME.status is the exit status of suite NAME, NAME.xml its JUnit report. The
+file `times` has a line `SECONDS<tab>STEP` for each step of the run.
 
 The last line of output is `N passed, N failed[, N skipped]`. A suite that ended badly without a failed case (a crash, a
 sanitizer's report, no JUnit report, nothing run) counts as one failure. This script exits with 0 only if a case passed
@@ -39,7 +40,15 @@ def judge(status_file):
     return (passed, failed, skipped), ""
 
 
+def print_times(file):
+    if file.exists():
+        for line in file.read_text().splitlines():
+            seconds, step = line.split("\t")
+            print(f"{seconds:>6} s  {step}")
+
+
 def main():
+    print_times(pathlib.Path(sys.argv[1], "times"))
     totals = [0, 0, 0]
     for status_file in sorted(pathlib.Path(sys.argv[1]).glob("*.status")):
         counts, remark = judge(status_file)

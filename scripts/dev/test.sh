@@ -5,8 +5,6 @@ SUITES='unit store python examples system upgrade mysql fuzz sanitizers hosts'
 BOOST_PRESETS='asan release debug tsan'
 BOOST_PRESET=asan # of the suites unit and store
 TEST_TARGETS=(unit_tests store_tests)
-# Also the programs, so that their sources are checked for warnings, which are errors in most presets.
-CHECKED_TARGETS=("${TEST_TARGETS[@]}" "${PROGRAMS[@]}")
 PYTHON_SUITES=(tests)
 # Several workers, because the tests wait more than they compute. Each takes a file at a time, and has its own stack.
 PYTEST_WORKERS=(-n 3 --dist loadfile)
@@ -69,21 +67,29 @@ require_suites() {
   [[ -n $1 ]] || usage_error "--only takes one or more of: $SUITES"
 }
 
+# timed STEP COMMAND…: runs COMMAND, and notes for tally.py how many seconds it took.
+timed() {
+  local step=$1 begun=$SECONDS
+  shift
+  "$@"
+  printf '%s\t%s\n' "$((SECONDS - begun))" "$step" >>"$RESULTS/times"
+}
+
 # Uses the variables of command_test, like the next two functions.
 test_here() {
   local how=${system:---system}
   prepare_tests
-  ! is_wanted unit || run_boost unit "$BOOST_PRESET"
-  ! is_wanted store || run_store "$BOOST_PRESET"
-  ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" run_python python "${pytest_arguments[@]}"
-  [[ -z $long ]] || ! is_wanted python || run_on_clusters
-  ! is_wanted examples || run_examples
-  ! is_wanted hosts || run_hosts
-  ! is_wanted system || run_system "$how" "$(host_release)" "${pytest_arguments[@]}"
-  ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
-  ! is_wanted fuzz || run_fuzz
-  ! is_wanted sanitizers || run_sanitized
-  ! is_wanted mysql || run_on_mysql "${pytest_arguments[@]}"
+  ! is_wanted unit || timed unit run_boost unit "$BOOST_PRESET"
+  ! is_wanted store || timed store run_store "$BOOST_PRESET"
+  ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" timed python run_python python "${pytest_arguments[@]}"
+  [[ -z $long ]] || ! is_wanted python || timed 'on clusters' run_on_clusters
+  ! is_wanted examples || timed examples run_examples
+  ! is_wanted hosts || timed hosts run_hosts
+  ! is_wanted system || timed "system $(host_release)" run_system "$how" "$(host_release)" "${pytest_arguments[@]}"
+  ! is_wanted upgrade || timed upgrade run_upgrade "$how" "${pytest_arguments[@]}"
+  ! is_wanted fuzz || timed fuzz run_fuzz
+  ! is_wanted sanitizers || timed sanitizers run_sanitized
+  ! is_wanted mysql || timed mysql run_on_mysql "${pytest_arguments[@]}"
 }
 
 # Runs the wanted suites: system and upgrade on this host, where they boot a machine; all others inside a fresh Debian of
@@ -130,14 +136,14 @@ is_wanted() {
 }
 
 prepare_tests() {
-  install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
+  timed packages install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
   install_database
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
-  ! { is_wanted unit || is_wanted store || is_wanted mysql; } || build_preset "$BOOST_PRESET" "${CHECKED_TARGETS[@]}"
-  ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
+  ! { is_wanted unit || is_wanted store || is_wanted mysql; } || timed "build of the tests ($BOOST_PRESET)" build_preset "$BOOST_PRESET" "${TEST_TARGETS[@]}"
+  ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || timed "build of the programs ($DEV_PRESET)" build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_site
-  ! { is_wanted python || is_wanted mysql; } || prepare_openapi_tools
-  ! is_wanted examples || prepare_examples
+  ! { is_wanted python || is_wanted mysql; } || timed 'tools of the tests' prepare_openapi_tools
+  ! is_wanted examples || timed 'libraries of the examples' prepare_examples
   [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install && install_packages "${PACKAGE_PACKAGES[@]}"; }
   ! is_wanted fuzz || build_fuzz_targets
   ! is_wanted sanitizers || build_sanitized
