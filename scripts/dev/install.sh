@@ -41,6 +41,7 @@ apt_install() {
   command -v apt-get >/dev/null || die "this is not Debian: install by hand $*"
   as_root bash -s -- "$@" >&2 <<'ROOT'
     set -e
+    exec 9</var/lib/apt/lists && flock -w 1800 9 # one `dev` at a time: apt-get update does not wait for another
     export DEBIAN_FRONTEND=noninteractive
     policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then
@@ -48,7 +49,7 @@ apt_install() {
       printf '#!/bin/sh\nexit 101\n' >"$policy"
       chmod +x "$policy"
     fi
-    quietly() { out=$("$@" 2>&1) || { printf '%s\n' "$out" | tail -n 20; exit 1; }; }
+    quietly() { out=$("$@" 2>&1 9<&-) || { printf '%s\n' "$out" | tail -n 20; exit 1; }; }
     quietly apt-get -q -o DPkg::Lock::Timeout=300 update </dev/null
     quietly apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@" </dev/null
 ROOT

@@ -8,12 +8,11 @@ OPENAPI_TOOLS=$ROOT/build/openapi-tools
 
 # Without network, the tests that need these tools are skipped, and say so; with OPENAPI_REQUIRED=1 they fail.
 prepare_openapi_tools() {
-  export OPENAPI_TOOLS OPENAPI_REQUIRED=${OPENAPI_REQUIRED:-}
   [[ -z $DEV_NO_BUILD ]] || return 0
-  make_tool "$OPENAPI_TOOLS/schemathesis" "$(cat "$ROOT/tests/openapi/requirements.txt")" install_schemathesis "$OPENAPI_REQUIRED"
-  make_tool "$OPENAPI_TOOLS/redocly" "$(cat "$ROOT/tests/openapi/redocly/package-lock.json")" install_redocly "$OPENAPI_REQUIRED"
-  make_tool "$OPENAPI_TOOLS/playwright" "$(cat "$ROOT/tests/browser/requirements.txt")" install_playwright "$OPENAPI_REQUIRED"
-  make_tool "$OPENAPI_TOOLS/axe" "$(cat "$ROOT/tests/browser/axe/package-lock.json")" install_axe "$OPENAPI_REQUIRED"
+  make_tool "$OPENAPI_TOOLS/schemathesis" "$(cat "$ROOT/tests/openapi/requirements.txt")" install_schemathesis "${OPENAPI_REQUIRED:-}"
+  make_tool "$OPENAPI_TOOLS/redocly" "$(cat "$ROOT/tests/openapi/redocly/package-lock.json")" install_redocly "${OPENAPI_REQUIRED:-}"
+  make_tool "$OPENAPI_TOOLS/playwright" "$(cat "$ROOT/tests/browser/requirements.txt")" install_playwright "${OPENAPI_REQUIRED:-}"
+  make_tool "$OPENAPI_TOOLS/axe" "$(cat "$ROOT/tests/browser/axe/package-lock.json")" install_axe "${OPENAPI_REQUIRED:-}"
 }
 
 # make_tool FOLDER PINS INSTALL REQUIRED: runs INSTALL for FOLDER, unless FOLDER has been made from the same PINS. REQUIRED

@@ -2,6 +2,14 @@
 # The tests on a real systemd. The image that they boot is made once for each release of Debian, with little but systemd.
 # Our package's dependencies are put into the image's apt cache, because the booted system has no network.
 
+# package_of RELEASE: prints the path of this run's package, which the suites of both releases share.
+package_of() (
+  made=$RESULTS/package-$1
+  exec {lock}>"$made.lock" && flock "$lock" || exit 1
+  [[ -s $made ]] || { command_package --release "$1" >"$made.new" && mv "$made.new" "$made"; } || exit 1
+  cat "$made"
+)
+
 system_image() { printf '%s\n' "$ROOT/.dev/image-$1"; }
 
 # run_system --system|--system-if-possible RELEASE ARGUMENT…: tests the package on a Debian of that release.
@@ -9,7 +17,7 @@ run_system() {
   local how=$1 release=$2 package
   shift 2
   prepare_system "$how" "system-$release" "$release" || return 0
-  if package=$(command_package --release "$release") && fetch_dependencies "$release" "$package"; then
+  if package=$(package_of "$release") && fetch_dependencies "$release" "$package"; then
     # One machine runs all files of the folder in order.
     SYSTEM_IMAGE=$(system_image "$release") SYSTEM_PACKAGE=$package run_on_machine "system-$release" tests/system/debian "$@"
   else
@@ -23,7 +31,7 @@ run_upgrade() {
   local how=$1 package next
   shift
   prepare_system "$how" upgrade bookworm || return 0
-  if package=$(command_package --release bookworm) && next=$(command_package --release trixie) && fetch_dependencies bookworm "$package"; then
+  if package=$(package_of bookworm) && next=$(package_of trixie) && fetch_dependencies bookworm "$package"; then
     SYSTEM_IMAGE=$(system_image bookworm) SYSTEM_PACKAGE=$package SYSTEM_NEXT_PACKAGE=$next \
       run_on_machine upgrade tests/system/debian/test_next_release.py "$@"
   else
@@ -43,17 +51,17 @@ run_on_machine() {
 prepare_system() {
   local how=$1 suite=$2 release=$3 obstacle
   say "preparing a Debian ${DEBIAN[$release]} for the system tests (the first time takes some minutes)"
-  obstacle=$(system_obstacle "$release")
+  obstacle=$(system_obstacle "$release" "$suite")
   [[ -z $obstacle ]] || {
     no_suite "$how" "$suite" "the system tests on a Debian ${DEBIAN[$release]}" "$obstacle"
     return 1
   }
 }
 
-# Prints, in one line, why the system tests of a release cannot run here; prints nothing if they can. Installs the packages
-# and makes the image that they need.
+# system_obstacle RELEASE SUITE: prints, in one line, why the system tests of a release cannot run here; prints nothing if they
+# can. Installs the packages and makes the image that they need.
 system_obstacle() {
-  local image log=$ROOT/build/image.log
+  local image log=$ROOT/build/image-$2.log
   image=$(system_image "$1")
   mkdir -p "${log%/*}"
   ((EUID == 0)) || { echo 'it needs root'; return; }
@@ -76,7 +84,7 @@ lock_image() {
 
 # fetch_dependencies RELEASE PACKAGE.deb: puts what apt would install with PACKAGE.deb into the image's apt cache.
 fetch_dependencies() {
-  local log=$ROOT/build/image.log
+  local log=$ROOT/build/dependencies-$1.log
   fetch_into "$(system_image "$1")" "$2" >"$log" 2>&1 && return
   tail -n 10 "$log" >&2
   say "a Debian ${DEBIAN[$1]} does not have what the package depends on, or its mirror does not answer (all of it: $log)"

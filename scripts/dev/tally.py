@@ -42,9 +42,11 @@ def judge(status_file):
 
 def print_times(file):
     if file.exists():
+        print("The tools, and all that concerns another Debian, ran beside the rest:")
         for line in file.read_text().splitlines():
             seconds, step = line.split("\t")
-            print(f"{seconds:>6} s  {step}")
+            if seconds != "0":
+                print(f"{seconds:>6} s  {step}")
 
 
 def main():

@@ -53,7 +53,6 @@ command_test() {
     test_on_release
   else
     test_here
-    [[ -z $other ]] || test_other_release
   fi
   "$PYTHON" "$ROOT/scripts/dev/tally.py" "$RESULTS"
   for release in "${!FRESH_MADE[@]}"; do remove_fresh "$release"; done
@@ -72,7 +71,9 @@ timed() {
   local step=$1 begun=$SECONDS
   shift
   "$@"
+  local status=$?
   printf '%s\t%s\n' "$((SECONDS - begun))" "$step" >>"$RESULTS/times"
+  return "$status"
 }
 
 # Uses the variables of command_test, like the next two functions.
@@ -90,6 +91,8 @@ test_here() {
   ! is_wanted fuzz || timed fuzz run_fuzz
   ! is_wanted sanitizers || timed sanitizers run_sanitized
   ! is_wanted mysql || timed mysql run_on_mysql "${pytest_arguments[@]}"
+  [[ -z $other ]] || timed 'rest of what ran on the other release' joined other-release
+  [[ -z $other ]] || FRESH_MADE[$(other_release)]=1
 }
 
 # Runs the wanted suites: system and upgrade on this host, where they boot a machine; all others inside a fresh Debian of
@@ -106,17 +109,17 @@ test_on_release() {
 }
 
 # Runs the demo and the suites unit and store inside a fresh Debian of the other release. With --system, also runs the
-# suites system and upgrade, on this host.
+# suites system and upgrade, on this host. Runs beside the other suites.
 test_other_release() {
   local release
   release=$(other_release)
-  prepare_fresh "$release" || {
+  timed "making a Debian ${DEBIAN[$release]}" prepare_fresh "$release" || {
     no_suite "$other" "test-$release" "the tests on a fresh Debian ${DEBIAN[$release]}" "$FRESH_OBSTACLE"
     return
   }
   run_fresh "$release" --only unit,store --preset release # the demo has built the libraries of this preset
-  [[ -z $system ]] || run_system "$system" "$release"
-  [[ -z $system ]] || run_upgrade "$system"
+  [[ -z $system ]] || timed "system $release" run_system "$system" "$release"
+  [[ -z $system ]] || timed upgrade run_upgrade "$system"
 }
 
 # is_wanted SUITE: true if the options select the suite (`only`, `long`, `examples`, `system` and `mysql` of command_test).
@@ -136,17 +139,31 @@ is_wanted() {
 }
 
 prepare_tests() {
-  timed packages install_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
+  timed 'Debian packages' install_test_packages
+  [[ -z $other ]] || beside other-release test_other_release
+  beside tools timed 'tools, libraries of the examples, image' prepare_tools
   install_database
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
   ! { is_wanted unit || is_wanted store || is_wanted mysql; } || timed "build of the tests ($BOOST_PRESET)" build_preset "$BOOST_PRESET" "${TEST_TARGETS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || timed "build of the programs ($DEV_PRESET)" build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_site
-  ! { is_wanted python || is_wanted mysql; } || timed 'tools of the tests' prepare_openapi_tools
-  ! is_wanted examples || timed 'libraries of the examples' prepare_examples
   [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install && install_packages "${PACKAGE_PACKAGES[@]}"; }
   ! is_wanted fuzz || build_fuzz_targets
   ! is_wanted sanitizers || build_sanitized
+  timed 'rest of these' joined tools
+}
+
+install_test_packages() {
+  local packages=("${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}")
+  [[ -z $other ]] || packages+=("${FRESH_PACKAGES[@]}")
+  [[ -z $system ]] || packages+=("${SYSTEM_PACKAGES[@]}" "${PACKAGE_PACKAGES[@]}")
+  install_packages "${packages[@]}"
+}
+
+prepare_tools() {
+  ! { is_wanted python || is_wanted mysql; } || prepare_openapi_tools
+  ! is_wanted examples || prepare_examples
+  ! is_wanted system || system_obstacle "$(host_release)" "system-$(host_release)" >/dev/null
 }
 
 # Runs the suites that depend on the database again, on MySQL.

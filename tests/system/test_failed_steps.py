@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from support.stack import ROOT
+from support.wait import wait_until
 
 POSTINST = (ROOT / "packaging/deb/postinst").read_text()
 
@@ -61,3 +62,36 @@ def test_a_count_of_failures_that_was_cut_short_is_a_first_one(tmp_path, content
                             env={**os.environ, "RUNTIME_DIRECTORY": str(tmp_path), "SERVICE_RESULT": "signal", "EXIT_STATUS": "9"})
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert (tmp_path / "failures.unit").read_text().startswith("1 ")
+
+
+@pytest.mark.parametrize("step, cases", [("true", ["fine"]), ("die 'no mirror'", ["fine", "1 bad 1"])])
+def test_a_step_beside_the_others_that_fails_counts_and_is_shown(tmp_path, step, cases):
+    """`joined` shows what the step has printed; a step that did not end well is a failed suite."""
+    script = f"""
+        set -euo pipefail
+        RESULTS={tmp_path}
+        die() {{ echo "died: $*" >&2; exit 1; }}
+        case_of() {{ echo "$1 $2"; }}
+        write_suite() {{ echo "$2 $3"; }}
+        source {ROOT}/scripts/dev/beside.sh
+        bad() {{ echo begun; {step}; }}
+        beside bad bad
+        echo fine
+        joined bad"""
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20)
+    assert (result.returncode, result.stdout.splitlines()) == (0, cases)
+    assert result.stderr.startswith("begun\n") and ("died: no mirror" in result.stderr) == (len(cases) > 1)
+
+
+def test_what_runs_beside_ends_with_the_run(tmp_path):
+    """The step and what it has started end, however the run ends."""
+    script = f"""
+        RESULTS={tmp_path}
+        source {ROOT}/scripts/dev/beside.sh
+        step() {{ sleep 600 & echo "$!"; wait; }}
+        beside step step
+        until [[ -s {tmp_path}/step.log ]]; do :; done
+        exit 7"""
+    assert subprocess.run(["bash", "-c", script], timeout=20).returncode == 7
+    started = int((tmp_path / "step.log").read_text())
+    wait_until(lambda: not os.path.exists(f"/proc/{started}"), what="the step's process to end")
