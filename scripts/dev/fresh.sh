@@ -71,17 +71,24 @@ run_fresh() {
   local release=$1
   shift
   command_in_fresh "$release" demo
+  test_in_fresh "$release" "$@"
+}
+
+test_in_fresh() {
+  local release=$1
+  shift
   say "if anything fails, $FRESH/$release$FRESH_TREE is kept"
   command_in_fresh "$release" test "$@"
   collect_fresh "$release"
 }
 
+# What runs beside it on this host gets the processors first.
 command_in_fresh() {
-  local release=$1 status=0 begun=$SECONDS
+  local release=$1 status=0
   shift
   say "./dev $* on a fresh Debian ${DEBIAN[$release]}"
-  in_fresh "$release" nice -n 10 ./dev "$@" || status=$? # what runs beside it on this host comes first
-  say "./dev $1 on a fresh Debian ${DEBIAN[$release]}: exit status $status after $((SECONDS - begun)) s"
+  timed "$1 on a fresh Debian ${DEBIAN[$release]}" in_fresh "$release" nice -n 10 ./dev "$@" || status=$?
+  say "./dev $1 on a fresh Debian ${DEBIAN[$release]}: exit status $status"
   write_suite "$1-$release" "$status" "$(case_of "$1" "$status")"
 }
 
@@ -92,5 +99,5 @@ collect_fresh() {
     name=${file##*/}
     cp "$file" "$RESULTS/${name%.*}-$release.${name##*.}"
   done
-  sed "s/$/, Debian ${DEBIAN[$release]}/" "$FRESH/$release$FRESH_TREE/build/test-results/times" >>"$RESULTS/times" || true
+  sed "s/$/ (on the fresh Debian ${DEBIAN[$release]})/" "$FRESH/$release$FRESH_TREE/build/test-results/times" >>"$RESULTS/times" || true
 }

@@ -80,19 +80,24 @@ timed() {
 test_here() {
   local how=${system:---system}
   prepare_tests
-  ! is_wanted unit || timed unit run_boost unit "$BOOST_PRESET"
-  ! is_wanted store || timed store run_store "$BOOST_PRESET"
+  beside boost run_boost_suites
   ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" timed python run_python python "${pytest_arguments[@]}"
+  timed 'rest of unit and store' joined boost
   [[ -z $long ]] || ! is_wanted python || timed 'on clusters' run_on_clusters
   ! is_wanted examples || timed examples run_examples
   ! is_wanted hosts || timed hosts run_hosts
-  ! is_wanted system || timed "system $(host_release)" run_system "$how" "$(host_release)" "${pytest_arguments[@]}"
+  ! is_wanted system || timed system run_system "$how" "$(host_release)" "${pytest_arguments[@]}"
   ! is_wanted upgrade || timed upgrade run_upgrade "$how" "${pytest_arguments[@]}"
   ! is_wanted fuzz || timed fuzz run_fuzz
   ! is_wanted sanitizers || timed sanitizers run_sanitized
   ! is_wanted mysql || timed mysql run_on_mysql "${pytest_arguments[@]}"
   [[ -z $other ]] || timed 'rest of what ran on the other release' joined other-release
   [[ -z $other ]] || FRESH_MADE[$(other_release)]=1
+}
+
+run_boost_suites() {
+  ! is_wanted unit || timed unit run_boost unit "$BOOST_PRESET"
+  ! is_wanted store || timed store run_store "$BOOST_PRESET"
 }
 
 # Runs the wanted suites: system and upgrade on this host, where they boot a machine; all others inside a fresh Debian of
@@ -117,9 +122,16 @@ test_other_release() {
     no_suite "$other" "test-$release" "the tests on a fresh Debian ${DEBIAN[$release]}" "$FRESH_OBSTACLE"
     return
   }
-  run_fresh "$release" --only unit,store --preset release # the demo has built the libraries of this preset
-  [[ -z $system ]] || timed "system $release" run_system "$system" "$release"
-  [[ -z $system ]] || timed upgrade run_upgrade "$system"
+  command_in_fresh "$release" demo
+  [[ -z $system ]] || timed "package of Debian ${DEBIAN[$release]}" package_of "$release" >/dev/null || say 'there is no package'
+  [[ -z $system ]] || beside other-systems test_other_systems "$release"
+  test_in_fresh "$release" --only unit,store --preset release # the demo has built the libraries of this preset
+  [[ -z $system ]] || joined other-systems
+}
+
+test_other_systems() {
+  timed "system, Debian ${DEBIAN[$1]}" run_system "$system" "$1"
+  timed upgrade run_upgrade "$system"
 }
 
 # is_wanted SUITE: true if the options select the suite (`only`, `long`, `examples`, `system` and `mysql` of command_test).
@@ -154,7 +166,8 @@ prepare_tests() {
 }
 
 install_test_packages() {
-  local packages=("${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}")
+  local packages=("${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}")
+  [[ $only =~ ^((unit|store),?)+$ ]] || packages+=("${TEST_PACKAGES[@]}")
   [[ -z $other ]] || packages+=("${FRESH_PACKAGES[@]}")
   [[ -z $system ]] || packages+=("${SYSTEM_PACKAGES[@]}" "${PACKAGE_PACKAGES[@]}")
   install_packages "${packages[@]}"
