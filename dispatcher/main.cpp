@@ -4,7 +4,6 @@
 #include "dispatcher/loop.hpp"
 #include "dispatcher/observation/observation.hpp"
 #include "lib/platform/program.hpp"
-#include "lib/platform/reload_signal.hpp"
 #include "lib/platform/service_manager.hpp"
 #include "lib/webhook/authorities.hpp"
 #include "lib/webhook/key_file.hpp"
@@ -21,9 +20,7 @@ platform::Settings prepare(platform::Settings settings) {
   return settings;
 }
 
-int run(const platform::Config& config) {
-  const platform::StopSignal stop;
-  const platform::ReloadSignal reload;
+int run(const platform::Config& config, const platform::Signals& signals) {
   const auto settings = prepare(config.settings);
   const platform::Log log(settings.log.level);
   dispatcher::Observation observation(settings, log);
@@ -37,8 +34,8 @@ int run(const platform::Config& config) {
                         log, observation.metrics());
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");
-  observation.start(stop);
-  loop.run(stop, reload);
+  observation.start(signals.stop);
+  loop.run(signals.stop, signals.reload);
   return platform::exit_done;
 }
 

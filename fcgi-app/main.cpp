@@ -4,9 +4,7 @@
 
 #include "fcgi-app/pool.hpp"
 #include "lib/platform/program.hpp"
-#include "lib/platform/reload_signal.hpp"
 #include "lib/platform/service_manager.hpp"
-#include "lib/platform/stop_signal.hpp"
 #include "lib/webhook/address_policy.hpp"
 #include "lib/webhook/key_file.hpp"
 
@@ -21,9 +19,7 @@ int listening_socket() {
   return *socket;
 }
 
-int run(const platform::Config& config) {
-  const platform::StopSignal stop;
-  const platform::ReloadSignal reload;
+int run(const platform::Config& config, const platform::Signals& signals) {
   const platform::Settings& settings = config.settings;
   const platform::Log log(settings.log.level);
   api::Observation observation(settings.metrics, log);
@@ -34,7 +30,7 @@ int run(const platform::Config& config) {
                      settings.limits,
                      settings.delivery.disable_after,
                      webhook::operators_networks(settings.delivery)};
-  api::run_pool(listening_socket(), settings, shared, stop, reload);
+  api::run_pool(listening_socket(), settings, shared, signals.stop, signals.reload);
   return platform::exit_done;
 }
 

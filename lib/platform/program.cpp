@@ -119,10 +119,11 @@ std::string describe_keys() {
 }
 
 int run_daemon(int argc, const char* const* argv, const std::string& summary,
-               const std::function<int(const Config&)>& body) {
+               const std::function<int(const Config&, const Signals&)>& body) {
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "apientidades";
   try {
     open_standard_descriptors();
+    const Signals signals;
     const auto line = parse(argc, argv);
     if (line.help) {
       print_help(program, summary);
@@ -132,7 +133,7 @@ int run_daemon(int argc, const char* const* argv, const std::string& summary,
       std::cout << program << " " << APIENTIDADES_VERSION << "\n";
       return finish_output();
     }
-    return body(load_config(line.keys, line.config, process_environment()));
+    return body(load_config(line.keys, line.config, process_environment()), signals);
   } catch (const ConfigError& error) {
     return fail(program, error, exit_usage);
   } catch (const std::exception& error) {

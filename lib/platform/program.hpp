@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "lib/platform/config/config.hpp"
+#include "lib/platform/reload_signal.hpp"
+#include "lib/platform/stop_signal.hpp"
 
 namespace platform {
 
@@ -27,11 +29,17 @@ inline constexpr int exit_usage = 2;
 /// cannot be opened, as the C library does for privileged programs.
 void open_standard_descriptors() noexcept;
 
-/// Runs a daemon's body with its configuration: handles `--help` and `--version`, loads the configuration,
-/// and turns a ConfigError into one line on standard error and exit_usage, any other exception into one line
-/// and exit_failed. --help shows `summary`, a description of the program, above the table of keys.
+struct Signals {
+  StopSignal stop;
+  ReloadSignal reload;
+};
+
+/// Runs a daemon's body with its configuration: takes over the signals before all else, handles `--help` and
+/// `--version`, loads the configuration, and turns a ConfigError into one line on standard error and
+/// exit_usage, any other exception into one line and exit_failed. --help shows `summary`, a description of
+/// the program, above the table of keys.
 int run_daemon(int argc, const char* const* argv, const std::string& summary,
-               const std::function<int(const Config&)>& body);
+               const std::function<int(const Config&, const Signals&)>& body);
 
 /// Ends the process as SIGPIPE would, if the reader of the descriptor is gone.
 void end_if_broken_pipe(int fd);

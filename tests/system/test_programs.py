@@ -37,15 +37,20 @@ def programs(stack):
     }
 
 
+def with_config(command, config):
+    command = list(command)
+    command[command.index("--config") + 1] = str(config)
+    return command
+
+
 @pytest.fixture(scope="module")
 def run(programs):
     """Runs a program that is expected to end by itself. Unless `without_socket`, its standard input is a listening
     socket, as systemd gives one to apientidades-fcgi."""
     def start(name, *extra, settings=None, config=None, without_socket=False):
         command, environment = programs[name]
-        command = list(command)
         if config:
-            command[command.index("--config") + 1] = str(config)
+            command = with_config(command, config)
         extra = extra or (("entity", "list") if name.endswith("admin") else ())
         with tempfile.TemporaryDirectory(prefix="apie-") as folder, socket.socket(socket.AF_UNIX) as listener:
             listener.bind(f"{folder}/s")
@@ -59,10 +64,12 @@ def run(programs):
 @pytest.fixture(scope="module")
 def supervise(programs):
     """Starts a daemon as systemd does. Yields told(…), which waits for one message to systemd with all the given texts;
-    `told.socket_file` is the listening socket. At the end the daemon gets a signal, and must end with status 0."""
+    `told.socket_file` is the listening socket, `told.process` the daemon. At the end the daemon gets a signal, and must end with status 0."""
     @contextlib.contextmanager
-    def start(name, settings=None, number=signal.SIGTERM):
+    def start(name, settings=None, number=signal.SIGTERM, config=None):
         command, environment = programs[name]
+        if config:
+            command = with_config(command, config)
         with tempfile.TemporaryDirectory(prefix="apie-") as folder, contextlib.ExitStack() as closing:
             said = closing.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
             said.bind(f"{folder}/notify")
@@ -80,6 +87,7 @@ def supervise(programs):
                     message = said.recv(65536).decode()
 
             told.socket_file = f"{folder}/s"
+            told.process = process
             try:
                 yield told
                 process.send_signal(number)
@@ -361,6 +369,29 @@ def test_help_and_version_go_to_standard_output(run, name, option):
 def test_a_signal_ends_it_with_status_0(supervise, name, number):
     with supervise(name, number=number) as told:
         told("READY=1")
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_signal_before_the_configuration_is_read(supervise, programs, name, number, tmp_path):
+    """Here the configuration is a FIFO, at which the daemon waits. Unless the signals are taken over before that, SIGHUP ends
+    the daemon, and systemd takes that for a clean end."""
+    command, _ = programs[name]
+    text, fifo = Path(command[command.index("--config") + 1]).read_bytes(), tmp_path / "apientidades.conf"
+    os.mkfifo(fifo)
+
+    def opened():
+        with contextlib.suppress(OSError):  # no reader yet
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        return None
+
+    with supervise(name, config=fifo) as told:
+        writer = wait_until(opened, what="the daemon to read its configuration")
+        told.process.send_signal(number)
+        os.write(writer, text)
+        os.close(writer)
+        if number == signal.SIGHUP:
+            told("READY=1")
 
 
 def test_no_secret_on_any_command_line_or_in_any_log(stack, entity, receiver):

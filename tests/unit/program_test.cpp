@@ -14,14 +14,14 @@ using namespace platform;
 
 namespace {
 
-int print_threads(const Config& config) {
+int print_threads(const Config& config, const Signals&) {
   std::cout << config.settings.api.threads;
   return 7;
 }
 
 /// Calls run_daemon in a process of its own, under the name /usr/bin/apientidades-test.
 unit::ChildResult run(std::vector<const char*> arguments,
-                      const std::function<int(const Config&)>& body = print_threads) {
+                      const std::function<int(const Config&, const Signals&)>& body = print_threads) {
   arguments.insert(arguments.begin(), "/usr/bin/apientidades-test");
   return unit::run_in_child([&] {
     return run_daemon(static_cast<int>(arguments.size()), arguments.data(), "tests what a program does.",
@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(wrong_usage_and_configuration_are_one_line_and_status_2) {
 }
 
 BOOST_AUTO_TEST_CASE(any_other_failure_is_one_line_and_status_1) {
-  const auto result =
-      run({"--config=/dev/null"}, [](const Config&) -> int { throw std::runtime_error("no\nluck"); });
+  const auto result = run({"--config=/dev/null"},
+                          [](const Config&, const Signals&) -> int { throw std::runtime_error("no\nluck"); });
   is_one_line(result, exit_failed, "apientidades-test: no\\x0aluck");
 }
 
