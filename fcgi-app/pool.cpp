@@ -68,22 +68,6 @@ void try_database(store::Session& session, const platform::Log& log) {
 /// not lose threads unnoticed.
 void request_stop() { ::kill(::getpid(), SIGTERM); }
 
-/// Reports the status when it has changed.
-class StatusLine {
- public:
-  StatusLine(const Shared& shared, unsigned threads) : shared_(shared), threads_(threads) {}
-
-  void report() {
-    if (auto text = shared_.observation.status(threads_); text != told_)
-      platform::report_status(told_ = std::move(text));
-  }
-
- private:
-  const Shared& shared_;
-  unsigned threads_;
-  std::string told_;
-};
-
 /// Gives the memory of a burst of requests back to the system when requests stop; glibc alone would keep it.
 class Memory {
  public:
@@ -167,13 +151,13 @@ void watch(const platform::Heartbeat& heartbeat, const platform::Settings& setti
   if (!store::wait_for_database([&] { try_database(session, shared.log); }, stop, between, shared.log))
     return;
   session.disconnect();
-  StatusLine status(shared, settings.api.threads);
+  platform::StatusLine status(shared.log);
   Memory memory(shared.observation);
   const int longest_ms =
       static_cast<int>(std::min<std::int64_t>(report_interval_ms, watchdog.interval().count()));
   while (!stop.requested()) {
     between();
-    status.report();
+    status.report(shared.observation.status(settings.api.threads));
     memory.tidy();
     std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};
     ::poll(signals.data(), signals.size(), longest_ms);

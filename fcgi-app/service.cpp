@@ -81,11 +81,7 @@ bool is_merge_patch(std::string_view content_type) {
 }
 
 Service::Service(const Shared& shared, CallerLookup& callers, RequestPlaces& places, store::Session session)
-    : shared_(shared),
-      callers_(callers),
-      places_(places),
-      log_(shared.log.with_own_lock()),
-      session_(std::move(session)) {}
+    : shared_(shared), callers_(callers), places_(places), log_(shared.log), session_(std::move(session)) {}
 
 void Service::rest() {
   constexpr std::chrono::seconds kept(30);

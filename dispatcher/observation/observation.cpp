@@ -66,7 +66,7 @@ void Observation::run(const std::stop_token& end, const platform::StopSignal& st
   std::condition_variable_any wake;
   const auto pause = std::min<Span>(report_interval, settings_.metrics.queue_interval);
   auto next_look = platform::monotonic_now();
-  std::string told;
+  platform::StatusLine status_line(log_);
   while (!end.stop_requested()) {
     if (platform::monotonic_now() >= next_look) {
       listen();
@@ -74,7 +74,7 @@ void Observation::run(const std::stop_token& end, const platform::StopSignal& st
       next_look =
           platform::monotonic_now() + std::max<Span>(settings_.metrics.queue_interval, idle_factor * cost);
     }
-    if (auto text = status(stop.requested()); text != told) platform::report_status(told = std::move(text));
+    status_line.report(status(stop.requested()));
     std::unique_lock lock(mutex);
     wake.wait_for(lock, end, pause, [] { return false; });
   }

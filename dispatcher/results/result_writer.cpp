@@ -24,7 +24,7 @@ constexpr Milliseconds trusted_for{1000};  // a connection used within this time
 ResultWriter::ResultWriter(const platform::DeliverySettings& settings, store::Session session,
                            Milliseconds between_looks, const platform::Log& log, const Metrics& metrics)
     : between_looks_(between_looks),
-      log_(log.with_own_lock()),
+      log_(log),
       session_(std::move(session)),
       buffer_(settings, log_, metrics),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}

@@ -1,9 +1,11 @@
 // The log. If standard error is the stream to the journal that JOURNAL_STREAM names, a message is a journal
-// entry with its values as fields: APIENTIDADES_WEBHOOK=4. While journald takes nothing, or has no socket,
-// such an entry is dropped. In all other cases, and if the entry cannot be sent for another reason, a message
-// is one line on standard error. Without JOURNAL_STREAM the line is `time level message key=value …`
-// (logfmt). With JOURNAL_STREAM it is `<6>message key=value …`, where 6 is the priority of an info message in
-// syslog(3).
+// entry with its values as fields: APIENTIDADES_WEBHOOK=4. In all other cases, and if journald refuses the
+// entry, a message is one line of at most 4 KiB on standard error. Without JOURNAL_STREAM the line is
+// `time level message key=value …` (logfmt). With JOURNAL_STREAM it is `<6>message key=value …`, where 6 is
+// the priority of an info message in syslog(3).
+//
+// No message waits for a reader. What a reader that takes nothing loses is counted, and a message says how
+// many were lost once it takes one again.
 #pragma once
 
 #include <concepts>
@@ -15,10 +17,6 @@
 #include <vector>
 
 #include "lib/platform/id.hpp"
-
-namespace spdlog {
-class logger;
-}
 
 namespace platform {
 
@@ -35,16 +33,14 @@ struct LogField {
   LogField(std::string_view k, Id<Kind> id) : key(k), value(to_string(id)) {}
 };
 
+class LogSink;
+
 enum class LogLevel { debug, info, warning, error };
 
-/// Cheap to copy and safe to share between threads.
+/// Cheap to copy and safe to share between threads, which do not wait for each other.
 class Log {
  public:
   explicit Log(LogLevel minimum = LogLevel::info);
-
-  /// Returns a log of the same level with its own lock, for a thread that logs much and must not wait for
-  /// others.
-  Log with_own_lock() const;
 
   void debug(std::string_view message, std::initializer_list<LogField> fields = {}) const;
   void info(std::string_view message, std::initializer_list<LogField> fields = {}) const;
@@ -52,15 +48,13 @@ class Log {
   void error(std::string_view message, std::initializer_list<LogField> fields = {}) const;
 
  private:
-  bool write_to_journal(LogLevel level, std::string_view message,
-                        std::initializer_list<LogField> fields) const;
   void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) const;
-  std::shared_ptr<spdlog::logger> logger_;
-  bool journal_;  // whether standard error is the journal
+  LogLevel minimum_;
+  std::shared_ptr<LogSink> sink_;
 };
 
 /// Writes an entry to the journal wherever standard error goes: for the operator's commands, which have a
-/// terminal as standard error. Does nothing without a journal.
+/// terminal as standard error. Waits up to a second for journald. Does nothing without a journal.
 void write_to_journal(LogLevel level, std::string_view message, std::initializer_list<LogField> fields);
 
 /// Returns `message key=value …`, the line without time and level. Exposed for tests.

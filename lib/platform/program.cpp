@@ -10,6 +10,7 @@
 #include <iostream>
 #include <utility>
 
+#include "lib/platform/standard_error.hpp"
 #include "lib/text/text.hpp"
 
 namespace platform {
@@ -81,8 +82,8 @@ int finish_output() {
 
 int fail(const std::string& program, const std::exception& error, int status) {
   // Under the journal, a prefix gives the line the priority of an error (sd-daemon(3)).
-  const std::string_view priority = std::getenv("JOURNAL_STREAM") != nullptr ? "<3>" : "";
-  std::cerr << priority << text::one_line(program + ": " + error.what()) << std::endl;
+  const std::string priority = std::getenv("JOURNAL_STREAM") != nullptr ? "<3>" : "";
+  StandardError().write_line(priority + text::one_line(program + ": " + error.what()));
   return status;
 }
 

@@ -1,11 +1,15 @@
 #include "lib/platform/service_manager.hpp"
 
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "lib/text/text.hpp"
 
@@ -35,14 +39,38 @@ std::optional<int> inherited_listening_socket() {
   return is_listening(STDIN_FILENO) ? std::optional(STDIN_FILENO) : std::nullopt;
 }
 
-void notify_service_manager(const std::string& state) { sd_notify(0, state.c_str()); }
+bool notify_service_manager(std::string_view state) {
+  const char* const variable = std::getenv("NOTIFY_SOCKET");
+  const std::string path = variable == nullptr ? "" : variable;
+  sockaddr_un address{AF_UNIX, {}};
+  if ((!path.starts_with('/') && !path.starts_with('@')) || path.size() >= sizeof address.sun_path)
+    return true;
+  path.copy(address.sun_path, path.size());
+  if (path.starts_with('@')) address.sun_path[0] = '\0';  // an abstract address
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool sent = ::sendto(fd, state.data(), state.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+                             reinterpret_cast<const sockaddr*>(&address), size) >= 0;
+  const bool refused = !sent && errno == EAGAIN;
+  ::close(fd);
+  return !refused;
+}
 
-void report_status(std::string_view text) {
+bool report_status(std::string_view text) {
   constexpr std::size_t longest = 400;
-  // one_line() escapes line ends, because each would begin another field of the protocol. The text is cut
-  // after that, because the escapes make it longer. The cut may split a UTF-8 character: the second
-  // one_line() escapes the bytes that are left of it.
-  notify_service_manager("STATUS=" + text::one_line(text::one_line(text).substr(0, longest)));
+  // one_line() escapes line ends, because each would begin another field of the protocol.
+  return notify_service_manager("STATUS=" + std::string(text::cut(text::one_line(text), longest)));
+}
+
+void StatusLine::report(const std::string& text) {
+  if (text == told_) return;
+  if (!report_status(text)) {
+    ++refused_;
+    return;
+  }
+  told_ = text;
+  if (const auto refused = std::exchange(refused_, 0); refused > 0)
+    log_.warning("the service manager took no status for a time", {{"reports", refused}});
 }
 
 std::optional<std::string> runtime_directory() {

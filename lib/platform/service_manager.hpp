@@ -1,9 +1,13 @@
-// The interface to the service manager (libsystemd's sd_listen_fds and sd_notify).
+// The interface to the service manager: the sockets and credentials that it passes, and what it is told
+// (sd_notify(3)).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "lib/platform/log.hpp"
 
 namespace platform {
 
@@ -12,12 +16,27 @@ namespace platform {
 /// std::runtime_error when systemd passed more than one socket, or one that does not listen.
 std::optional<int> inherited_listening_socket();
 
-/// Sends a state such as "READY=1" or "STOPPING=1" to the service manager, if there is one. Never fails.
-void notify_service_manager(const std::string& state);
+/// Sends a state such as "READY=1" or "STOPPING=1" to the service manager, if there is one. Never waits, as
+/// sd_notify(3) would: returns false if the service manager takes nothing now. systemd restarts a program
+/// whose READY=1 it did not get.
+bool notify_service_manager(std::string_view state);
 
 /// Sets STATUS=, which `systemctl status` shows to every user of this machine. The text becomes one line and
-/// is cut to about 400 bytes. Never fails.
-void report_status(std::string_view text);
+/// is cut to about 400 bytes. Returns as notify_service_manager().
+bool report_status(std::string_view text);
+
+/// Reports the status when it has changed, and again until the service manager has taken it. Then logs how
+/// many reports it did not take.
+class StatusLine {
+ public:
+  explicit StatusLine(Log log) : log_(std::move(log)) {}
+  void report(const std::string& text);
+
+ private:
+  Log log_;
+  std::string told_;
+  unsigned refused_ = 0;
+};
 
 /// Returns the first RuntimeDirectory= of the unit; nullopt if the unit has none.
 std::optional<std::string> runtime_directory();

@@ -67,6 +67,12 @@ std::string_view trim(std::string_view text, std::string_view blanks) {
                                          : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::string_view cut(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return text;
+  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xc0U) == 0x80U) --longest;
+  return text.substr(0, longest);
+}
+
 std::string one_line(std::string_view text) { return escape(text, ""); }
 
 std::string escape_json(std::string_view text) {

@@ -28,6 +28,9 @@ inline constexpr std::string_view http_white_space = " \t";
 /// Returns the text without the characters of `blanks` at both ends.
 std::string_view trim(std::string_view text, std::string_view blanks = white_space);
 
+/// Returns the text, or as much of its start as fits in `longest` bytes without a part of a UTF-8 character.
+std::string_view cut(std::string_view text, std::size_t longest);
+
 /// Reads the whole text as a number. Returns nullopt for any other text and for a number out of the range of
 /// `T`. Accepts leading zeros, but no blanks and no `+`.
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/text/text.hpp"
 #include "lib/text/utf8.hpp"
 #include "lib/webhook/target_url.hpp"
 
@@ -37,14 +38,6 @@ std::string checked_url(const json::Value& body, const std::vector<platform::Hos
   return std::get<TargetUrl>(std::move(verdict)).text;
 }
 
-/// Cuts the text to `max_echo` bytes, between characters.
-std::string shorten(std::string text) {
-  if (text.size() <= max_echo) return text;
-  std::size_t end = max_echo;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "…";
-}
-
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' '; }
 
 /// The element as a message shows it: a name as it was sent, anything else (a number, an empty string,
@@ -73,8 +66,10 @@ EventSet named_events(const json::Array& elements) {
     joined += (offending.empty() ? "" : ", ") + name;
     offending.push_back(std::move(name));
   }
-  if (!offending.empty()) throw InvalidRequest("Eventos no válidos: " + shorten(std::move(joined)));
-  return events;
+  if (offending.empty()) return events;
+  const bool whole = joined.size() <= max_echo;
+  throw InvalidRequest("Eventos no válidos: " + std::string(text::cut(joined, max_echo)) +
+                       (whole ? "" : "…"));
 }
 
 EventSet checked_events(const json::Value& body) {

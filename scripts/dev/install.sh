@@ -3,7 +3,7 @@
 
 SITE_PACKAGES=(python3 python3-jinja2 python3-markdown-it python3-yaml)
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libssl-dev libcurl4-openssl-dev
-  libc-ares-dev libgoogle-perftools-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libspdlog-dev libsystemd-dev
+  libc-ares-dev libgoogle-perftools-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libsystemd-dev
   libidn2-dev prometheus-cpp-dev "${SITE_PACKAGES[@]}")
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
 TEST_PACKAGES=(python3-pytest python3-pytest-xdist faketime iproute2 prometheus mariadb-client chromium)

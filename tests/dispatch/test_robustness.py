@@ -1,10 +1,14 @@
 """Crashes, stops, two dispatchers, busy and slow receivers, addresses that must not be dialled."""
+import contextlib
 import os
 import signal
+import socket
+import subprocess
 import time
 
 from fakes.receiver import Behaviour, Receiver
 from support.stack import free_port, setting
+from support.unread import read_all, unread
 from support.wait import holds_for, wait_until
 
 
@@ -178,6 +182,40 @@ def test_proxies_of_the_environment_are_ignored(entity, receiver, stack):
     names = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
     with stack.dispatcher_with(**dict.fromkeys(names, proxy)):
         stack.wait_delivery(started(entity, hook), "entregada")
+
+
+# A log, a service manager and readers of metrics that take nothing.
+
+def test_what_nothing_reads_delays_nothing(entity, receiver, stack):
+    hook, port = entity.register(), free_port()
+    arguments, environment = stack.command_of("dispatcher")
+    stack.stop("dispatcher")
+    with contextlib.ExitStack() as closing:
+        closing.callback(stack.start, "dispatcher")
+        sink = closing.enter_context(unread())
+        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=sink.log, env={
+            **environment, "NOTIFY_SOCKET": sink.notify_socket,
+            **setting(log_level="debug", metrics_listen=f"127.0.0.1:{port}", metrics_queue_interval="1s")})
+        closing.callback(process.wait)
+        closing.callback(process.kill)
+        scrapers = [closing.enter_context(wait_until(lambda: connected(port), what="the metrics' port")) for _ in range(4)]
+        for scraper in scrapers[2:]:
+            scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+        for _ in range(40):
+            entity.notify()
+        receiver.wait(hook.path, 40)
+        wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 40, what="all 40 to be recorded")
+        read_all(sink.reader)
+        entity.notify()
+        wait_until(lambda: b"messages were lost" in read_all(sink.reader), what="the log to say what was lost")
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+def connected(port):
+    with contextlib.suppress(OSError):
+        return socket.create_connection(("127.0.0.1", port))
+    return None
 
 
 # Killed database sessions, and SIGHUP.

@@ -24,7 +24,7 @@ PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.",
         "dispatcher/fan_out/refusals.")
 # Foreign library -> the beginning of the path of each file that may include it.
 FOREIGN = {"rapidjson/": "lib/json/", "mysql": "lib/store/session/session.cpp", "cppconn/": "lib/store/session/session.cpp",
-           "spdlog/": "lib/platform/log.cpp", "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/http/fastcgi.cpp",
+           "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/http/fastcgi.cpp",
            "ares.h": "dispatcher/http/resolver.cpp", "openssl/": ("lib/crypto/crypto.cpp", "dispatcher/http/t")}
 
 

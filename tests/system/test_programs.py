@@ -15,6 +15,7 @@ import pytest
 from support.actors import BASE
 from support.fastcgi import STDIN, record, request_head
 from support.stack import setting
+from support.unread import unread
 from support.wait import wait_until
 
 DAEMONS = ["apientidades-fcgi", "apientidades-dispatcher"]
@@ -392,6 +393,27 @@ def test_a_signal_before_the_configuration_is_read(supervise, programs, name, nu
         os.close(writer)
         if number == signal.SIGHUP:
             told("READY=1")
+
+
+def blocks(process, number) -> bool:
+    status = Path("/proc", str(process.pid), "status").read_text()
+    return bool(int(status.split("SigBlk:")[1].split()[0], 16) >> number - 1 & 1)
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_an_unread_log_and_an_unread_service_manager_do_not_delay_the_end(programs, name, tmp_path):
+    command, environment = programs[name]
+    with unread() as sink, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        process = subprocess.Popen(command, env={**environment, "NOTIFY_SOCKET": sink.notify_socket}, stdin=listener, stderr=sink.log)
+        try:
+            wait_until(lambda: blocks(process, signal.SIGTERM), what="the daemon to take over SIGTERM")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+            process.wait()
 
 
 def test_no_secret_on_any_command_line_or_in_any_log(stack, entity, receiver):

@@ -187,11 +187,13 @@ BOOST_AUTO_TEST_CASE(the_journal_itself_gets_entries_and_no_line) {
     BOOST_TEST(child.out.find(field) != std::string::npos, child.out);
 }
 
-BOOST_AUTO_TEST_CASE(a_journal_that_takes_nothing_delays_one_message_and_is_told_how_many_it_lost) {
+BOOST_AUTO_TEST_CASE(a_journal_that_takes_nothing_delays_nothing_and_is_told_how_many_it_lost) {
   const auto child = unit::run_in_child([] {
     const int journal = private_journal();
     if (journal < 0) return 77;
     name_stderr_as_the_journal();
+    constexpr unsigned hang_s = 20;
+    ::alarm(hang_s);  // ends a child that hangs
     const Log log;
     const auto take = [&] {
       std::array<char, 4096> entry{};
@@ -199,9 +201,7 @@ BOOST_AUTO_TEST_CASE(a_journal_that_takes_nothing_delays_one_message_and_is_told
       return std::string(entry.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     };
     constexpr int written = 2000;  // the socket holds fewer
-    const auto start = monotonic_now();
     for (int i = 0; i < written; ++i) log.info("m");
-    if (monotonic_now() - start > std::chrono::seconds(30)) return 2;
     int taken = 1;
     take();
     // This message takes the only free place of the socket's queue. The warning, which says how many messages

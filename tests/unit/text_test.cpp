@@ -61,4 +61,13 @@ BOOST_AUTO_TEST_CASE(hidden_characters_are_escaped_and_their_neighbours_are_not)
   BOOST_TEST(one_line("\x1f\x7f") == R"(\x1f\x7f)");
 }
 
+BOOST_AUTO_TEST_CASE(a_text_is_cut_between_characters) {
+  BOOST_TEST(cut("añb", 4) == "añb");
+  BOOST_TEST(cut("añb", 3) == "añ");
+  BOOST_TEST(cut("añb", 2) == "a");
+  BOOST_TEST(cut("añb", 0).empty());
+  BOOST_TEST(cut("\xf0\x9f\x98\x80", 3).empty());
+  BOOST_TEST(cut("\x80\x80\x80", 2).empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,7 +6,6 @@
 #include "lib/platform/service_manager.hpp"
 #include "lib/store/session/requirements.hpp"
 #include "lib/store/session/session.hpp"
-#include "lib/text/text.hpp"
 
 namespace store {
 
@@ -17,6 +16,7 @@ void warn_of_server(Session& session, const platform::Log& log) {
 bool wait_for_database(const std::function<void()>& check, const platform::StopSignal& stop,
                        const std::function<void()>& between, const platform::Log& log) {
   constexpr int longest_ms = 5000;
+  platform::StatusLine status(log);
   std::string reason;
   for (int wait_ms = 500;; wait_ms = std::min(2 * wait_ms, longest_ms)) {
     between();
@@ -28,8 +28,8 @@ bool wait_for_database(const std::function<void()>& check, const platform::StopS
       if (reason != error.what()) {
         reason = error.what();
         log.warning("waiting for the database", {{"error", reason}});
-        platform::notify_service_manager("STATUS=" + text::one_line("waiting for the database: " + reason));
       }
+      status.report("waiting for the database: " + reason);
     }
     if (stop.wait(wait_ms)) return false;
   }

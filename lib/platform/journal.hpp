@@ -1,0 +1,32 @@
+// The socket of the systemd journal. Internal to the library.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace platform {
+
+/// Sends entries by the journal's own protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL), because libsystemd's
+/// sd_journal_sendv() waits for as long as journald takes nothing. Safe to share between threads.
+class Journal {
+ public:
+  /// `patience`: how long an entry waits while journald takes nothing; 0: not at all.
+  explicit Journal(std::chrono::seconds patience);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  enum class Sent {
+    yes,
+    lost,     // journald takes nothing, or is not there
+    refused,  // this entry cannot be sent
+  };
+  /// No field may contain a line end.
+  Sent send(const std::vector<std::string>& fields) const;
+
+ private:
+  int fd_;
+};
+
+}  // namespace platform
