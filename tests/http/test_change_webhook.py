@@ -227,6 +227,8 @@ def test_many_changes_in_an_hour_are_too_many(entity, stack):
         for change in ({"eventos": EVENTS[:1]}, {"activo": False}):
             assert patch(entity, hook, change).status == 429, "each change is a row of the audit"
         assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "otro"}).status == 429
+        leaked = entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "otro", "graciaSegundos": 0})
+        assert leaked.status == 200, "the replacement of a leaked secret is never limited"
         assert patch(entity, hook, {}).status == 200, "nothing changes"
     finally:
         stack.stop("fcgi")

@@ -89,17 +89,20 @@ SecretChange set_another(Session& session, WebhookId id, const Row& now, const N
 /// Requires a transaction.
 SecretChange change_locked(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour) {
-  if (max_per_hour > 0) lock_quotas(session, author.entity);
+  // A leaked secret is replaced at once. The audit counts such changes of an hour in one row for each
+  // webhook.
+  const bool at_once = wanted.grace.count() == 0;
+  const unsigned limit = at_once ? 0 : max_per_hour;
+  if (limit > 0) lock_quotas(session, author.entity);
   const auto rows = session.query(lock_secrets, id, author.entity);
   if (rows.empty()) return {SecretChanged::not_found, {}};
   const auto& now = rows.front();
-  const bool at_once = wanted.grace.count() == 0;
   const auto fingerprint = now.optional_text("secreto_huella").value_or("");
   if (keys.is_authentic(purpose, fingerprinted(id, wanted.secret), fingerprint))
     return set_again(session, author, id, now, at_once);
   if (!now.null("anterior_hasta") && !at_once)
     return {SecretChanged::grace_running, now.optional_time("anterior_hasta")};
-  use_quota(session, Quota::changes, author.entity, max_per_hour);
+  use_quota(session, Quota::changes, author.entity, limit);
   const auto changed = set_another(session, id, now, wanted, keys);
   note(session, author, id, wanted.grace.count());
   return changed;

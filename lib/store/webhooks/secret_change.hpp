@@ -33,8 +33,8 @@ struct NewSecret {
 
 /// Makes `wanted.secret` the current secret. For `wanted.grace` the previous secret also signs; a grace of 0
 /// ends every older secret at once. If `wanted.secret` is the current secret already, only a grace of 0
-/// changes anything. A new secret counts as a registration: throws OverQuota over `max_per_hour` (0: no
-/// limit).
+/// changes anything. A new secret counts as a registration, except with a grace of 0: throws OverQuota over
+/// `max_per_hour` (0: no limit).
 SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,
                            const webhook::KeyRing& keys, unsigned max_per_hour = 0);
 
