@@ -60,7 +60,7 @@ struct Fixture {
     }
   }
 
-  Dialled dial(const Addresses& addresses, platform::Milliseconds patience = 10s) {
+  Dialled dial(const Addresses& addresses, platform::Milliseconds patience = 1min) {
     Dialler dialler(settings, poller);
     dialler.dial(this, "a.example.com", port, addresses, platform::monotonic_now() + patience);
     while (true) {

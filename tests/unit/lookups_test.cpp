@@ -35,7 +35,7 @@ struct Fixture {
   }
 
   std::vector<Lookups::Found> wait_for_found() {
-    const auto deadline = platform::monotonic_now() + 5s;
+    const auto deadline = platform::monotonic_now() + 1min;
     for (;;) {
       auto found = lookups->take_found();
       if (!found.empty() || platform::monotonic_now() > deadline) return found;

@@ -86,7 +86,7 @@ class Sending {
  private:
   template <class Done, class Wait>
   void go_on_until(Done&& done, Wait&& wait) {
-    const auto deadline = platform::monotonic_now() + 10s;
+    const auto deadline = platform::monotonic_now() + 1min;
     while (!done()) {
       BOOST_REQUIRE(platform::monotonic_now() < deadline);
       for (const auto& ended : transport_.take_ended()) {
