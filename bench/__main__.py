@@ -87,7 +87,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")
-    parser.add_argument("--timeout", type=positive, default=3600, metavar="SECONDS", help="limit of the whole run (3600)")
+    parser.add_argument("--timeout", type=positive, default=5400, metavar="SECONDS", help="limit of the whole run (5400)")
     parser.add_argument("--settle-timeout", dest="record_timeout", type=positive, default=600, metavar="SECONDS",
                         help="limit of the deliveries of one round (600)")
     parser.add_argument("--only-arguments", action="store_true", help=argparse.SUPPRESS)  # to check them before the build
@@ -124,7 +124,7 @@ def cases(text: str) -> list[str]:
 
 
 def listing(texts: dict[str, str]) -> str:
-    return "\n".join(f"  {name:<12} {text}" for name, text in texts.items())
+    return "\n".join(f"  {name:<16} {text}" for name, text in texts.items())
 
 
 class Stopped(BaseException):

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from bench.flow import Flow, spread
+from bench.flow import Flow, Latency, spread
 from bench.receiver import Receiver
 from bench.service import Service
 
-Others = Callable[[], AbstractContextManager]  # entering the context starts the other load, leaving it ends the load
+# Entering the context starts the other load, leaving it ends the load. If its value is a function, the flow goes on while that
+# returns True.
+Others = Callable[[], AbstractContextManager]
 
 
 @dataclass(frozen=True)
@@ -22,21 +24,29 @@ class Healthy:
     seconds: float
     patience: float = 60  # the longest wait for rows to arrive after the last one is written, in seconds
 
-    def flow(self, others: Others = nullcontext, **settings: str) -> tuple[dict, int]:
-        """Starts a dispatcher with these settings, and then runs the flow while the load of `others` runs. Returns the
-        spread() of the latencies of the flow's rows, and how many of them did not arrive."""
+    def flow(self, others: Others = nullcontext, fill: Callable[[], None] = lambda: None, **settings: str) -> tuple[dict, int]:
+        """As rows(), but returns the spread() of the latencies."""
+        found, missing = self.rows(others, fill, **settings)
+        return spread([one.from_commit for one in found]), missing
+
+    def rows(self, others: Others = nullcontext, fill: Callable[[], None] = lambda: None,
+             **settings: str) -> tuple[list[Latency], int]:
+        """Clears and fills the queue, starts a dispatcher with these settings, and then runs the flow while the load of `others`
+        runs. Returns the latencies of the flow's rows, and how many of them did not arrive."""
         self.service.clear()
+        fill()
+        filled = self.service.last("entregas")
         self.service.start_dispatcher(**settings)
         try:
             self.service.write(len(self.entities), self.entities)  # opens the connections
-            self.service.wait_recorded(60)
+            self.service.wait_recorded(60, filled)
             self.receiver.forget()
-            with others():
-                flow = Flow(self.service, self.rate, self.entities, self.seconds).run()
+            with others() as goes_on:
+                flow = Flow(self.service, self.rate, self.entities, self.seconds).run(goes_on)
                 found, missing = flow.latencies_within(self.receiver, self.patience)
         finally:
             self.service.kill_dispatcher()  # a stop would wait for deliveries in flight
-        return spread([one.from_commit for one in found]), missing
+        return found, missing
 
 
 def in_turn(arms: tuple[str, ...], number: int) -> tuple[str, ...]:

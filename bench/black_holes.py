@@ -5,25 +5,25 @@ import socket
 from contextlib import ExitStack, contextmanager
 
 from bench.receiver import Receiver
-from bench.silent import silent_port
+from bench.silent import ADDRESS, silent_port
 
 
 def deaf_port(stack: ExitStack) -> int:
     """The queue of connections is full: the kernel drops every SYN, as a firewall does."""
     listener = stack.enter_context(socket.socket())
-    listener.bind(("127.0.0.1", 0))
+    listener.bind((ADDRESS, 0))
     listener.listen(0)
     port = listener.getsockname()[1]
     for _ in range(2):  # a queue of 0 has room for one connection; a second one waits in vain
         filler = stack.enter_context(socket.socket())
         filler.setblocking(False)
-        filler.connect_ex(("127.0.0.1", port))
+        filler.connect_ex((ADDRESS, port))
     return port
 
 
 def mute_port(stack: ExitStack, certificate: str, key: str) -> int:
     """The receiver completes TLS, reads the whole request and never answers."""
-    behind = f"proxy_pass http://127.0.0.1:{stack.enter_context(silent_port())}; proxy_read_timeout 1h;"
+    behind = f"proxy_pass http://{ADDRESS}:{stack.enter_context(silent_port())}; proxy_read_timeout 1h;"
     return stack.enter_context(Receiver(certificate, key, workers=1, answer=behind)).port
 
 

@@ -11,44 +11,43 @@ SHARE_RESTING = 0.5  # the share of the pending deliveries that belong to restin
 def finished(service: Service, count: int, webhooks: int) -> None:
     """Writes `count` deliveries, spread evenly over the webhooks, and one attempt of each. That attempt succeeded an hour
     ago."""
-    _notifications(service, count, 1, webhooks)
-    _deliveries(service, "'entregada', 1, 0, n.ocurrida_en, n.ocurrida_en, 204", "TRUE")
-    _in_chunks(service, "entregas", f"""
-        INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http)
-        SELECT id, 1, creada_en, 3, '127.0.0.1', 204 FROM entregas WHERE id""")
+    notifications(service, count, 1, webhooks)
+    deliveries(service, "'entregada', 1, 0, n.ocurrida_en, n.ocurrida_en, 204", "TRUE")
+    attempts(service, 1, 204, "TRUE")
 
 
 def pending(service: Service, count: int, webhooks: int, resting: int) -> None:
     """Writes `count` pending deliveries. Those of `webhooks` webhooks wait for a second attempt tomorrow. Those of `resting`
     further webhooks are due, but these webhooks rest until tomorrow after a 429."""
     due = int(count * SHARE_RESTING)
-    _notifications(service, count - due, 1, webhooks)
-    _notifications(service, due, webhooks + 1, resting)
+    notifications(service, count - due, 1, webhooks)
+    notifications(service, due, webhooks + 1, resting)
     service.sql(f"""
         INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, sondeo, descansa_hasta,
                                          fallos, fallos_desde)
         SELECT id, UTC_TIMESTAMP(3), 429, 'HTTP 429', TRUE, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, 1, UTC_TIMESTAMP(3)
         FROM webhooks WHERE entidad_id > {webhooks}""")
-    _deliveries(service, "'pendiente', 1, 1, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, NULL, 503", f"w.entidad_id <= {webhooks}")
-    _deliveries(service, "'pendiente', 0, 0, n.ocurrida_en, NULL, NULL", f"w.entidad_id > {webhooks}")
+    deliveries(service, "'pendiente', 1, 1, UTC_TIMESTAMP(3) + INTERVAL 1 DAY, NULL, 503", f"w.entidad_id <= {webhooks}")
+    deliveries(service, "'pendiente', 0, 0, n.ocurrida_en, NULL, NULL", f"w.entidad_id > {webhooks}")
 
 
-def _notifications(service: Service, count: int, first: int, entities: int) -> None:
-    """Writes notifications processed an hour ago, entity after entity, because this loads fastest."""
+def notifications(service: Service, count: int, first: int, entities: int, age: str = "1 HOUR") -> None:
+    """Writes notifications processed `age` ago for the entities from id `first` on, entity after entity, because this loads
+    fastest."""
     progress(f"writing {count:,} other notifications")
     for start in range(0, count, CHUNK):
         service.sql(f"""
             INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en, estado, terminada_en)
             SELECT {first} + (seq - 1) * {entities} DIV {count}, '{EVENT}',
                    CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria 2026"}}'),
-                   UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 'procesada', UTC_TIMESTAMP(3) - INTERVAL 1 HOUR
+                   UTC_TIMESTAMP(3) - INTERVAL {age}, 'procesada', UTC_TIMESTAMP(3) - INTERVAL {age}
             FROM seq_{start + 1}_to_{min(start + CHUNK, count)}""")
 
 
-def _deliveries(service: Service, values: str, condition: str) -> None:
+def deliveries(service: Service, values: str, condition: str) -> None:
     """Writes a delivery of each notification for each webhook of its entity; `values` are estado, intentos, paso,
     proximo_intento, terminada_en, ultimo_estado."""
-    _in_chunks(service, "notificaciones_pendientes", f"""
+    in_chunks(service, "notificaciones_pendientes", f"""
         INSERT INTO entregas (notificacion_id, webhook_id, creada_en, evento, prueba,
                               estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado)
         SELECT n.id, w.id, n.ocurrida_en, n.evento, FALSE, {values}
@@ -56,7 +55,15 @@ def _deliveries(service: Service, values: str, condition: str) -> None:
         WHERE {condition} AND n.id""")
 
 
-def _in_chunks(service: Service, table: str, statement: str) -> None:
+def attempts(service: Service, count: int, status: int, condition: str) -> None:
+    """Writes `count` attempts of each delivery, all with this answer."""
+    in_chunks(service, "entregas", f"""
+        INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http)
+        SELECT e.id, seq, e.creada_en, 3, '127.0.0.1', {status}
+        FROM entregas e JOIN webhooks w ON w.id = e.webhook_id JOIN seq_1_to_{count} WHERE {condition} AND e.id""")
+
+
+def in_chunks(service: Service, table: str, statement: str) -> None:
     """Runs `statement`, which ends in a column with `table`'s ids, for one range of ids after another."""
     progress(f"… and the rows that depend on {table}")
     last = service.last(table)

@@ -6,15 +6,16 @@ import math
 import random
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from bench.receiver import Receiver
 from bench.report import percentile
 from bench.service import EVENT, Service
-from support.sql import SqlSession
+from support.sql import SqlError
 from support.wait import wait_until
 
+DUPLICATE = 1062  # the row is there, although the answer to its INSERT was lost
 ROWS_PER_WRITER = 100  # rows a second; a higher rate needs more writers, because each commit waits for an fsync
 
 
@@ -29,7 +30,9 @@ class Written:
 
 @dataclass(frozen=True)
 class Latency:
-    """Milliseconds from a row's commit, and from the sending of its INSERT, to its arrival."""
+    """When a row was committed (wall clock, seconds), and the milliseconds from then, and from the sending of its INSERT, to its
+    arrival."""
+    committed: float
     from_commit: float
     from_insert: float
 
@@ -40,20 +43,24 @@ class Flow:
 
     def __init__(self, service: Service, rate: float, entities: list[int], seconds: float = math.inf,
                  rows: float = math.inf):
-        """run() ends after `seconds` or after `rows`, whichever comes first."""
+        """run() ends after `seconds` or after `rows`, whichever comes first. With service.patience, each row has a `clave`, and
+        is written again after an error: it may be there already."""
         self.service, self.rate, self.entities, self.seconds, self.rows = service, rate, entities, seconds, rows
-        # Read here, because run() may be called in a thread that must not use service.sql.
         self.after = service.last("notificaciones_pendientes")
         self.written: list[Written] = []
         self._failures: list[Exception] = []
 
-    def run(self) -> "Flow":
-        """Writes everything, and returns when that is done."""
+    def run(self, goes_on: Callable[[], bool] | None = None) -> "Flow":
+        """Writes everything, and returns when that is done. While `goes_on` returns True, the flow does not end."""
         writers = max(2, round(self.rate / ROWS_PER_WRITER))
         begin = time.time() + 0.2
+        self._end = begin + self.seconds
         threads = [threading.Thread(target=self._write, args=(index, writers, begin)) for index in range(writers)]
         for thread in threads:
             thread.start()
+        while goes_on and goes_on():
+            self._end = max(self._end, time.time() + 2)
+            time.sleep(0.2)
         for thread in threads:
             thread.join()
         if self._failures:
@@ -84,7 +91,7 @@ class Flow:
             wait_until(complete, patience, "every row to arrive", every=0.2)
         now = time.time()
         moments = [(row, arrived.get(wanted.get(row.number))) for row in self.written]
-        found = [Latency(((moment or now) - row.committed) * 1e3, ((moment or now) - row.sent) * 1e3)
+        found = [Latency(row.committed, ((moment or now) - row.committed) * 1e3, ((moment or now) - row.sent) * 1e3)
                  for row, moment in moments]
         return found, sum(moment is None for _, moment in moments)
 
@@ -102,12 +109,10 @@ class Flow:
         return max(row.sent - row.due for row in self.written) * 1e3
 
     def _write(self, index: int, writers: int, begin: float) -> None:
-        stack = self.service.stack
-        password = Path(stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()
-        session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "evaluacion", password)
+        session = Session(self.service)
         try:
             number, due = index, begin + random.expovariate(self.rate / writers)
-            while due < begin + self.seconds and number < self.rows:
+            while due < self._end and number < self.rows:
                 time.sleep(max(0.0, due - time.time()))
                 self.written.append(self._insert(session, number, due))
                 number, due = number + writers, due + random.expovariate(self.rate / writers)
@@ -116,12 +121,36 @@ class Flow:
         finally:
             session.close()
 
-    def _insert(self, session: SqlSession, number: int, due: float) -> Written:
+    def _insert(self, session: "Session", number: int, due: float) -> Written:
         entity = self.entities[number % len(self.entities)]
         data = f'{{"evaluacionId": {number}, "titulo": "Convocatoria 2026"}}'
+        clave = f"'{self.after}-{number}'" if self.service.patience else "NULL"
         sent = time.time()
-        session(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES ({entity}, '{EVENT}', '{data}')")
+        self.service.patiently(lambda: session(
+            "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave)"
+            f" VALUES ({entity}, '{EVENT}', '{data}', {clave})"))
         return Written(number, due, sent, time.time())
+
+
+class Session:
+    """A session of the evaluation system. After an error the next statement opens a new one."""
+
+    def __init__(self, service: Service):
+        self._stack, self._session = service.stack, service.stack.writer()
+
+    def __call__(self, insert: str) -> None:
+        self._session = self._session or self._stack.writer()
+        try:
+            self._session(insert)
+        except (SqlError, OSError) as error:
+            self.close()
+            if getattr(error, "code", 0) != DUPLICATE:
+                raise
+
+    def close(self) -> None:
+        if self._session:
+            self._session.close()
+        self._session = None
 
 
 def spread(values: list[float]) -> dict[str, float]:

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 from bench import machine
+from bench.silent import ADDRESS
 from support.stack import free_port
 from support.wait import wait_until
 
@@ -29,7 +30,8 @@ http {{
     keepalive_requests 100000000;
     keepalive_timeout 1h;
     server {{
-        listen 127.0.0.1:{port} ssl backlog=4096 reuseport;
+        listen 127.0.0.1:{port} ssl backlog=4096 reuseport;  # for bench/control.cpp
+        listen {address}:{port} ssl backlog=4096 reuseport;
         server_name *.receptor.test;
         ssl_certificate {certificate};
         ssl_certificate_key {key};
@@ -55,7 +57,7 @@ class Receiver:
         self._polls = 0
         user = "user root;" if machine.os.geteuid() == 0 else ""
         self.folder.joinpath("nginx.conf").write_text(CONFIGURATION.format(
-            user=user, workers=workers, folder=self.folder, port=self.port, status_port=self.status_port,
+            user=user, workers=workers, folder=self.folder, address=ADDRESS, port=self.port, status_port=self.status_port,
             certificate=certificate, key=key, answer=answer,
             log=f"access_log {self.log} arrival buffer=64k flush=1s;" if log else ""))
 

@@ -6,20 +6,23 @@ import http.client
 import json
 import secrets
 import ssl
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench import control, machine
 from bench.control import SECRET
+from bench.silent import ADDRESS
 from support.actors import BASE
-from support.sql import SqlSession
-from support.stack import Stack
+from support.sql import GONE, SqlError
+from support.stack import Stack, setting
 from support.wait import wait_until
 
 EVENT = "evaluacion.abierta"
 REGISTRATIONS_AT_ONCE = 8
 ROWS_AT_ONCE = 5_000  # in one INSERT
+AWAY = (*GONE, 2002, 1053, 1114, 1021)  # cannot connect, shutting down, table full, disk full
 QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_ejecuciones"]
 
 
@@ -29,26 +32,34 @@ class Service:
 
     def __init__(self, **settings: str):
         self.entities: list[int] = []
-        self.stack = Stack({f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
+        self.patience = 0.0  # seconds, see patiently()
+        self.stack = Stack(setting(delivery_host_overrides=f"*.receptor.test={ADDRESS}",
+                                   delivery_allowed_networks=f"{ADDRESS}/32") | setting(**settings))
+        # An operator would set these for such a load. With MariaDB's default of 96 MiB of redo log, a backlog written
+        # in one go stalls the commits of all sessions for a second while pages are flushed.
+        self.stack.environment["DEV_DB_OPTIONS"] = "--innodb-log-file-size=1G --innodb-buffer-pool-size=1G"
 
     def __enter__(self) -> "Service":
         self.stack.up()  # a failing up() takes down what it has started
-        try:
-            self.sql = SqlSession(self.stack.env["DB_SOCKET"], self.stack.env["DB_NAME"], "root", "")
-            self.sql("SET lock_wait_timeout = 60")  # by default TRUNCATE would wait for a day
-            # An operator would set these for such a load. With MariaDB's default of 96 MiB of redo log, a backlog written
-            # in one go stalls the commits of all sessions for a second while pages are flushed.
-            self.sql("SET GLOBAL innodb_log_file_size = 1073741824, GLOBAL innodb_buffer_pool_size = 1073741824")
-        except BaseException:
-            self.stack.down()
-            raise
         return self
 
     def __exit__(self, *_) -> None:
-        try:
-            self.sql.close()
-        finally:
-            self.stack.down()
+        self.stack.down()
+
+    def sql(self, text: str) -> list[list[str]]:
+        """Runs statements as the database's root."""
+        return self.patiently(lambda: self.stack.sql(text))
+
+    def patiently(self, act):
+        """Calls `act`, again and again while the server is away or full, for `patience` seconds at most."""
+        deadline = time.monotonic() + self.patience
+        while True:
+            try:
+                return act()
+            except (SqlError, OSError) as error:
+                if time.monotonic() > deadline or getattr(error, "code", AWAY[0]) not in AWAY:
+                    raise
+            time.sleep(0.2)
 
     # The entities.
 
@@ -113,7 +124,7 @@ class Service:
 
     def clear(self) -> None:
         """Removes all notifications and deliveries, so that only the registrations are left. The dispatcher must not run."""
-        self.sql("SET FOREIGN_KEY_CHECKS = 0; " + "; ".join(f"TRUNCATE {table}" for table in QUEUE)
+        self.sql("SET lock_wait_timeout = 60, FOREIGN_KEY_CHECKS = 0; " + "; ".join(f"TRUNCATE {table}" for table in QUEUE)
                  + "; SET FOREIGN_KEY_CHECKS = 1")
 
     def stored_bytes(self) -> int:
@@ -159,7 +170,7 @@ class Service:
         self.stack.stop("dispatcher", "-9")
 
     def start_dispatcher(self, **settings: str) -> int:
-        self.stack.start("dispatcher", **{f"APIENTIDADES_{key.upper()}": value for key, value in settings.items()})
+        self.stack.start("dispatcher", **setting(**settings))
         return self.dispatcher()
 
     def dispatcher(self) -> int:

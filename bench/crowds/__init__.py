@@ -7,6 +7,7 @@ import http.client
 import importlib
 import subprocess
 
+from bench.crowds.stage import Stage
 from bench.report import Report, Target, progress
 from support.sql import SqlError
 
@@ -18,18 +19,19 @@ CASES = {
     "deleted": "an entity with 400,000 deleted webhooks polls the API",
     "large": "3,200 rows of 64 KiB of 64 entities",
     "locked": "the rows of 30 webhooks, locked by a forgotten transaction",
-    "table_lock": "the evaluation system locks its whole table, again and again",
+    "locked_rows": "every row of the table of notifications, locked by a forgotten transaction",
     "one_host": "a broadcast to 2,000 webhooks of one host",
     "replay": "a replay of 100,000 deliveries of one webhook",
     "black_holes": "ten webhooks that never answer, with 10,000 rows each (as in bench/isolation.py)",
 }
-DEFAULTS = {"only": list(CASES), "size": 100, "rounds": 1, "seconds": 10}
+DEFAULTS = {"only": None, "size": 100, "rounds": 1, "seconds": 10}
 
 
 def run(options: argparse.Namespace) -> Report:
-    report = Report("crowds", f"the delay of the others by {', '.join(options.only)}; {options.seconds} s each, "
+    names = options.only or list(CASES)
+    report = Report("crowds", f"the delay of the others by {', '.join(names)}; {options.seconds} s each, "
                               f"{options.size} % of the counts")
-    for name in options.only:
+    for name in names:
         progress(f"{name}: {CASES[name]}")
         measure(name, options, report)
     report.notes += [
@@ -42,13 +44,15 @@ def run(options: argparse.Namespace) -> Report:
 def measure(name: str, options: argparse.Namespace, report: Report) -> None:
     """Adds one case to the report. A case that fails becomes a missed target; the other cases keep their figures."""
     try:
-        figures, facts = importlib.import_module(f"bench.crowds.{name}").run(options)
+        case = importlib.import_module(f"bench.crowds.{name}").Case
+        with Stage(options, **case.SETTINGS) as stage:
+            figures = case(stage).measure()
     except (AssertionError, SqlError, OSError, subprocess.SubprocessError, http.client.HTTPException) as error:
         progress(f"{name} counts for nothing: {error}")
         report.notes.append(f"{name} counts for nothing: {error}")
         report.targets.append(Target(f"{name}: measured", 0, "at least", 1))
         return
-    report.facts |= facts
+    report.facts |= stage.facts
     for figure in figures:
         target = figure.target(name)
         report.rows.append(figure.row(name, target))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
-from bench.crowds.figures import all_of
+from bench.crowds.crowd import Crowd
+from bench.crowds.figures import Figure, all_of
 from bench.crowds.stage import Stage, scaled, within
 from bench.service import EVENT
 
@@ -19,39 +20,38 @@ BAD = [  # evento, datos, ocurrida_en, clave
 ]
 
 
-def run(options):
-    with Stage(options) as stage:
-        healthy = stage.healthy(stage.enroll(OTHERS))
-        entities = stage.enroll(scaled(ENTITIES, options))
-        rows = max(len(BAD), scaled(ROWS, options))
-        listed, delivered = [], []
+class Case(Crowd):
+    def __init__(self, stage: Stage):
+        super().__init__(stage)
+        self.answering = stage.enroll(scaled(ENTITIES, stage.options))
+        self.rows = self.rejected = max(len(BAD), scaled(ROWS, stage.options))
+        self.listed: list[int] = []
+        self.delivered: list[int] = []
 
-        @contextlib.contextmanager
-        def crowd():
-            write(stage, entities, rows)
-            yield
-            within(lambda: stage.delivered(entities) >= rows)
-            within(lambda: reasons(stage, entities) >= rows, every=1)
-            delivered.append(stage.delivered(entities))
-            listed.append(reasons(stage, entities))
+    @contextlib.contextmanager
+    def crowd(self):
+        self.write()
+        yield
+        within(lambda: self.stage.delivered(self.answering) >= self.rows)
+        within(lambda: self.reasons() >= self.rows, every=1)
+        self.delivered.append(self.stage.delivered(self.answering))
+        self.listed.append(self.reasons())
 
-        figures = stage.in_turns(healthy, crowd)
-    return figures + [all_of("bad rows listed with a reason", min(listed), rows),
-                      all_of("good rows of the same entities delivered", min(delivered), rows)], stage.facts
+    def write(self) -> None:
+        """Alternates bad and good rows in one commit, with the rights of the evaluation system's user."""
+        values = []
+        for number in range(self.rows):
+            clave_of_its_own = BAD[number % len(BAD)].replace("REPEAT('c', 100)", f"CONCAT(REPEAT('c', 100), {number})")
+            values += [f"({self.answering[number % len(self.answering)]}, {row})" for row in (clave_of_its_own, GOOD)]
+        self.stage.write_as_evaluation(
+            "SET check_constraint_checks = 0; INSERT INTO notificaciones_pendientes"
+            f" (entidad_id, evento, datos, ocurrida_en, clave) VALUES {', '.join(values)}; SET check_constraint_checks = 1")
 
+    def reasons(self) -> int:
+        """Counts the rows of these entities to which `apientidades-admin notification list` gives a reason."""
+        found = self.stage.service.stack.admin("notification", "list", "--limit", 1_000_000)
+        return sum(row["entidad_id"] in self.answering and bool(row["error"]) for row in found)
 
-def write(stage: Stage, entities: list[int], rows: int) -> None:
-    """Alternates bad and good rows in one commit, with the rights of the evaluation system's user."""
-    values = []
-    for number in range(rows):
-        clave_of_its_own = BAD[number % len(BAD)].replace("REPEAT('c', 100)", f"CONCAT(REPEAT('c', 100), {number})")
-        values += [f"({entities[number % len(entities)]}, {row})" for row in (clave_of_its_own, GOOD)]
-    stage.service.stack.evaluation(
-        "SET check_constraint_checks = 0; INSERT INTO notificaciones_pendientes"
-        f" (entidad_id, evento, datos, ocurrida_en, clave) VALUES {', '.join(values)}; SET check_constraint_checks = 1")
-
-
-def reasons(stage: Stage, entities: list[int]) -> int:
-    """Counts the rows of these entities to which `apientidades-admin notification list` gives a reason."""
-    found = stage.service.stack.admin("notification", "list", "--limit", 1_000_000)
-    return sum(row["entidad_id"] in entities and bool(row["error"]) for row in found)
+    def figures(self) -> list[Figure]:
+        return [all_of("bad rows listed with a reason", min(self.listed), self.rows),
+                all_of("good rows of the same entities delivered", min(self.delivered), self.rows)]

@@ -1,16 +1,25 @@
 """Healthy webhooks beside receivers that never answer (black holes, as in bench/isolation.py)."""
 from __future__ import annotations
 
-from bench import black_holes, isolation
+import contextlib
+
+from bench import black_holes
+from bench.crowds.crowd import Crowd
 from bench.crowds.stage import Stage, scaled
 
-WEBHOOKS, ROWS = 100, 10_000  # WEBHOOKS: of both kinds together; ROWS: how many rows each black hole gets
+HOLES, ROWS = 10, 10_000  # ROWS: how many rows each black hole gets
 
 
-def run(options):
-    with Stage(options) as stage, black_holes.ports(*stage.pair) as hole_ports:
-        others, holes = isolation.register(stage.service, stage.receiver, hole_ports, WEBHOOKS)
-        rows = scaled(ROWS, options) * len(holes)
-        healthy = stage.healthy(others, isolation.RATE)
-        figures = stage.in_turns(healthy, lambda: isolation.held_by(stage.service, holes, rows), factor=1.2, more=0)
-    return figures, stage.facts
+class Case(Crowd):
+    OTHERS, OTHERS_RATE = 90, 200
+    FACTOR, MORE_MS = 1.2, 0
+
+    def __init__(self, stage: Stage):
+        super().__init__(stage)
+        ports = stage.enter(black_holes.ports(*stage.pair))
+        self.failing = [entity for number in range(HOLES) for entity in stage.enroll(1, ports[number % len(ports)])]
+
+    @contextlib.contextmanager
+    def crowd(self):
+        self.stage.service.write(scaled(ROWS, self.stage.options) * len(self.failing), self.failing)
+        yield

@@ -5,8 +5,10 @@ from __future__ import annotations
 import statistics
 
 from bench.beside import in_turn
+from bench.crowds.crowd import Crowd
 from bench.crowds.figures import Figure
 from bench.crowds.stage import Stage, scaled
+from bench.receiver import Receiver
 from bench.report import progress
 from bench.service import webhook_url
 from bench.throughput import PATIENCE, deliver_backlog, send_bare
@@ -15,25 +17,28 @@ ENTITIES, FEW = 40_000, 1_000
 PAIRS = 3  # how often a round measures `few` and `shared`: one measurement lasts only seconds, so its result varies much
 
 
-def run(options):
-    many, few = scaled(ENTITIES, options), scaled(FEW, options)
-    with Stage(options, log=False, **PATIENCE) as stage:
+class Case(Crowd):
+    SETTINGS = PATIENCE
+
+    def measure(self) -> list[Figure]:
+        stage, options = self.stage, self.stage.options
+        many, few = scaled(ENTITIES, options), scaled(FEW, options)
         progress(f"registering {2 * many:,} webhooks")
-        distinct = stage.enroll(many)
-        shared = stage.service.enroll([[webhook_url(1 + number % few, stage.receiver.port)] for number in range(many)])
+        receiver = stage.enter(Receiver(*stage.pair))  # without a log
+        distinct = stage.enroll(many, receiver.port)
+        shared = stage.service.enroll([[webhook_url(1 + number % few, receiver.port)] for number in range(many)])
         arms = {"few": distinct[:few], "shared": shared, "distinct": distinct}
         found = {arm: [] for arm in [*arms, "bare few", "bare distinct"]}
         for number in range(options.rounds):
             for arm, hosts in (("bare few", few), ("bare distinct", many)):
-                found[arm].append(send_bare(arm, many, hosts, stage.service, stage.receiver))
+                found[arm].append(send_bare(arm, many, hosts, stage.service, receiver))
             pairs = [arm for pair in range(PAIRS) for arm in in_turn(("few", "shared"), number + pair)]
             for arm in [*pairs, "distinct"]:
-                found[arm].append(deliver_backlog(arm, many, arms[arm], stage.service, stage.receiver,
-                                                  options.record_timeout))
+                found[arm].append(deliver_backlog(arm, many, arms[arm], stage.service, receiver, options.record_timeout))
                 progress(f"{arm}: {found[arm][-1]['rate/s']:,.0f}/s")
-    rates, connections = ({arm: [row[column] for row in rows] for arm, rows in found.items()}
-                          for column in ("rate/s", "connections"))
-    return figures(rates, connections, many, few), stage.facts
+        rates, connections = ({arm: [row[column] for row in rows] for arm, rows in found.items()}
+                              for column in ("rate/s", "connections"))
+        return figures(rates, connections, many, few)
 
 
 def figures(rates: dict[str, list[float]], connections: dict[str, list[int]], many: int, few: int) -> list[Figure]:

@@ -5,38 +5,44 @@ import contextlib
 import statistics
 
 from bench import machine
+from bench.crowds.crowd import Crowd
 from bench.crowds.figures import Figure, all_of, no_more_than
 from bench.crowds.stage import Stage, scaled, within
 from bench.service import EVENT
 
-ENTITIES, ROWS, OTHERS = 64, 3_200, 20
+ENTITIES, ROWS = 64, 3_200
 HEAD, TAIL = '{"evaluacionId": 1, "titulo": "', '"}'
 TITLE = 65_536 - len(HEAD) - len(TAIL)
 AT_MOST_MORE_MIB = 32
 
 
-def run(options):
-    highest, alone, delivered = [], [], []
-    with Stage(options) as stage:
-        healthy = stage.healthy(stage.enroll(OTHERS))
-        entities, rows = stage.enroll(scaled(ENTITIES, options)), scaled(ROWS, options)
+class Case(Crowd):
+    def __init__(self, stage: Stage):
+        super().__init__(stage)
+        self.answering, self.rows = stage.enroll(scaled(ENTITIES, stage.options)), scaled(ROWS, stage.options)
+        self.highest: list[float] = []
+        self.alone: list[float] = []
+        self.delivered: list[int] = []
 
-        @contextlib.contextmanager
-        def crowd():
-            stage.service.sql(f"""
-                INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
-                SELECT {entities[0]} + seq MOD {len(entities)}, '{EVENT}',
-                       CONCAT('{HEAD}', REPEAT('a', {TITLE}), '{TAIL}')
-                FROM seq_1_to_{rows}""")
-            with memory(stage, highest):
-                yield
-                within(lambda: stage.delivered(entities) >= rows)
-            delivered.append(stage.delivered(entities))
+    def baseline(self):
+        return memory(self.stage, self.alone)
 
-        figures = stage.in_turns(healthy, crowd, lambda: memory(stage, alone))
-    return figures + [
-        Figure("highest resident MiB", statistics.median(highest), tuple(alone), no_more_than(AT_MOST_MORE_MIB, alone)),
-        all_of("large rows delivered", min(delivered), rows)], stage.facts
+    @contextlib.contextmanager
+    def crowd(self):
+        self.stage.service.sql(f"""
+            INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
+            SELECT {self.answering[0]} + seq MOD {len(self.answering)}, '{EVENT}',
+                   CONCAT('{HEAD}', REPEAT('a', {TITLE}), '{TAIL}')
+            FROM seq_1_to_{self.rows}""")
+        with memory(self.stage, self.highest):
+            yield
+            within(lambda: self.stage.delivered(self.answering) >= self.rows)
+        self.delivered.append(self.stage.delivered(self.answering))
+
+    def figures(self) -> list[Figure]:
+        return [Figure("highest resident MiB", statistics.median(self.highest), tuple(self.alone),
+                       no_more_than(AT_MOST_MORE_MIB, self.alone)),
+                all_of("large rows delivered", min(self.delivered), self.rows)]
 
 
 @contextlib.contextmanager

@@ -3,43 +3,46 @@ from __future__ import annotations
 
 import contextlib
 
-from bench.crowds.figures import all_of
+from bench.crowds.crowd import Crowd
+from bench.crowds.figures import Figure, all_of
 from bench.crowds.stage import PATIENCE, Stage, scaled, within
 from bench.flow import Flow
 from support.locks import in_background
-from support.sql import SqlSession
+from support.sql import SqlError, SqlSession
 
-WEBHOOKS, RATE, OTHERS = 30, 30, 20
+WEBHOOKS, RATE = 30, 30
 TABLES = ("webhooks WHERE id", "webhook_ejecuciones WHERE webhook_id")
 
 
-def run(options):
-    delivered, written = [], []
-    with Stage(options) as stage:
-        healthy = stage.healthy(stage.enroll(OTHERS))
-        entities = stage.enroll(scaled(WEBHOOKS, options))
+class Case(Crowd):
+    def __init__(self, stage: Stage):
+        super().__init__(stage)
+        self.answering = stage.enroll(scaled(WEBHOOKS, stage.options))
+        self.written: list[int] = []
+        self.delivered: list[int] = []
 
-        @contextlib.contextmanager
-        def rows():
-            """Writes notifications for the webhooks that crowd() locks, in the phases without locks, too: only the locks differ."""
-            flow = Flow(stage.service, RATE, entities, options.seconds)
-            running = in_background(flow.run)
+    @contextlib.contextmanager
+    def baseline(self):
+        """Writes notifications for the webhooks that crowd() locks, in the phases without locks, too: only the locks differ."""
+        flow = Flow(self.stage.service, RATE, self.answering, self.stage.options.seconds)
+        running = in_background(flow.run)
+        yield
+        running.result()
+        self.written.append(len(flow.written))
+
+    @contextlib.contextmanager
+    def crowd(self):
+        count = len(self.answering)
+        self.stage.service.write(count, self.answering)  # so that there is something to lock in every table
+        within(lambda: self.stage.delivered(self.answering) >= count, every=0.05)
+        with lock(self.stage, self.answering), self.baseline():
             yield
-            running.result()
-            written.append(len(flow.written))
+        within(lambda: self.stage.delivered(self.answering) >= self.written[-1] + count, 3 * PATIENCE)
+        self.delivered.append(self.stage.delivered(self.answering) - count)
 
-        @contextlib.contextmanager
-        def crowd():
-            stage.service.write(len(entities), entities)  # so that there is something to lock in every table
-            within(lambda: stage.delivered(entities) >= len(entities), every=0.05)
-            with lock(stage, entities), rows():
-                yield
-            within(lambda: stage.delivered(entities) >= written[-1] + len(entities), 3 * PATIENCE)
-            delivered.append(stage.delivered(entities) - len(entities))
-
-        figures = stage.in_turns(healthy, crowd, rows)
-    locked = sum(written[1::3])  # of each round's three phases, the one in the middle
-    return figures + [all_of("rows delivered after the lock ends", sum(delivered), locked)], stage.facts
+    def figures(self) -> list[Figure]:
+        locked = sum(self.written[1::3])  # of each round's three phases, the one in the middle
+        return [all_of("rows delivered after the lock ends", sum(self.delivered), locked)]
 
 
 @contextlib.contextmanager
@@ -55,6 +58,7 @@ def lock(stage: Stage, entities: list[int]):
         for number, [webhook] in enumerate(stage.service.sql(webhooks)):
             operator(f"SELECT 1 FROM {TABLES[number % 2]} = {webhook} FOR UPDATE")
         yield
-        operator("ROLLBACK")
+        with contextlib.suppress(SqlError):  # a restarted database has ended the session
+            operator("ROLLBACK")
     finally:
         operator.close()

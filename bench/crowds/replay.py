@@ -7,52 +7,43 @@ import dataclasses
 import statistics
 import time
 
+from bench import filling
+from bench.crowds.crowd import Crowd
 from bench.crowds.figures import Figure
 from bench.crowds.stage import Stage, scaled, within
-from bench.service import EVENT
 
-DELIVERIES, OTHERS = 100_000, 20
-
-
-def run(options):
-    rates = []
-    with Stage(options) as stage:
-        others, own = stage.enroll(OTHERS), stage.enroll(1)
-        count = scaled(DELIVERIES, options)
-
-        @contextlib.contextmanager
-        def crowd():
-            deliver_long_ago(stage, own[0], count)
-            ask(stage, own[0], count)
-            try:
-                within(lambda: handed_over(stage) > 0, every=0.05)
-                first, start = handed_over(stage), time.monotonic()
-                yield
-                rates.append((handed_over(stage) - first) / (time.monotonic() - start))
-            finally:
-                stage.service.sql("DELETE FROM reenvios_entregas; DELETE FROM reenvios")
-
-        figures = stage.in_turns(stage.healthy(others), crowd)
-        figures += [dataclasses.replace(figure, name=f"{figure.name}, of the same webhook")
-                    for figure in stage.in_turns(stage.healthy(own), crowd)]
-    return figures + [Figure("replayed a second", statistics.median(rates))], stage.facts
+DELIVERIES = 100_000
 
 
-def deliver_long_ago(stage: Stage, entity: int, count: int) -> None:
-    sql = stage.service.sql
-    after = stage.service.last("notificaciones_pendientes")
-    sql(f"""INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en, estado, terminada_en)
-            SELECT {entity}, '{EVENT}', CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria 2026"}}'),
-                   UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 'procesada', UTC_TIMESTAMP(3) - INTERVAL 1 HOUR
-            FROM seq_1_to_{count}""")
-    sql(f"""INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, terminada_en, entregada_en,
-                                  ultimo_estado)
-            SELECT n.id, w.id, 'entregada', 1, n.ocurrida_en, n.ocurrida_en, n.terminada_en, n.terminada_en, 204
-            FROM notificaciones_pendientes n JOIN webhooks w ON w.entidad_id = n.entidad_id
-            WHERE n.id > {after} AND n.entidad_id = {entity} AND n.estado = 'procesada'""")
-    sql("""INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http)
-           SELECT e.id, 1, e.creada_en, 3, '127.0.0.1', 204 FROM entregas e LEFT JOIN intentos_entrega i ON i.entrega_id = e.id
-           WHERE i.entrega_id IS NULL AND e.estado = 'entregada'""")
+class Case(Crowd):
+    def __init__(self, stage: Stage):
+        super().__init__(stage)
+        self.answering, self.count = stage.enroll(1), scaled(DELIVERIES, stage.options)
+        self.rates: list[float] = []
+
+    def fill(self) -> None:
+        service, of_it = self.stage.service, f"w.entidad_id = {self.answering[0]}"
+        filling.notifications(service, self.count, self.answering[0], 1)
+        filling.deliveries(service, "'entregada', 1, 0, n.ocurrida_en, n.terminada_en, 204", of_it)
+        filling.attempts(service, 1, 204, of_it)
+
+    @contextlib.contextmanager
+    def crowd(self):
+        ask(self.stage, self.answering[0], self.count)
+        try:
+            within(lambda: handed_over(self.stage) > 0, every=0.05)
+            first, start = handed_over(self.stage), time.monotonic()
+            yield
+            self.rates.append((handed_over(self.stage) - first) / (time.monotonic() - start))
+        finally:
+            self.stage.service.sql("DELETE FROM reenvios_entregas; DELETE FROM reenvios")
+
+    def measure(self) -> list[Figure]:
+        return super().measure() + [dataclasses.replace(figure, name=f"{figure.name}, of the same webhook")
+                                    for figure in self.in_turns(self.stage.healthy(self.answering, self.OTHERS_RATE))]
+
+    def figures(self) -> list[Figure]:
+        return [Figure("replayed a second", statistics.median(self.rates))]
 
 
 def ask(stage: Stage, entity: int, count: int) -> None:

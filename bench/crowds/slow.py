@@ -5,6 +5,7 @@ import contextlib
 import statistics
 import threading
 
+from bench.crowds.crowd import Crowd
 from bench.crowds.figures import Figure
 from bench.crowds.stage import Stage, scaled, within
 from bench.slow import slow_receiver
@@ -20,34 +21,37 @@ SECONDS = 13
 TURNS = 5
 
 
-def run(options):
-    after = max(1.0, SECONDS * options.size / 100)
-    address = f"127.0.0.1:{free_port()}"
-    alone, beside = [], []
-    with Stage(options) as stage, slow_receiver(*stage.pair, after) as receiver:
-        healthy = stage.healthy(stage.enroll(1))
-        slow = stage.enroll(scaled(ENTITIES, options), receiver.port, EACH)
-        most = min(stage.service.max_in_flight(),
-                   len(slow) * EACH * int(stage.service.setting("delivery.max_in_flight_per_webhook", "10")))
+class Case(Crowd):
+    OTHERS = 1
+    ADDRESS = f"127.0.0.1:{free_port()}"
+    SETTINGS = {"metrics_listen": ADDRESS}
 
-        @contextlib.contextmanager
-        def crowd():
-            stage.service.write(ROWS * len(slow), slow)
-            within(lambda: in_flight(address) >= 0.9 * most, TURNS * after + 5)
-            alone.append(in_flight(address))
-            with samples(lambda: receiver.counts()["held"]) as held:
-                yield
-            beside.append(statistics.median(held))
+    def __init__(self, stage: Stage):
+        super().__init__(stage)
+        self.alone: list[float] = []
+        self.beside: list[float] = []
+        self.answer_time = max(1.0, SECONDS * stage.options.size / 100)
+        self.receiver = stage.enter(slow_receiver(*stage.pair, self.answer_time))
+        self.answering = stage.enroll(scaled(ENTITIES, stage.options), self.receiver.port, EACH)
+        self.most = min(stage.service.max_in_flight(),
+                        len(self.answering) * EACH * int(stage.service.setting("delivery.max_in_flight_per_webhook", "10")))
 
-        figures = stage.in_turns(healthy, crowd, metrics_listen=address)
-    return figures + [
-        Figure("slots of the slow, alone", statistics.median(alone), goal=("at least", most / 2)),
-        Figure("slots of the slow, beside the healthy", statistics.median(beside)),
-    ], stage.facts
+    @contextlib.contextmanager
+    def crowd(self):
+        self.stage.service.write(ROWS * len(self.answering), self.answering)
+        within(lambda: in_flight() >= 0.9 * self.most, TURNS * self.answer_time + 5)
+        self.alone.append(in_flight())
+        with samples(lambda: self.receiver.counts()["held"]) as held:
+            yield
+        self.beside.append(statistics.median(held))
+
+    def figures(self) -> list[Figure]:
+        return [Figure("slots of the slow, alone", statistics.median(self.alone), goal=("at least", self.most / 2)),
+                Figure("slots of the slow, beside the healthy", statistics.median(self.beside))]
 
 
-def in_flight(address: str) -> float:
-    return scrape(f"http://{address}/metrics").value("apientidades_in_flight")
+def in_flight() -> float:
+    return scrape(f"http://{Case.ADDRESS}/metrics").value("apientidades_in_flight")
 
 
 @contextlib.contextmanager

@@ -1,19 +1,22 @@
-"""What the cases of bench/crowds share: a separate stack, a receiver, thousands of entities, and alternating phases."""
+"""What the cases of bench/crowds share: a separate stack, a receiver, and thousands of entities."""
 from __future__ import annotations
 
 import argparse
 import itertools
-import statistics
-from contextlib import ExitStack, nullcontext, suppress
+import math
+import subprocess
+import time
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 
-from bench.beside import Healthy, Others
-from bench.crowds.figures import AT_MOST_MORE_MS, Figure, no_more_than
+from bench.beside import Healthy
 from bench.receiver import Receiver
-from bench.report import number, progress
 from bench.service import Service, webhook_url
 from support.wait import wait_until
 
-RATE = 100  # rows a second for all healthy entities together
+RESUMED_WITHIN = 10  # seconds from the end of a fault until everything is as before
+DISK = 4 * 2**30  # bytes, of a stage with a disk of its own
 PATIENCE = 20  # seconds that rows may still take after the last one is written
 
 
@@ -28,18 +31,30 @@ def within(condition, timeout: float = PATIENCE, every: float = 0.2) -> None:
         wait_until(condition, timeout, every=every)
 
 
-class Stage:
-    """A service with a stopped dispatcher, and a receiver that answers at once."""
+@dataclass
+class Span:
+    """Wall clock, seconds."""
+    began: float
+    ended: float = math.inf
 
-    def __init__(self, options: argparse.Namespace, log: bool = True, **settings: str):
-        self.options, self._log = options, log
+
+class Stage:
+    """A service with a stopped dispatcher, and a receiver that answers at once. With `disk`, the service's files are on a disk of
+    their own, which can be filled."""
+
+    def __init__(self, options: argparse.Namespace, disk: bool = False, **settings: str):
+        self.options, self._disk = options, disk
         self.service = Service(**settings)
+        self.database: dict[str, str] = {}  # variables with which the database is started again
+        self.faults: list[Span] = []
         self._hosts = itertools.count(1)
 
     def __enter__(self) -> "Stage":
         with ExitStack() as entered:
+            if self._disk:
+                entered.enter_context(mounted(self.service.stack.folder))
             entered.enter_context(self.service)
-            self.receiver = entered.enter_context(Receiver(*self.pair, log=self._log))
+            self.receiver = entered.enter_context(Receiver(*self.pair, log=True))
             self.facts = self.service.facts()
             self.service.stop_dispatcher()
             self._entered = entered.pop_all()
@@ -53,6 +68,33 @@ class Stage:
         """Certificate and key of a receiver that the dispatcher trusts."""
         return self.service.stack.env["RECEIVER_CERT"], self.service.stack.env["RECEIVER_KEY"]
 
+    @contextmanager
+    def fault(self):
+        """While entered, a part of the service does not work."""
+        span = Span(time.time())
+        self.faults.append(span)
+        try:
+            yield
+        finally:
+            span.ended = time.time()
+
+    def resumed(self) -> float:
+        """By when everything must be as before the faults."""
+        return max((fault.ended for fault in self.faults), default=-math.inf) + RESUMED_WITHIN
+
+    def excused(self, moment: float) -> bool:
+        """Whether a fault explains that something did not work at this moment."""
+        return any(fault.began <= moment <= fault.ended + RESUMED_WITHIN for fault in self.faults)
+
+    def enter(self, context):
+        """Enters the context until the stage ends; returns its value."""
+        return self._entered.enter_context(context)
+
+    def write_as_evaluation(self, text: str) -> None:
+        """Runs statements with the rights of the evaluation system's user."""
+        with closing(self.service.stack.writer()) as session:
+            session(text)
+
     def enroll(self, count: int, port: int | None = None, each: int = 1) -> list[int]:
         """Adds `count` entities. Each has `each` webhooks, every one at its own host. Returns the entities' ids."""
         return self.service.enroll([[webhook_url(next(self._hosts), port or self.receiver.port) for _ in range(each)]
@@ -63,25 +105,20 @@ class Stage:
                                   f"e.estado = 'entregada' AND n.entidad_id IN ({', '.join(map(str, entities))})"
                                   f" AND {condition}")
 
-    def healthy(self, entities: list[int], rate: float = RATE) -> Healthy:
+    def healthy(self, entities: list[int], rate: float) -> Healthy:
         return Healthy(self.service, self.receiver, entities, rate, self.options.seconds, PATIENCE)
 
-    def in_turns(self, healthy: Healthy, others: Others, baseline: Others = nullcontext, factor: float = 1,
-                 more: float = AT_MOST_MORE_MS, **settings: str) -> list[Figure]:
-        """Measures how long the rows of the healthy entities take to arrive, three times per round: with the baseline, with the
-        others, and with the baseline again."""
-        alone, beside = [], []
-        for _ in range(self.options.rounds):
-            for into, what in ((alone, baseline), (beside, others), (alone, baseline)):
-                into.append(healthy.flow(what, **settings))
-                progress(f"{'beside it' if into is beside else 'baseline'}: p99 {number(into[-1][0]['p99 ms'])} ms, "
-                         f"{into[-1][1]:,} rows did not arrive")
 
-        def figure(column: str, judged: bool = False) -> Figure:
-            baselines = [found[column] for found, _ in alone]
-            return Figure(column, statistics.median(found[column] for found, _ in beside), tuple(baselines),
-                          no_more_than(more, baselines, factor) if judged else None)
+@contextmanager
+def mounted(folder: str):
+    """A small file system, in memory, which the user root may mount."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", folder], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+        Path(folder).rmdir()
 
-        return [figure("p50 ms"), figure("p99 ms", judged=True),
-                Figure("rows that did not arrive", sum(missing for _, missing in beside),
-                       tuple(missing for _, missing in alone), ("at most", 0))]
+
+def resize(folder: str, size: int) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", folder], check=True)
