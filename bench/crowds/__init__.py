@@ -15,6 +15,7 @@ CASES = {
     "slow": "100 webhooks of 20 entities that answer 200 after 13 s, with a backlog",
     "bad_rows": "500 rows that evade the table's CHECKs",
     "broadcast": "40,000 rows for 40,000 entities, compared with 40,000 rows for 1,000 entities and with the bare loop (bench/control.cpp)",
+    "broadcast_beside": "a broadcast to 10,000 hosts that answer 200 or 500, refuse or are silent; and to 40,000 hosts",
     "costly_reads": "an entity with 125,000 failed deliveries asks for replays, statistics and its log",
     "deleted": "an entity with 400,000 deleted webhooks polls the API",
     "large": "3,200 rows of 64 KiB of 64 entities",
