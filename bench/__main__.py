@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from bench import ROOT, machine
-from bench.crowds import CASES
+from bench.crowds import CASES, FAULTS, PAIRED
 from bench.report import number, progress
 from support.sql import SqlError
 
@@ -66,7 +66,7 @@ def parse() -> argparse.Namespace:
     parser = Parser(
         prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measures the delivery engine and the API, most benchmarks beside a control in the same run.\n\nBenchmarks:\n"
-        + listing(NAMES) + "\n\nCases of crowds:\n" + listing(CASES),
+        + listing(NAMES) + "\n\nCases of crowds:\n" + listing(CASES) + "\n\nFaults, for --pairs:\n" + listing(FAULTS),
         epilog="Each benchmark has its own default counts, and its targets are for these. docs/benchmarks.md explains both.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="which (default: all, in this order)")
     parser.add_argument("--notifications", type=positive, metavar="N", help="notifications of a round")
@@ -81,13 +81,16 @@ def parse() -> argparse.Namespace:
                         help="scale: other rows (100000,2000000); log: the last value is the number of deliveries (1000000)")
     parser.add_argument("--backlog", type=positive, metavar="N",
                         help="isolation: rows of one entity (1,000,000); each black hole has a hundredth")
-    parser.add_argument("--only", type=cases, metavar="CASE,…", help="crowds: only these cases (all)")
+    parser.add_argument("--only", type=cases, metavar="CASE,…",
+                        help="crowds: only these cases (all); with --pairs, only pairs with one of them")
+    parser.add_argument("--pairs", type=paired, nargs="?", const=PAIRED, metavar="CASE,…",
+                        help="crowds: every two of these cases and faults at once (all), at a tenth of --size")
     parser.add_argument("--size", type=positive, metavar="PERCENT", help="crowds: this share of the counts (100)")
     parser.add_argument("--no-instructions", action="store_true", help="cost: leave out callgrind, which takes a minute")
     parser.add_argument("--output", type=Path, default=ROOT / ".dev" / "bench", metavar="FOLDER",
                         help="where NAME.json is written (.dev/bench)")
     parser.add_argument("--check", action="store_true", help="end with status 3 when a target is not met")
-    parser.add_argument("--timeout", type=positive, default=5400, metavar="SECONDS", help="limit of the whole run (5400)")
+    parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="limit of the whole run (5400; 7200 with --pairs)")
     parser.add_argument("--settle-timeout", dest="record_timeout", type=positive, default=600, metavar="SECONDS",
                         help="limit of the deliveries of one round (600)")
     parser.add_argument("--only-arguments", action="store_true", help=argparse.SUPPRESS)  # to check them before the build
@@ -96,6 +99,7 @@ def parse() -> argparse.Namespace:
     if unknown:
         parser.error(f"no benchmark {unknown[0]!r}: there are {', '.join(NAMES)}")
     options.names = options.names or list(NAMES)
+    options.timeout = options.timeout or (7200 if options.pairs else 5400)
     return options
 
 
@@ -116,11 +120,15 @@ def several(text: str) -> list[int]:
     return [positive(part) for part in text.split(",")]
 
 
-def cases(text: str) -> list[str]:
+def cases(text: str, known=CASES) -> list[str]:
     for name in text.split(","):
-        if name not in CASES:
-            raise argparse.ArgumentTypeError(f"crowds has no case {name!r}: there are {', '.join(CASES)}")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"crowds has no case {name!r}: there are {', '.join(known)}")
     return text.split(",")
+
+
+def paired(text: str) -> list[str]:
+    return cases(text, PAIRED)
 
 
 def listing(texts: dict[str, str]) -> str:

@@ -7,6 +7,7 @@ import http.client
 import importlib
 import subprocess
 
+from bench.crowds import pairs
 from bench.crowds.stage import Stage
 from bench.report import Report, Target, progress
 from support.sql import SqlError
@@ -28,10 +29,21 @@ CASES = {
     "replay": "a replay of 100,000 deliveries of one webhook",
     "black_holes": "ten webhooks that never answer, with 10,000 rows each (as in bench/isolation.py)",
 }
-DEFAULTS = {"only": None, "size": 100, "rounds": 1, "seconds": 10}
+FAULTS = {
+    "outage": "no packet gets to the receivers for 20 s",
+    "frozen": "the dispatcher is stopped (SIGSTOP) for 20 s",
+    "full_disk": "the disk is full for 8 s",
+    "clock_jump": "the database's clock jumps forward by two hours",
+    "restart": "the database restarts",
+    "purge": "200,000 deliveries past their retention are removed",
+}
+PAIRED = [name for name in CASES if name != "broadcast"] + list(FAULTS)  # broadcast compares rates: it has no others
+DEFAULTS = {"only": None, "pairs": None, "size": 100, "rounds": 1, "seconds": 10}
 
 
 def run(options: argparse.Namespace) -> Report:
+    if options.pairs:
+        return pairs.run(options)
     names = options.only or list(CASES)
     report = Report("crowds", f"the delay of the others by {', '.join(names)}; {options.seconds} s each, "
                               f"{options.size} % of the counts")

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import uuid
 from pathlib import Path
 
@@ -65,6 +66,33 @@ def test_a_case_of_crowds(case, tmp_path):
     report = checked("crowds", tmp_path, output)
     assert {row["case"] for row in report["rows"]} == {case}
     assert [row["beside it"] > 0 for row in report["rows"] if row["figure"] == CASES[case]] == [True], output
+
+
+@pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="takes two minutes; --long")
+def test_pairs(tmp_path):
+    """At this size, the table has a line for each of three pairs, and no pair fails."""
+    process = start("crowds", "--pairs", "bad_rows,restart,one_host", *SMALL, "--output", tmp_path)
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0 and "counts for nothing" not in output, errors
+    rows = json.loads(Path(tmp_path, "crowds.json").read_text())["rows"]
+    assert [row["pair"] for row in rows] == ["bad_rows + restart", "bad_rows + one_host", "restart + one_host"]
+    assert [row["fault s"] > 0 for row in rows] == [True, False, True]
+
+
+def test_the_verdict_on_a_pair():
+    sys.path.insert(0, str(ROOT))
+    from bench.crowds.pairs import judge
+    from bench.crowds.stage import Span
+    from bench.flow import Latency
+
+    rows = [Latency(moment, 20.0, 20.0) for moment in range(100)]
+    assert judge(50, rows, 0, [], [])["found"] == 0
+    rows[50], rows[51] = Latency(50, 19_000.0, 0), Latency(51, 18_000.0, 0)
+    assert judge(50, rows, 0, [Span(50, 70)], [])["found"] == 0, "rows may wait while the fault lasts"
+    assert judge(50, rows, 0, [], [])["problems"] == "the others' p99 is 18,000 ms, over 300; 2 of their rows were late"
+    rows[85] = Latency(85, 400.0, 0)
+    assert judge(50, rows, 2, [Span(50, 70)], ["1 row is lost"])["problems"] == (
+        "1 row is lost; their p99 after the fault is 400 ms, over 300; 2 did not arrive")
 
 
 @pytest.mark.parametrize("given", ["nothing", "slow,", "slow locked"])
