@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 constexpr unsigned recovery_batch = 500;
 constexpr auto failure_rest = 10s;  // after an error that may persist
 constexpr auto conflict_rest = 1s;
+constexpr auto longest_rest = 6h;  // of a task with an idle factor
 constexpr auto report_interval = 1min;
 constexpr auto replay_interval = 1s;  // between looks for replays while none runs
 
@@ -46,19 +47,19 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
       log_(std::move(log)),
       metrics_(metrics),
       tasks_{{
-          {"watch the database's clock", &Maintenance::watch_clock, 1s, 0},
-          {"recover leases", &Maintenance::recover_leases, 1s, 10},
-          {"apply changes of webhooks", &Maintenance::apply_changes, 1s, 0},
-          {"reconcile", &Maintenance::reconcile, 5s, 100},
-          {"give up what is held", &Maintenance::give_up_held, 10min, 100, true},
-          {"purge", &Maintenance::follow, 5s, 0, true},
-          {"purge what was left", &Maintenance::sweep, 10min, 50, true},
-          {"erase ended secrets", &Maintenance::erase_secrets, 20s, 0, true},
-          {"forget the audit", &Maintenance::forget_audit, 10min, 100, true},
-          {"feed replays", &Maintenance::feed_replays, 100ms, 0},
-          {"forget replays", &Maintenance::forget_replays, 10min, 100, true},
-          {"forget diagnoses", &Maintenance::forget_diagnoses, 10min, 100, true},
-          {"forget idempotency keys", &Maintenance::forget_requests, 10min, 100, true},
+          {"watch the database's clock", &Maintenance::watch_clock, 1s},
+          {"recover leases", &Maintenance::recover_leases, 1s},
+          {"apply changes of webhooks", &Maintenance::apply_changes, 1s},
+          {"reconcile", &Maintenance::reconcile, 2s},
+          {"give up what is held", &Maintenance::give_up_held, 10min, true},
+          {"purge", &Maintenance::follow, 5s, true},
+          {"purge what was left", &Maintenance::sweep, 10min, true, 50},
+          {"erase ended secrets", &Maintenance::erase_secrets, 20s, true},
+          {"forget the audit", &Maintenance::forget_audit, 10min, true},
+          {"feed replays", &Maintenance::feed_replays, 100ms},
+          {"forget replays", &Maintenance::forget_replays, 10min, true},
+          {"forget diagnoses", &Maintenance::forget_diagnoses, 10min, true},
+          {"forget idempotency keys", &Maintenance::forget_requests, 10min, true},
       }} {}
 
 void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
@@ -79,7 +80,9 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
     const bool held_back = task.irreversible && look_at_clock(session).jumped.count() > 0;
     const bool finished = held_back || (this->*task.work)(session);
     task.cost += platform::monotonic_now() - start;
-    rest_for(finished ? std::max(task.interval, task.idle_factor * task.cost) : Span{});
+    rest_for(finished ? std::clamp<Span>(task.idle_factor * task.cost, task.interval,
+                                         std::max<Span>(task.interval, longest_rest))
+                      : Span{});
     if (finished) task.cost = {};
   } catch (const store::Unavailable&) {
     rest_for(std::min<Span>(task.interval, failure_rest));  // not the task's fault
@@ -154,9 +157,11 @@ bool Maintenance::reconcile(store::Session& session) {
     return reconciliation_.done;
   });
   if (!done) return false;
-  const auto walk = std::exchange(reconciliation_, {});
+  const auto walk = std::exchange(reconciliation_, store::next_walk(reconciliation_));
   report_refusal("reconcile", walk.refusal);
-  const auto& [cancelled, held, released] = walk.changed;
+  reconciled_ += walk.changed;
+  if (walk.changed.all() > 0) return false;
+  const auto [cancelled, held, released] = std::exchange(reconciled_, {});
   if (cancelled + held + released > 0)
     log_.info("deliveries cancelled, held or released because their webhooks changed",
               {{"cancelled", cancelled}, {"held", held}, {"released", released}});
@@ -235,7 +240,7 @@ bool Maintenance::give_up_held(store::Session& session) {
   if (failed > 0)
     log_.warning("deliveries were held for longer than retention.held: they are fallida",
                  {{"deliveries", failed}});
-  return true;
+  return failed == 0;
 }
 
 bool Maintenance::follow(store::Session& session) { return purge(session, follower_); }

@@ -52,8 +52,10 @@ class Maintenance {
     std::string_view name;
     bool (Maintenance::*work)(store::Session&);  // true: nothing is left to do for now
     Span interval;                               // until the next run, after work has returned true
-    unsigned idle_factor;                        // the interval is at least this many times `cost`
     bool irreversible = false;                   // not run while the database's clock has jumped forward
+    /// The interval is at least this many times `cost`. Only for a walk over a whole table that nothing waits
+    /// for: what one entity makes costly would delay what others wait for.
+    unsigned idle_factor = 0;
     platform::MonotonicTime next{};
     Span cost{};  // of all runs since work last returned true
   };
@@ -90,6 +92,7 @@ class Maintenance {
   bool clock_jumped_ = false;
   std::optional<store::ClockMending> mending_;  // set while mending after the clock went back
   store::ReconcileWalk reconciliation_;
+  store::ReconcileWalk::Changed reconciled_;  // since a walk that changed nothing
   store::HeldWalk held_;
   store::ChangeWalk changes_;
   std::vector<delivery::WebhookId> changed_;  // for take_changed()

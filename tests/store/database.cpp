@@ -182,9 +182,12 @@ std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state, cons
 }
 
 ReconcileWalk::Changed reconcile(Session& session) {
-  ReconcileWalk walk;
-  while (!walk.done) reconcile_some(session, walk);
-  return walk.changed;
+  ReconcileWalk::Changed all;
+  for (ReconcileWalk walk;; walk = next_walk(walk)) {
+    while (!walk.done) reconcile_some(session, walk);
+    if (walk.changed.all() == 0) return all;
+    all += walk.changed;
+  }
 }
 
 namespace {

@@ -95,7 +95,7 @@ std::vector<PendingNotification> oldest_pending(Session& session, const std::vec
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state = DeliveryState::pending,
                                      const Lease& lease = {77, platform::Milliseconds(60000)});
 
-/// Runs a whole walk of the reconciliation; returns how many deliveries it changed.
+/// Runs walks of the reconciliation until one changes nothing; returns how many deliveries it changed.
 ReconcileWalk::Changed reconcile(Session& session);
 
 /// The result of a successful attempt of a leased delivery.

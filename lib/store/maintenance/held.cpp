@@ -1,9 +1,9 @@
 #include "lib/store/maintenance/held.hpp"
 
 #include <string_view>
-#include <vector>
 
 #include "lib/store/maintenance/locked_batch.hpp"
+#include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 
@@ -15,9 +15,8 @@ constexpr std::string_view next_webhook_with_held = R"sql(
   SELECT webhook_id FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'retenida' AND webhook_id > ? ORDER BY webhook_id LIMIT 1)sql";
 constexpr std::string_view held_for_long = R"sql(
-  SELECT id, CAST(proximo_intento AS CHAR) AS vence FROM entregas FORCE INDEX (entregas_por_reclamar)
-  WHERE espera = 'retenida' AND webhook_id = ? AND proximo_intento >= ?
-    AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND AND (proximo_intento > ? OR id > ?)
+  SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
+  WHERE espera = 'retenida' AND webhook_id = ? AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
   ORDER BY proximo_intento, id LIMIT ?)sql";
 constexpr std::string_view if_held_for =
     "AND estado = 'retenida' AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ";
@@ -39,23 +38,14 @@ void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& wa
     walk.done = true;
     return;
   }
-  const auto webhook = rows.front().integer("webhook_id");
-  const auto before = walk.after;
-  walk.after = webhook;  // set first: after an exception the next call goes on with the next webhook
+  walk.after = rows.front().integer("webhook_id");  // set first: after an exception the next webhook follows
   const auto longest_us = std::int64_t{longest.count()} * 1000;
-  const auto oldest = [&](UtcTime due, DeliveryId after) {
-    return session.query(held_for_long, webhook, due, longest_us, due, after, batch_rows);
-  };
   const auto if_free = std::string(if_held_for).append(std::to_string(longest_us)).append(and_free);
-  bool full = false;
-  const auto failed = transaction(session, [&] {
-    const auto locked = lock_batch(session, oldest, if_free);
-    full = locked.full;
-    return change_accepted(locked.ids, "delivery", walk.refusal,
+  walk.failed += transaction(session, [&] {
+    const auto oldest = session.query(held_for_long, walk.after, longest_us, batch_rows);
+    return change_accepted(lock_batch(session, oldest, if_free), "delivery", walk.refusal,
                            [&](const auto& some) { return session.update(fail, json_ids(some)); });
   });
-  walk.failed += failed;
-  if (failed > 0 && full) walk.after = before;  // there may be more
 }
 
 }  // namespace store

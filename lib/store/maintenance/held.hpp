@@ -13,7 +13,7 @@ namespace store {
 /// A walk over the webhooks with held deliveries; if there are none, it costs one seek. Start with a default
 /// HeldWalk, and call give_up_held until `done`.
 struct HeldWalk {
-  WebhookId after = 0;  // the last finished webhook
+  WebhookId after = 0;  // the last webhook that had its turn
   bool done = false;
   std::uint64_t failed = 0;  // deliveries ended so far
   std::string refusal;       // the last delivery that the database refused to end, and why
@@ -21,7 +21,8 @@ struct HeldWalk {
 
 /// Takes one step of the walk: ends a batch of one webhook's held deliveries that fell due longer than
 /// `longest` (retention.held) ago. They become fallida (entregada if an earlier attempt got a 2xx), and can
-/// be replayed. Skips locked deliveries, and those that the database refuses to end.
+/// be replayed. Skips locked deliveries, and those that the database refuses to end. Each webhook has one
+/// turn in a walk, so further walks follow until one ends none.
 void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& walk);
 
 }  // namespace store
