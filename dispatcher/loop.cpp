@@ -178,7 +178,7 @@ bool Loop::take_in() {
         busy = take_in("early claim", [&](auto& into) { early_claimer_.claim(into); }) || busy;
     }
   }
-  busy = take_in("fan-out past locks", [&](auto& into) { fan_out_.run_locked(into); }) || busy;
+  busy = take_in("fan-out again", [&](auto& into) { fan_out_.run_passed_over(into); }) || busy;
   return take_in("fan-out ahead", [&](auto& into) { fan_out_.run_ahead(into); }) || busy;
 }
 
@@ -241,7 +241,7 @@ void Loop::report_back() {
 
 Milliseconds Loop::until_next_look() const {
   auto next = scanner_.next_look();
-  if (const auto locked = fan_out_.next_locked()) next = std::min(next, *locked);
+  if (const auto again = fan_out_.next_passed_over()) next = std::min(next, *again);
   const auto wait = std::chrono::ceil<Milliseconds>(next - platform::monotonic_now());
   return std::clamp(wait, Milliseconds{1}, std::min(scanner_.longest_interval(), watchdog_.interval()));
 }

@@ -55,19 +55,36 @@ json::Object to_row(const store::Pause& pause) {
           {"desde", time_value(pause.since)}};
 }
 
+json::Value to_row(const store::LockedNotifications& locked) {
+  return json::Object{{"notificaciones", static_cast<std::int64_t>(locked.count)},
+                      {"primera", locked.first.id.number()},
+                      {"entidad_id", locked.first.entity.number()},
+                      {"transacciones", locked.holders}};
+}
+
 using Outages = std::vector<store::RunningOutage>;
 using PausedParts = std::vector<store::Pause>;
 
-json::Object to_row(const store::QueueStatus& status, const Outages& outages, const PausedParts& pauses) {
-  auto row = to_row(status);
+json::Object to_row(const QueueSight& sight) {
+  auto row = to_row(sight.status);
   json::Array rows;
-  for (const auto& outage : outages) rows.push_back(to_row(outage));
+  for (const auto& outage : sight.outages) rows.push_back(to_row(outage));
   row.emplace_back("cortes", std::move(rows));
-  row.emplace_back("salto_reloj_s", status.clock_jump_s);
+  row.emplace_back("salto_reloj_s", sight.status.clock_jump_s);
   json::Array paused;
-  for (const auto& pause : pauses) paused.emplace_back(to_row(pause));
+  for (const auto& pause : sight.pauses) paused.emplace_back(to_row(pause));
   row.emplace_back("pausas", std::move(paused));
+  if (sight.locked) row.emplace_back("bloqueadas", to_row(*sight.locked));
   return row;
+}
+
+QueueSight look_at_queue(store::Session& session) {
+  const auto start = platform::monotonic_now();
+  QueueSight sight{store::queue_status(session), start, store::list_running_outages(session),
+                   store::read_pauses(session).parts};
+  if (sight.status.oldest_notification_s >= 60 && !sight.status.paused)
+    sight.locked = store::find_locked_notifications(session);
+  return sight;
 }
 
 std::string describe(const PausedParts& pauses) {
@@ -106,20 +123,23 @@ std::string hints(const store::QueueStatus& status) {
   return text;
 }
 
-Result to_result(const store::QueueStatus& status, const Outages& outages, const PausedParts& pauses) {
-  auto text = describe(outages) + describe_clock(status) + std::string(status.paused ? paused : "") +
-              describe(pauses) + render_people(to_row(status), std::nullopt);
+Result to_result(const QueueSight& sight) {
+  const auto& status = sight.status;
+  auto text = describe(sight.outages) + describe_clock(status) + std::string(status.paused ? paused : "") +
+              describe(sight.pauses) + (sight.locked ? describe_locked(*sight.locked) + "\n\n" : "") +
+              render_people(to_row(status), std::nullopt);
   if (const auto more = hints(status); !more.empty()) text += '\n' + more;
-  return {to_row(status, outages, pauses), std::move(text)};
+  return {to_row(sight), std::move(text)};
 }
 
 /// One line for logs: `2026-… notificaciones_pendientes=0 …`
-std::string log_line(const store::QueueStatus& status, const Outages& outages, const PausedParts& pauses) {
+std::string log_line(const QueueSight& sight) {
   auto text = platform::format_iso8601(platform::utc_now());
-  for (const auto& [name, value] : to_row(status)) text += " " + name + "=" + json::dump(value);
-  for (const auto& outage : outages) text += " corte_" + outage.kind + "=" + outage.dispatcher;
-  for (const auto& pause : pauses)
+  for (const auto& [name, value] : to_row(sight.status)) text += " " + name + "=" + json::dump(value);
+  for (const auto& outage : sight.outages) text += " corte_" + outage.kind + "=" + outage.dispatcher;
+  for (const auto& pause : sight.pauses)
     text += " pausa_" + std::string(store::name(pause.what)) + "=" + pause.object;
+  if (sight.locked) text += " bloqueadas=" + std::to_string(sight.locked->count);
   return text;
 }
 
@@ -145,8 +165,7 @@ Screen screen_of_terminal() {
 
 void print_watched(const Output& output, const QueueSight& now, const std::optional<QueueSight>& before) {
   if (output.json || !output.terminal) {
-    print(output,
-          {to_row(now.status, now.outages, now.pauses), log_line(now.status, now.outages, now.pauses)});
+    print(output, {to_row(now), log_line(now)});
     return;
   }
   const auto screen = screen_of_terminal();
@@ -163,9 +182,7 @@ Result watch(Context& context) {
   do {
     const auto start = platform::monotonic_now();
     try {
-      const QueueSight now{store::queue_status(context.session), start,
-                           store::list_running_outages(context.session),
-                           store::read_pauses(context.session).parts};
+      const auto now = look_at_queue(context.session);
       print_watched(context.output, now, before);
       before = now;
     } catch (const store::Unavailable& error) {
@@ -183,8 +200,7 @@ Result watch(Context& context) {
 
 Result status(Context& context, const Arguments& arguments) {
   if (arguments.has("watch")) return watch(context);
-  return to_result(store::queue_status(context.session), store::list_running_outages(context.session),
-                   store::read_pauses(context.session).parts);
+  return to_result(look_at_queue(context.session));
 }
 
 /// The pause or resume succeeds even if the queue cannot be counted (a locked table, a count that takes too
@@ -315,6 +331,9 @@ std::vector<Command> queue_commands() {
            "cortes: outages of this service itself (red: no host answers; dns: no name server does), as "
            "each dispatcher\nsees them. Delayed deliveries are sent when the outage is over, and count as no "
            "failure.\npausas: the entities, webhooks and hosts that `queue pause` has stopped.\n"
+           "bloqueadas: notifications that have waited for a minute because another session keeps them "
+           "locked; "
+           "absent if\nthere are none.\n"
            "With --watch: on a terminal, also the change per second since the last look; colours unless "
            "NO_COLOR is\n"
            "set. With --watch and --json: one object per line.",

@@ -95,6 +95,7 @@ std::vector<Line> lines_of(const QueueSight& now, const std::optional<QueueSight
     lines.push_back({"sending", Tone::good});
   }
   for (const auto& pause : now.pauses) lines.push_back({describe_pause(pause), Tone::warning});
+  if (now.locked) lines.push_back({describe_locked(*now.locked), Tone::bad});
   lines.push_back({});
   const double seconds = before ? std::chrono::duration<double>(now.at - before->at).count() : 0;
   for (const auto& [name, field, tone] : numbers) {
@@ -124,6 +125,12 @@ std::string describe_pause(const store::Pause& pause) {
          (pause.until ? " until " + platform::format_iso8601(*pause.until) : "") +
          (pause.reason.empty() ? "" : " (" + pause.reason + ")") + ": `queue resume " + selector_of(pause) +
          '`';
+}
+
+std::string describe_locked(const store::LockedNotifications& locked) {
+  return "LOCKED: " + std::to_string(locked.count) +
+         " notifications wait for another session's lock; the oldest is " + to_string(locked.first.id) +
+         " of entity " + to_string(locked.first.entity) + "; open transactions: " + locked.holders;
 }
 
 std::string describe_age(std::int64_t seconds) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/platform/clock.hpp"
+#include "lib/store/backlog/locked_notifications.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/queue.hpp"
 #include "lib/store/outages/outages.hpp"
@@ -24,6 +25,7 @@ struct QueueSight {
   platform::MonotonicTime at;
   std::vector<store::RunningOutage> outages{};
   std::vector<store::Pause> pauses{};
+  std::optional<store::LockedNotifications> locked{};
 };
 
 /// Returns the text that redraws the screen from the top and erases the rest of each line and everything
@@ -33,6 +35,9 @@ std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& b
 
 /// Returns "paused: host hooks.example.com until 2026-… (why): `queue resume --host …`".
 std::string describe_pause(const store::Pause& pause);
+
+/// Returns "LOCKED: …", one line.
+std::string describe_locked(const store::LockedNotifications& locked);
 
 /// The option of `queue pause` and `queue resume` for this pause, with its value.
 std::string selector_of(const store::Pause& pause);

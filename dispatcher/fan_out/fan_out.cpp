@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/store/session/isolate.hpp"
+#include "lib/store/session/open_transactions.hpp"
 #include "lib/webhook/limits.hpp"
 
 namespace dispatcher {
@@ -20,25 +20,14 @@ constexpr unsigned entities_ahead = 16;       // busy entities in one batch of r
 constexpr unsigned rows_ahead = 16;           // of each of these entities
 constexpr unsigned entities_with_large = 16;  // one row each; 16 of the largest fill a batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
-constexpr unsigned rows_past_locks = 64;
+constexpr unsigned rows_again = 64;
+constexpr auto long_locked = 1min;  // then the operator is told
 
-enum class Source { scanner, retries, locked };  // of the rows of a batch
-
-/// Notes in `locked` which of `rows` met a lock, so that they are tried again, and which have deliveries but
-/// are still to be marked `procesada`. Rows for which the batch had no room are to be tried again, too; those
-/// from the scanner need no note, because ReadyEntities knows them.
-void note_locks(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes, Source source,
-                LockedNotifications& locked) {
-  const auto now = monotonic_now();
-  for (const auto& row : rows) {
-    const auto found = outcomes.find(row.id);
-    if (found == outcomes.end()) continue;
-    const auto outcome = found->second;
-    if (outcome == Outcome::unmarked) locked.fanned_out(row.id, now);
-    if (outcome == Outcome::row_locked || outcome == Outcome::write_locked)
-      source == Source::retries ? locked.found_again(row, now) : locked.found(row, now);
-    if (outcome == Outcome::no_room && source != Source::scanner) locked.found(row, now);
-  }
+/// Returns the rows that are not in the list of those passed over, which are tried again apart.
+std::vector<store::NotificationKey> without(const PassedOver& passed_over,
+                                            std::vector<store::NotificationKey> rows) {
+  std::erase_if(rows, [&](const auto& row) { return passed_over.contains(row.id); });
+  return rows;
 }
 
 }  // namespace
@@ -51,6 +40,8 @@ FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
       slots_(slots),
       newer_(newer),
       most_of_entity_(webhook::max_webhooks_per_entity * settings.max_in_flight_per_webhook),
+      log_(log),
+      metrics_(metrics),
       writer_(session, scanner, slots, settings.lease, log, metrics) {}
 
 void FanOut::run_sendable(LeasedBatch& into) {
@@ -101,9 +92,12 @@ Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime n
 
 void FanOut::fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into) {
   if (selection.rows.empty() && selection.requests.empty()) return;
-  const auto batch = read_batch(session_, selection.rows, newer_);
-  const auto outcomes = write(batch, ahead, into);
-  note_locks(selection.rows, outcomes, Source::scanner, locked_);
+  const auto tried = without(passed_over_, selection.rows);
+  const auto batch = read_batch(session_, tried, newer_);
+  auto outcomes = write(batch, ahead, into);
+  note(tried, outcomes);
+  for (const auto& row : selection.rows) outcomes.try_emplace(row.id, Outcome::left);
+  into.worked = into.worked || tried.size() < selection.rows.size();
   report_batch(selection, outcomes, batch.with_large, monotonic_now(), scanner_.entities());
 }
 
@@ -128,42 +122,41 @@ void FanOut::run_ahead(LeasedBatch& into) {
     run(Kind::busy, entities_ahead, rows_ahead, busy_pacer_);
 }
 
-void FanOut::run_locked(LeasedBatch& into) {
-  mark_fanned_out();
-  const auto rows = locked_.take_locked(monotonic_now(), rows_past_locks);
-  // One batch at a time, as in run_ahead().
-  if (rows.empty()) return retry_locked(into);
-  auto batch = read_batch(session_, rows, newer_);
-  std::erase_if(batch.judged, [&](const auto& one) { return scanner_.entities().suspected(one.entity); });
-  auto outcomes = writer_.write_past_locks(batch.judged, into);
-  outcomes.insert(batch.left_out.begin(), batch.left_out.end());
-  note_locks(rows, outcomes, Source::locked, locked_);
-}
-
-/// Tries locked notifications once more. Tells ReadyEntities of an entity only if the database refused one of
-/// its notifications, or if one was put off because the search for a refused one took too long. The other
-/// outcomes say nothing about the rest of an entity's notifications.
-void FanOut::retry_locked(LeasedBatch& into) {
-  const auto rows = locked_.take_retries(monotonic_now(), rows_past_locks);
-  if (rows.empty()) return;
-  const auto outcomes = write(read_batch(session_, rows, newer_), Ahead::yes, into);
-  note_locks(rows, outcomes, Source::retries, locked_);
-  for (const auto& [entity, facts] : facts_by_entity(rows, outcomes)) {
-    if (facts.has(Outcome::refused)) scanner_.entities().note_refused(entity);
-    if (facts.suspect()) scanner_.entities().suspect(entity);
-  }
-}
-
-void FanOut::mark_fanned_out() {
+void FanOut::note(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes) {
   const auto now = monotonic_now();
-  const auto ids = locked_.take_unfinished(now, rows_per_batch);
-  if (ids.empty()) return;
-  store::isolate(
-      ids,
-      [&](const std::vector<delivery::NotificationId>& part) {
-        for (const auto id : store::finish_fan_out_past_locks(session_, part)) locked_.fanned_out(id, now);
-      },
-      [](auto, const auto&) {});  // a refused notification stays in notificaciones_apartadas
+  for (const auto& row : rows) passed_over_.note(row, outcomes.at(row.id), now);
+}
+
+void FanOut::run_passed_over(LeasedBatch& into) {
+  const auto start = monotonic_now();
+  if (start >= next_report_) report_locked();
+  if (!again_pacer_.due(start)) return;
+  const auto rows = passed_over_.due(start, rows_again);
+  if (rows.empty()) return;
+  note(rows, write(read_batch(session_, rows, newer_), Ahead::yes, into));
+  again_pacer_.ran(start, monotonic_now(), 0ms, 1s);
+}
+
+std::optional<platform::MonotonicTime> FanOut::next_passed_over() const {
+  const auto due = passed_over_.next_due();
+  return due ? std::optional(std::max(*due, again_pacer_.next())) : std::nullopt;
+}
+
+/// Tells the operator of notifications that have been locked for long, and where this user may see it, which
+/// sessions may hold the locks.
+void FanOut::report_locked() {
+  const auto now = monotonic_now();
+  const auto locked = passed_over_.locked_for(long_locked, now);
+  metrics_.locked.set(static_cast<double>(locked.count));
+  next_report_ = now + (locked.count > 0 ? 1min : 1s);
+  if (locked.count == 0) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(locked.since);
+  log_.warning("notifications wait for a lock of another session",
+               {{"notifications", locked.count},
+                {"longest", locked.first.id},
+                {"entity", locked.first.entity},
+                {"seconds", seconds.count()},
+                {"open_transactions", store::describe_lock_holders(session_, seconds)}});
 }
 
 }  // namespace dispatcher

@@ -8,7 +8,7 @@
 #include "dispatcher/fan_out/fan_out_batch.hpp"
 #include "dispatcher/fan_out/fan_out_report.hpp"
 #include "dispatcher/fan_out/fan_out_writer.hpp"
-#include "dispatcher/fan_out/locked_notifications.hpp"
+#include "dispatcher/fan_out/passed_over.hpp"
 #include "dispatcher/scan/newer_rows.hpp"
 #include "dispatcher/scan/pacer.hpp"
 #include "dispatcher/scan/queue_scanner.hpp"
@@ -40,12 +40,11 @@ class FanOut {
   /// share of the loop's time, so that it delays nothing that can be sent.
   void run_ahead(LeasedBatch& into);
 
-  /// Handles notifications with rows that another session keeps locked: creates their deliveries in spite of
-  /// the locks, and marks a row `procesada` once its lock is gone. Without this, a writer's lock would delay
-  /// a notification.
-  void run_locked(LeasedBatch& into);
-  /// When run_locked() has something to do; nullopt: no locked notification is known.
-  std::optional<platform::MonotonicTime> next_locked() const { return locked_.next_due(); }
+  /// Tries notifications again that were passed over (docs/delivery.md#notifications-that-are-passed-over).
+  /// Takes only a share of the loop's time. Once a minute, logs those that have been locked for a minute.
+  void run_passed_over(LeasedBatch& into);
+  /// When run_passed_over() has something to do; nullopt: no such notification is known.
+  std::optional<platform::MonotonicTime> next_passed_over() const;
 
  private:
   using Kind = ReadyEntities::Kind;
@@ -53,8 +52,8 @@ class FanOut {
   Selection select_line_and_turns(unsigned rows, platform::MonotonicTime now);
   void fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into);
   Outcomes write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into);
-  void retry_locked(LeasedBatch& into);
-  void mark_fanned_out();
+  void note(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes);
+  void report_locked();
 
   store::Session& session_;
   QueueScanner& scanner_;
@@ -66,7 +65,11 @@ class FanOut {
   Pacer large_pacer_{25};    // percent of the loop's time, while other notifications wait
   /// Whether the last batch took entities in turns before notifications in the order of arrival.
   bool turns_first_ = false;
-  LockedNotifications locked_;
+  Pacer again_pacer_{25};  // percent of the loop's time, for what was passed over
+  PassedOver passed_over_;
+  platform::MonotonicTime next_report_{};
+  platform::Log log_;
+  const Metrics& metrics_;
   FanOutWriter writer_;
 };
 

@@ -8,8 +8,6 @@ FanOutBatch read_batch(store::Session& session, const std::vector<store::Notific
                        NewerRows& newer) {
   FanOutBatch batch;
   auto pending = store::read_pending(session, ids_of(rows));
-  for (const auto& one : store::leave_quarantined(pending))
-    batch.left_out.emplace(one.id, one.fanned_out ? Outcome::unmarked : Outcome::left);
   const auto unknown = store::leave_to_newer(session, pending);
   for (const auto& one : unknown) batch.left_out.emplace(one.id, Outcome::left);
   newer.left("notifications", unknown.size());

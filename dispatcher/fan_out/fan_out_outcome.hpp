@@ -8,22 +8,25 @@
 namespace dispatcher {
 
 enum class Outcome {
-  // Later notifications of the entity do not wait for this one.
+  // The notification is settled.
   not_pending,  // another session finished the notification before this batch read it
   written,      // fanned out or rejected
-  unmarked,     // its deliveries exist, but its locked row does not say so yet
-  left,         // quarantined, or left to a newer release
-  row_locked,   // another session has locked the row, or finished the notification after this batch read it
-  refused,      // the database refuses it even in a transaction of its own
+  // The notification is passed over: later ones of its entity do not wait for it. PassedOver keeps it.
+  left,        // left to a newer release
+  row_locked,  // another session has locked the row, or finished the notification after this batch read it
+  refused,     // the database refuses it even in a transaction of its own
   // The notification waits. Its entity is read again from this notification on.
   no_room,  // the batch has no room for its data, or for those of an earlier notification of its entity
   no_slot,  // no slot is free at all
   busy,     // a slot is free, but its webhooks must first end attempts, a backlog or a rest of their own
   recipient_locked,  // another session has locked the row of its entity or of a webhook
-  write_locked,      // the write met a lock, or a delivery of this notification that exists already
+  write_locked,      // the write of its deliveries met a lock
   put_off,           // isolating a refused row took too long; the entity is then taken in a batch of its own
 };
 
+inline bool is_passed_over(Outcome outcome) {
+  return outcome == Outcome::left || outcome == Outcome::row_locked || outcome == Outcome::refused;
+}
 inline bool waits(Outcome outcome) { return outcome >= Outcome::no_room; }
 
 using Outcomes = std::map<delivery::NotificationId, Outcome>;

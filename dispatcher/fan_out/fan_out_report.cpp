@@ -9,14 +9,9 @@ namespace dispatcher {
 namespace {
 
 /// Tells the ready set up to which id the entity's notifications need not be read again, and whether some of
-/// them must be skipped: refused ones, quarantined ones, those left to a newer release, and those fanned out
-/// while their row is locked.
+/// them were passed over.
 void report_progress(delivery::EntityId entity, const EntityFacts& facts, ReadyEntities& entities) {
-  if (facts.has(Outcome::refused)) {
-    entities.note_refused(entity);
-  } else {
-    entities.note_left(entity, facts.has(Outcome::left) || facts.has(Outcome::unmarked));
-  }
+  if (std::ranges::any_of(facts.outcomes, is_passed_over)) entities.note_passed_over(entity);
   if (facts.passed_to > 0) entities.advance(entity, facts.passed_to);
 }
 
@@ -26,7 +21,7 @@ void report_waiting(delivery::EntityId entity, const EntityFacts& facts, bool wi
   const bool no_room = facts.has(Outcome::no_room);
   if (no_room || !with_large) entities.note_large(entity, no_room);
   if (facts.has(Outcome::busy)) entities.mark_busy(entity);
-  if (facts.suspect()) entities.suspect(entity);
+  entities.set_suspect(entity, facts.suspect());
   if (facts.locked()) entities.postpone(entity, now + locked_wait);
 }
 

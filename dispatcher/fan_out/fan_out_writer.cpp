@@ -81,6 +81,7 @@ Outcomes FanOutWriter::write(const std::vector<JudgedNotification>& notification
   into.leased_at = monotonic_now();
   Parts parts;
   std::optional<platform::MonotonicTime> isolate_until;
+  auto locked_by = store::LockedBy::row;
   store::isolate(
       notifications,
       [&](const std::vector<JudgedNotification>& part) {
@@ -90,8 +91,11 @@ Outcomes FanOutWriter::write(const std::vector<JudgedNotification>& notification
         }
         try {
           const auto rest = parts.without_waiting(part);
-          const auto outcomes = write_part(rest, ahead, into);
+          const auto outcomes = write_part(rest, ahead, locked_by, into);
           for (const auto& notification : rest) parts.add(notification, outcomes.at(notification.id));
+        } catch (const store::NotificationLocked&) {
+          locked_by = store::LockedBy::row_and_entry;
+          throw;
         } catch (const store::DatabaseError&) {
           if (!isolate_until) isolate_until = monotonic_now() + longest_isolation;
           throw;
@@ -105,89 +109,37 @@ Outcomes FanOutWriter::write(const std::vector<JudgedNotification>& notification
 }
 
 Outcome FanOutWriter::blame(const JudgedNotification& notification, const store::DatabaseError& error) {
-  const auto* refused = dynamic_cast<const store::Refused*>(&error);
-  // The error is a lock time-out or a duplicate key. A duplicate key means that the notification's deliveries
-  // exist: after this batch had read it, it was fanned out in spite of the lock on its row.
-  if (refused == nullptr || dynamic_cast<const store::DuplicateKey*>(refused) != nullptr)
-    return Outcome::write_locked;
-  quarantine_.blamed(session_, notification.entity, notification.id, *refused);
+  if (dynamic_cast<const store::NotificationLocked*>(&error) != nullptr) return Outcome::row_locked;
+  if (store::is_lock_timeout(error)) return Outcome::write_locked;
+  try {
+    // A duplicate key means that the notification's deliveries exist.
+    if (dynamic_cast<const store::DuplicateKey*>(&error) != nullptr)
+      return store::finish_fan_out(session_, notification.id) ? Outcome::written : Outcome::row_locked;
+  } catch (const store::Refused& refused) {
+    return Outcome::refused;
+  }
+  rejections_.blamed(session_, notification.entity, notification.id,
+                     dynamic_cast<const store::Refused&>(error));
   return Outcome::refused;
 }
 
-/// Runs one transaction: `lock` returns which of `part` to fan out, `write` writes the plan.
-template <class Lock, class Write>
-FanOutWriter::Written FanOutWriter::run_transaction(const std::vector<JudgedNotification>& part, Ahead ahead,
-                                                    Lock&& lock, Write&& write) {
+Outcomes FanOutWriter::write_part(const std::vector<JudgedNotification>& part, Ahead ahead,
+                                  store::LockedBy locked_by, LeasedBatch& into) {
+  if (part.empty()) return {};
   Written written;
   written.lease = leases_.next();
   written.created = store::transaction(session_, [&] {
-    const auto held = lock(ids_of(part));
+    const auto held = store::lock_pending(session_, ids_of(part), locked_by);
     written.recipients = store::load_recipients(session_, entities_of(part));
     rest_paused(scanner_.paused_parts(), written.recipients);
     written.grants.emplace(slots_);
     written.plan = plan_fan_out(part, held, written.recipients, *written.grants, ahead);
-    return write(session_, written.plan.fan_out, written.lease);
+    return store::write_fan_out(session_, written.plan.fan_out, written.lease);
   });
-  return written;
-}
-
-Outcomes FanOutWriter::write_part(const std::vector<JudgedNotification>& part, Ahead ahead,
-                                  LeasedBatch& into) {
-  if (part.empty()) return {};
-  auto written = run_transaction(
-      part, ahead, [this](const auto& ids) { return store::lock_pending(session_, ids); },
-      store::write_fan_out);
   append(part, written, into);
   report(written.plan.fan_out);
-  quarantine_.passed(written.plan.fan_out);
+  rejections_.passed(written.plan.fan_out);
   return std::move(written.plan.outcomes);
-}
-
-Outcomes FanOutWriter::write_past_locks(const std::vector<JudgedNotification>& notifications,
-                                        LeasedBatch& into) {
-  into.leased_at = monotonic_now();
-  const auto isolate_until = into.leased_at + longest_isolation;
-  Outcomes outcomes;
-  const auto left_pending = store::find_left_pending(session_, ids_of(notifications));
-  std::vector<JudgedNotification> rest;
-  for (const auto& notification : notifications) {
-    if (left_pending.contains(notification.id))
-      rest.push_back(notification);
-    else
-      outcomes.emplace(notification.id, Outcome::row_locked);
-  }
-  if (rest.empty()) return outcomes;
-  store::isolate(
-      rest,
-      [&](const std::vector<JudgedNotification>& part) {
-        if (monotonic_now() <= isolate_until) return outcomes.merge(write_part_past_locks(part, into));
-        for (const auto& notification : part) outcomes.emplace(notification.id, Outcome::row_locked);
-      },
-      [&](const JudgedNotification& notification, const store::DatabaseError& error) {
-        const bool again = store::is_lock_timeout(error);
-        outcomes.emplace(notification.id, again ? Outcome::row_locked : Outcome::refused);
-        if (again) return;
-        log_.info("a locked notification waits until its row is free",
-                  {{"notification", notification.id}, {"error", error.what()}});
-      },
-      concerns_one);
-  return outcomes;
-}
-
-Outcomes FanOutWriter::write_part_past_locks(const std::vector<JudgedNotification>& part, LeasedBatch& into) {
-  auto written = run_transaction(
-      part, Ahead::yes,
-      [](const auto& ids) { return std::set<delivery::NotificationId>(ids.begin(), ids.end()); },
-      store::write_fan_out_past_locks);
-  append(part, written, into);
-  auto& [fan_out, outcomes] = written.plan;
-  for (const auto& delivery : fan_out.deliveries) outcomes[delivery.notification] = Outcome::unmarked;
-  // A notification without deliveries is not put into notificaciones_apartadas: it is fanned out and counted
-  // once its row is free.
-  metrics_.processed.add(static_cast<std::uint64_t>(
-      std::ranges::count(outcomes, Outcome::unmarked, &Outcomes::value_type::second)));
-  into.worked = true;
-  return std::move(outcomes);
 }
 
 /// Passes the slots taken and the leased deliveries to `into`, and webhooks with pending deliveries to the

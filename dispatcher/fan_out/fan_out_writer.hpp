@@ -6,7 +6,7 @@
 
 #include "dispatcher/claims/leased_batch.hpp"
 #include "dispatcher/fan_out/fan_out_batch.hpp"
-#include "dispatcher/fan_out/quarantine.hpp"
+#include "dispatcher/fan_out/rejections.hpp"
 #include "dispatcher/observation/metrics.hpp"
 #include "dispatcher/scan/queue_scanner.hpp"
 
@@ -22,27 +22,18 @@ class FanOutWriter {
         slots_(slots),
         log_(log),
         metrics_(metrics),
-        quarantine_(log, metrics),
+        rejections_(log, metrics),
         leases_(lease) {}
 
-  // The two functions below return the outcome of every notification. They throw errors of the session or the
-  // server; then `into` has the deliveries that were created and leased before the error.
-
-  /// A notification that the database refuses for its content, even in a transaction of its own, goes to
-  /// Quarantine.
+  /// Returns the outcome of every notification. A notification that the database refuses for its content,
+  /// even in a transaction of its own, goes to Rejections. Throws errors of the session or the server; then
+  /// `into` has the deliveries that were created and leased before the error.
   Outcomes write(const std::vector<JudgedNotification>& notifications, Ahead ahead, LeasedBatch& into);
-
-  /// Writes the deliveries of notifications with rows that another session has locked, without touching those
-  /// rows (docs/delivery.md#locked-notifications).
-  Outcomes write_past_locks(const std::vector<JudgedNotification>& notifications, LeasedBatch& into);
 
  private:
   struct Written;
-  template <class Lock, class Write>
-  Written run_transaction(const std::vector<JudgedNotification>& part, Ahead ahead, Lock&& lock,
-                          Write&& write);
-  Outcomes write_part(const std::vector<JudgedNotification>& part, Ahead ahead, LeasedBatch& into);
-  Outcomes write_part_past_locks(const std::vector<JudgedNotification>& part, LeasedBatch& into);
+  Outcomes write_part(const std::vector<JudgedNotification>& part, Ahead ahead, store::LockedBy locked_by,
+                      LeasedBatch& into);
   void append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into);
   Outcome blame(const JudgedNotification& notification, const store::DatabaseError& error);
   void report(const store::FanOut& fan_out) const;
@@ -52,7 +43,7 @@ class FanOutWriter {
   FairSlots& slots_;
   platform::Log log_;
   const Metrics& metrics_;
-  Quarantine quarantine_;
+  Rejections rejections_;
   LeaseSource leases_;
 };
 

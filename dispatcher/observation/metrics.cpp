@@ -42,8 +42,7 @@ std::vector<Metric> counters() {
        series("state", {"entregada", "fallida", "retenida"})},
       {Kind::counter, "apientidades_retries_total", "Failed attempts after which a retry was scheduled."},
       {Kind::counter, "apientidades_notifications_total",
-       "Notifications taken from the queue, by state: procesada (fanned out), rechazada (rejected or "
-       "quarantined).",
+       "Notifications taken from the queue, by state: procesada (fanned out), rechazada (rejected).",
        series("state", {"procesada", "rechazada"})},
       {Kind::counter, "apientidades_webhooks_deactivated_total",
        "Webhooks deactivated automatically, after a 410 or a failure streak of delivery.disable_after."},
@@ -68,6 +67,9 @@ std::vector<Metric> gauges() {
        {{{"version", APIENTIDADES_VERSION}}}},
       {Kind::gauge, "apientidades_in_flight", "Deliveries that this dispatcher is sending or about to send."},
       {Kind::gauge, "apientidades_unsettled", "Results of attempts not yet recorded in the database."},
+      {Kind::gauge, "apientidades_notifications_locked",
+       "Notifications that another session has kept locked for a minute or longer, as far as this dispatcher "
+       "has tried them."},
       {Kind::gauge, "apientidades_database_up", "1 if the database answered in the last round, otherwise 0."},
       {Kind::gauge, "apientidades_paused", "1 if queue pause has stopped all sending, otherwise 0."},
       {Kind::gauge, "apientidades_paused_parts",
@@ -168,6 +170,7 @@ Metrics::Metrics()
     : table(all()),
       in_flight(table.gauge("apientidades_in_flight")),
       unrecorded(table.gauge("apientidades_unsettled")),
+      locked(table.gauge("apientidades_notifications_locked")),
       database_up(table.gauge("apientidades_database_up")),
       paused(table.gauge("apientidades_paused")),
       outages{table.gauge("apientidades_outage", 0), table.gauge("apientidades_outage", 1)},

@@ -49,6 +49,7 @@ class Metrics {
 
   metrics::Gauge in_flight;
   metrics::Gauge unrecorded;
+  metrics::Gauge locked;  // notifications
   metrics::Gauge database_up;
   metrics::Gauge paused;
   std::vector<metrics::Gauge> outages;  // by store::OutageKind

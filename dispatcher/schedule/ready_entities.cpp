@@ -18,13 +18,12 @@ ReadyEntities::ReadyEntities(delivery::EntityId cursor) { cursors_.fill(cursor);
 bool ReadyEntities::found(const store::WaitingEntity& entity) {
   auto& entry = entities_[entity.id];
   ++visits_;
-  if (entry.more || entry.left.known()) return false;
+  if (entry.more || entry.passed_over) return false;
   if (!entry.in_line.empty()) return found_before_line(entity.id, entry, entity.oldest.front());
   entry.sought = look_;
-  const auto share = entry.suspect ? 0 : std::min(line_share, entity.oldest.size());
+  const auto share = std::min(line_share, entity.oldest.size());
   for (std::size_t i = 0; i < share; ++i) put_in_line(entity.id, entry, entity.oldest[i]);
-  if (entity.more || share < entity.oldest.size())
-    take_turns_from(entry, share > 0 ? entity.oldest[share - 1] : entity.oldest.front().previous());
+  if (entity.more || share < entity.oldest.size()) take_turns_from(entry, entity.oldest[share - 1]);
   update_place(entity.id);
   return true;
 }
@@ -46,9 +45,7 @@ bool ReadyEntities::arrived(const store::NotificationKey& notification) {
   auto& entry = entities_[notification.entity];
   ++visits_;
   if (entry.more) return false;
-  if (entry.suspect) {
-    take_turns_from(entry, notification.id.previous());
-  } else if (entry.in_line.size() < line_share) {
+  if (entry.in_line.size() < line_share) {
     put_in_line(notification.entity, entry, notification.id);
   } else {
     take_turns_from(entry, entry.in_line.back());
@@ -63,8 +60,8 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
   ++visits_;
   if (entry.more) return false;
   const bool waited = entry.waits();
-  // If the entity is known and nothing of it waits, it is remembered because of its skipped rows. Its `after`
-  // is kept, so that its next turn begins behind these rows.
+  // If the entity is known and nothing of it waits, it is remembered because of rows that were passed over.
+  // Its `after` is kept, so that its next turn begins behind these rows.
   if (waited) {
     take_turns_from(entry, entry.in_line.back());
   } else if (is_new) {
@@ -135,43 +132,26 @@ void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId 
   update_place(entity);
 }
 
-bool ReadyEntities::suspected(delivery::EntityId entity) const {
-  const auto found = entities_.find(entity);
-  return found != entities_.end() && found->second.suspect;
-}
-
 void ReadyEntities::finished(delivery::EntityId entity) {
   auto* entry = find(entity);
   if (entry == nullptr) return;
-  entry->more = entry->busy = entry->large = false;
-  entry->left.ended();
-  if (!entry->left.active()) entry->suspect = false;
+  entry->more = entry->busy = entry->large = entry->suspect = false;
   update_place(entity);
 }
 
-void ReadyEntities::note_left(delivery::EntityId entity, bool some) {
+void ReadyEntities::note_passed_over(delivery::EntityId entity) {
   if (auto* entry = find(entity)) {
-    entry->left.note(some);
-    if (entry->left.active()) with_left_.insert(entity);
+    entry->passed_over = true;
+    with_passed_over_.insert(entity);
   }
 }
 
-void ReadyEntities::note_refused(delivery::EntityId entity) {
-  if (auto* entry = find(entity)) {
-    entry->left.note_refused();
-    // A row that was locked is tried again later. If nothing of the entity waits by then, the walk through
-    // its rows (LeftRows) is over.
-    if (!entry->waits()) entry->left.ended();
-    with_left_.insert(entity);
-  }
-}
-
-void ReadyEntities::suspect(delivery::EntityId entity) {
-  if (auto* entry = find(entity)) {
-    entry->suspect = true;
-    leave_line(*entry);
-    update_place(entity);
-  }
+void ReadyEntities::set_suspect(delivery::EntityId entity, bool suspect) {
+  auto* entry = find(entity);
+  if (entry == nullptr || !entry->waits() || entry->suspect == suspect) return;
+  entry->suspect = suspect;
+  if (suspect) leave_line(*entry);
+  update_place(entity);
 }
 
 void ReadyEntities::note_large(delivery::EntityId entity, bool large) {
@@ -206,15 +186,15 @@ void ReadyEntities::postpone(delivery::EntityId entity, platform::MonotonicTime 
 
 void ReadyEntities::look_again() {
   ++look_;
-  for (auto i = with_left_.begin(); i != with_left_.end();) {
+  for (auto i = with_passed_over_.begin(); i != with_passed_over_.end();) {
     const auto entity = *i++;
     ++visits_;
     auto& entry = entities_.at(entity);
-    if (!entry.left.look_again()) {
+    if (entry.waits()) {
       if (entry.look == look_ - 1) entry.look = look_;
-    } else if (!entry.left.active()) {
-      with_left_.erase(entity);
-      if (!entry.waits()) entry.suspect = false;
+    } else {
+      entry.passed_over = false;
+      with_passed_over_.erase(entity);
       update_place(entity);
     }
   }
@@ -223,7 +203,7 @@ void ReadyEntities::look_again() {
 std::vector<store::IdRange> ReadyEntities::ranges() {
   visits_ += entities_.size();
   return ranges_between(entities_, [this](const Entry& entry) {
-    return entry.more || entry.left.known() || (!entry.in_line.empty() && entry.sought == look_);
+    return entry.more || entry.passed_over || (!entry.in_line.empty() && entry.sought == look_);
   });
 }
 
@@ -255,7 +235,7 @@ void ReadyEntities::leave_line(Entry& entry) {
 }
 
 /// Lists the entity under the kind with which it takes turns now, or under none. Forgets an entity that does
-/// not wait and has no skipped rows to remember.
+/// not wait and of which no rows were passed over.
 void ReadyEntities::update_place(delivery::EntityId entity) {
   const auto at = entities_.find(entity);
   auto& entry = at->second;
@@ -265,9 +245,8 @@ void ReadyEntities::update_place(delivery::EntityId entity) {
     if (kind) turns(*kind).insert(entity);
     entry.in_turns = kind;
   }
-  if (!entry.waits() && !entry.left.active()) {
+  if (!entry.waits() && !entry.passed_over) {
     postponed_.erase({entry.postponed_until, entity});
-    with_left_.erase(entity);
     entities_.erase(at);
   }
 }

@@ -1,7 +1,7 @@
 // The ready set of fan-out: entities with notifications that wait, as far as this dispatcher knows, and which
 // of them is next. These are hints: the database decides, and QueueScanner finds what is missing here. An
-// entity with nothing that waits is forgotten, unless it has skipped rows (left_rows.hpp). Entities that
-// wait, but cannot be taken now, cost time in ranges() only. Pure bookkeeping.
+// entity with nothing that waits is forgotten, but not before the next look if it has rows that were passed
+// over. Entities that wait, but cannot be taken now, cost time in ranges() only. Pure bookkeeping.
 #pragma once
 
 #include <array>
@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "dispatcher/schedule/left_rows.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
@@ -75,13 +74,12 @@ class ReadyEntities {
   void advance(delivery::EntityId entity, delivery::NotificationId last);
   /// Nothing more of the entity is known to wait.
   void finished(delivery::EntityId entity);
-  /// `some`: whether notifications of the entity in a batch were quarantined or left to a newer release.
-  void note_left(delivery::EntityId entity, bool some);
-  /// A notification of the entity was refused, and is skipped.
-  void note_refused(delivery::EntityId entity);
-  /// Makes the entity be taken alone, until none of its notifications waits or is skipped.
-  void suspect(delivery::EntityId entity);
-  bool suspected(delivery::EntityId entity) const;
+  /// Some notifications of the entity were passed over, although they are pending. Its reads go on behind
+  /// them until they reach its last one. Only the next look makes them begin at the first row again:
+  /// otherwise they might never reach the rows behind many that are passed over.
+  void note_passed_over(delivery::EntityId entity);
+  /// `suspect`: whether what waits of the entity is to be taken alone.
+  void set_suspect(delivery::EntityId entity, bool suspect);
   /// `large`: whether a batch had no room for the entity's data. Such entities take turns among themselves,
   /// with one notification each.
   void note_large(delivery::EntityId entity, bool large);
@@ -91,13 +89,14 @@ class ReadyEntities {
   /// The entity is not taken before `until`, whatever is found: another session has locked its rows.
   void postpone(delivery::EntityId entity, platform::MonotonicTime until);
 
-  /// Makes every entity be read from its first notification again, except while some of its rows are skipped.
-  /// Ids are assigned before the commit, so a row with a lower id may appear after one with a higher id.
+  /// Makes every entity be read from its first notification again, except in the midst of rows that are
+  /// passed over. Ids are assigned before the commit, so a row with a lower id may appear after one with a
+  /// higher id.
   void look_again();
 
-  /// The ranges of entity ids to search. They leave out an entity if some of its rows are skipped, or if more
-  /// of its notifications may wait than are in line. They also leave out an entity if its oldest
-  /// notification was seen to be in line after the last look_again().
+  /// The ranges of entity ids to search. They leave out an entity if some of its rows were passed over since
+  /// the last look_again(), or if more of its notifications may wait than are in line. They also leave out an
+  /// entity if its oldest notification was seen to be in line after the last look_again().
   std::vector<store::IdRange> ranges();
 
   /// For tests of the cost: entities kept, and entities visited so far.
@@ -120,7 +119,7 @@ class ReadyEntities {
     bool large = false;
     std::optional<Kind> in_turns;               // the kind under which turns_ has the entity
     platform::MonotonicTime postponed_until{};  // 0: not postponed
-    LeftRows left{};
+    bool passed_over = false;  // some rows were, since the last look or since these reads began
 
     bool waits() const { return more || !in_line.empty(); }
   };
@@ -142,7 +141,7 @@ class ReadyEntities {
   std::array<std::set<delivery::EntityId>, 4> turns_;
   std::array<delivery::EntityId, 4> cursors_{};
   std::set<std::pair<platform::MonotonicTime, delivery::EntityId>> postponed_;  // by postponed_until
-  std::set<delivery::EntityId> with_left_;
+  std::set<delivery::EntityId> with_passed_over_;
   unsigned look_ = 0;
   std::uint64_t visits_ = 0;
 };

@@ -9,7 +9,6 @@ GRANT SELECT,
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_ejecuciones TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (estado, error, terminada_en, relleno), DELETE
   ON notificaciones_pendientes TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, INSERT, UPDATE, DELETE ON notificaciones_apartadas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,
       INSERT (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta),
       UPDATE (estado, tipo, adelantada, no_antes, intentos, paso, proximo_intento, arriendo, arriendo_hasta,

@@ -97,32 +97,6 @@ BOOST_AUTO_TEST_CASE(taking_notifications) {
   check_same_cost([&] { BOOST_TEST(take() == 11U); });
 }
 
-BOOST_AUTO_TEST_CASE(passing_over_what_is_in_quarantine) {
-  grow(50);
-  const auto quarantine = [&] {
-    session.update(
-        "INSERT IGNORE INTO notificaciones_apartadas SELECT id, 'rechazada', 'fila', ?, UTC_TIMESTAMP(3) FROM"
-        " notificaciones_pendientes WHERE estado = 'pendiente'",
-        APIENTIDADES_VERSION);
-  };
-  quarantine();
-  const auto pass_over = [&] {
-    auto found = oldest_pending(session, {{1, 0, 10}});
-    BOOST_TEST(leave_quarantined(found).size() == 10U);
-  };
-  const auto small = cost(pass_over);
-  grow(8000);
-  quarantine();
-  const auto last = insert_notification(session, 1);
-  const auto large = cost(pass_over);
-  BOOST_TEST(large <= small + 20, large << " rows read with many in quarantine, " << small << " with few");
-  const auto beyond = cost([&] {
-    BOOST_TEST(oldest_pending(session, {{1, last.previous(), 10}}).size() == 1U);
-  });
-  BOOST_TEST(beyond <= small + 20,
-             beyond << " rows read behind those in quarantine, " << small << " among few");
-}
-
 BOOST_AUTO_TEST_CASE(loading_recipients_with_retries_for_tomorrow) {
   const auto load = [&] { BOOST_TEST(!load_recipients(session, {1}).at(1).webhooks.at(0).backlog); };
   const auto small = cost(load);

@@ -1,8 +1,9 @@
-// Notifications with rows that another session keeps locked are fanned out all the same, but only once. The
-// rows are marked `procesada` when the locks are gone.
+// Notifications with rows that another session keeps locked: they wait, and delay no other; and what an
+// earlier release has fanned out past such locks.
 #include <boost/test/unit_test.hpp>
 
 #include "dispatcher/fan_out/fan_out.hpp"
+#include "lib/store/backlog/locked_notifications.hpp"
 #include "lib/store/notifications/notifications.hpp"
 #include "tests/store/delivery_support.hpp"
 #include "tests/wait.hpp"
@@ -12,37 +13,44 @@ using namespace store::testing;
 
 namespace {
 
+using platform::monotonic_now;
+
 struct Fixture : DeliveryFixture {
-  const Lease lease = long_lease;
-  NotificationId id = insert_notification(session, 1);
   Session other = database.connect();
   dispatcher::QueueScanner scanner{{}, 0};
-  dispatcher::FairSlots slots{{.total = 10, .per_webhook = 10, .per_host = 10, .longest = {}}};
+  dispatcher::FairSlots slots{{.total = 1000, .per_webhook = 10, .per_host = 1000, .longest = {}}};
   const dispatcher::Metrics metrics;
+  dispatcher::NewerRows newer{platform::Log()};
+  dispatcher::FanOut fan_out{session, scanner, slots, {}, platform::Log(), metrics, newer};
 
-  void lock() {
+  void lock(const std::string& which, const std::string& how = "FOR UPDATE") {
     other.execute("START TRANSACTION");
-    other.query("SELECT id FROM notificaciones_pendientes FOR UPDATE");
+    other.query("SELECT id FROM notificaciones_pendientes " + which + ' ' + how);
   }
-  FanOut plan() const {
-    return {
-        {id}, {}, {{id, webhook.id, ::webhook::Event::evaluacion_cerrada, delivery::DeliveryState::leased}}};
-  }
-  std::vector<CreatedDelivery> fan_out_past_lock(Session& with) {
-    return transaction(with, [&] { return write_fan_out_past_locks(with, plan(), lease); });
-  }
-  dispatcher::Outcomes write_past_locks(const std::vector<NotificationId>& ids,
-                                        dispatcher::LeasedBatch& into) {
-    std::vector<dispatcher::JudgedNotification> judged;
-    for (auto& notification : read_pending(session, ids))
-      judged.push_back(dispatcher::judge(std::move(notification)));
-    return dispatcher::FanOutWriter(session, scanner, slots, lease.duration, platform::Log(), metrics)
-        .write_past_locks(judged, into);
-  }
-  std::string own_state() {
-    return session.query("SELECT estado FROM notificaciones_pendientes WHERE id = ?", id)
+  std::int64_t processed() {
+    return session.query("SELECT COUNT(*) AS n FROM notificaciones_pendientes WHERE estado = 'procesada'")
         .at(0)
-        .text("estado");
+        .integer("n");
+  }
+  /// One round of the dispatcher's loop.
+  void round() {
+    dispatcher::LeasedBatch batch(slots);
+    scanner.look(session, monotonic_now(), true);
+    fan_out.run_sendable(batch);
+    fan_out.run_passed_over(batch);
+    fan_out.run_ahead(batch);
+  }
+  void rounds_until(const std::function<bool()>& done, const char* what) {
+    wait::until([&] { return round(), done(); }, what);
+  }
+  /// Writes what an earlier release has written for a notification that was locked.
+  void fan_out_past_lock(NotificationId id) {
+    session.update(
+        "INSERT INTO notificaciones_apartadas VALUES (?, 'procesada', NULL, '0.2.0', UTC_TIMESTAMP(3))", id);
+    session.update(
+        "INSERT INTO entregas (notificacion_id, webhook_id, evento, estado, proximo_intento, creada_en)"
+        " VALUES (?, ?, 'evaluacion.cerrada', 'pendiente', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))",
+        id, webhook.id);
   }
 };
 
@@ -50,122 +58,90 @@ struct Fixture : DeliveryFixture {
 
 BOOST_FIXTURE_TEST_SUITE(locked_notifications, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_locked_notification_is_fanned_out_and_shown_as_processed) {
-  lock();
-  const auto created = fan_out_past_lock(session);
-  BOOST_REQUIRE_EQUAL(created.size(), 1U);
-  BOOST_CHECK_EQUAL(created.front().webhook, webhook.id);
-  BOOST_CHECK_EQUAL(own_state(), "pendiente");
-  BOOST_CHECK_EQUAL(find_notification(session, id).value().state, "procesada");
-  const auto found = read_pending(session, {id});
-  BOOST_REQUIRE_EQUAL(found.size(), 1U);
-  BOOST_CHECK(found.front().quarantined && found.front().fanned_out);
-}
-
-BOOST_AUTO_TEST_CASE(a_fanned_out_notification_is_marked_once_unlocked) {
-  lock();
-  fan_out_past_lock(session);
-  BOOST_CHECK(finish_fan_out_past_locks(session, {id}) == std::vector{id});
+BOOST_AUTO_TEST_CASE(locked_ones_wait_and_new_ones_of_the_same_entity_do_not) {
+  for (int i = 0; i < 6; ++i) insert_notification(session, 1);
+  lock("WHERE id <= 6");
+  rounds_until([&] { return fan_out.next_passed_over().has_value(); }, "the locked ones to be passed over");
+  insert_notification(session, 1);
+  rounds_until([&] { return processed() == 1; }, "the new one");
   other.execute("ROLLBACK");
-  BOOST_CHECK(finish_fan_out_past_locks(session, {id}).empty());
-  BOOST_CHECK_EQUAL(own_state(), "procesada");
-  BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());
-  BOOST_CHECK(finish_fan_out_past_locks(session, {id}).empty());
+  rounds_until([&] { return processed() == 7; }, "those that were locked");
 }
 
-BOOST_AUTO_TEST_CASE(a_locked_notification_is_fanned_out_only_once) {
-  fan_out_past_lock(session);
-  BOOST_CHECK_THROW(fan_out_past_lock(other), DuplicateKey);
-  BOOST_CHECK_THROW(transaction(other, [&] { return write_fan_out(other, plan(), lease); }), DuplicateKey);
-  BOOST_CHECK_EQUAL(own_state(), "pendiente");
+// A session that reads only an index locks the entries of that index, which SKIP LOCKED by the primary key
+// does not see.
+BOOST_AUTO_TEST_CASE(locked_entries_of_the_index_delay_no_other) {
+  for (int i = 0; i < 300; ++i) insert_notification(session, 1);
+  lock("FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'pendiente'", "LOCK IN SHARE MODE");
+  rounds_until([&] { return fan_out.next_passed_over().has_value(); }, "the locked ones to be passed over");
+  insert_notification(session, 1);
+  rounds_until([&] { return processed() == 1; }, "the new one");
+  other.execute("ROLLBACK");
+  rounds_until([&] { return processed() == 301; }, "those that were locked");
 }
 
-BOOST_AUTO_TEST_CASE(a_processed_notification_is_not_fanned_out_again) {
-  transaction(other, [&] { return write_fan_out(other, plan(), lease); });
-  BOOST_CHECK_THROW(fan_out_past_lock(session), Refused);
-  BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());
+// The brief lock of one row and of its recipient at once; then a later notification.
+BOOST_AUTO_TEST_CASE(one_that_was_locked_together_with_its_webhook_is_not_forgotten) {
+  const auto first = insert_notification(session, 1);
+  lock("WHERE id = " + to_string(first));
+  rounds_until([&] { return fan_out.next_passed_over().has_value(); }, "the first to be passed over");
+  Session third = database.connect();
+  third.execute("START TRANSACTION");
+  const auto second = insert_notification(third, 1);
+  third.query("SELECT id FROM webhooks FOR UPDATE");
+  round();
+  Session fourth = database.connect();
+  third.execute("COMMIT");
+  fourth.execute("START TRANSACTION");
+  fourth.query("SELECT id FROM notificaciones_pendientes WHERE id = ? FOR UPDATE", second);
+  fourth.query("SELECT id FROM webhooks FOR UPDATE");
+  for (int i = 0; i < 3; ++i) round();
+  other.execute("ROLLBACK");
+  fourth.execute("ROLLBACK");
+  insert_notification(session, 1);
+  rounds_until([&] { return processed() == 3; }, "all three");
 }
 
-BOOST_AUTO_TEST_CASE(a_locked_notification_without_deliveries_is_not_quarantined) {
-  lock();
-  const FanOut none{{id}, {{id, "datos: no"}}, {}};
-  BOOST_CHECK(transaction(session, [&] { return write_fan_out_past_locks(session, none, lease); }).empty());
-  BOOST_CHECK(!read_pending(session, {id}).at(0).quarantined);
+BOOST_AUTO_TEST_CASE(the_operator_sees_what_has_been_locked_for_a_minute) {
+  const auto id = insert_notification(session, 1);
+  session.execute("UPDATE notificaciones_pendientes SET ocurrida_en = UTC_TIMESTAMP(3) - INTERVAL 2 MINUTE");
+  BOOST_TEST(!find_locked_notifications(session).has_value());
+  lock("");
+  const auto locked = find_locked_notifications(session);
+  BOOST_REQUIRE(locked.has_value());
+  BOOST_TEST(locked->count == 1U);
+  BOOST_TEST(locked->first.id == id);
+  BOOST_TEST(locked->first.entity == 1);
+  BOOST_TEST(locked->holders == "none has locks for so long");  // the transaction has just begun
 }
 
-BOOST_AUTO_TEST_CASE(the_operator_cancels_an_unlocked_unmarked_notification) {
-  fan_out_past_lock(session);
-  session.execute("UPDATE entregas SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL");
-  BOOST_CHECK(cancel_notification(session, id).change == NotificationChange::done);
-  BOOST_CHECK_EQUAL(own_state(), "cancelada");
-  BOOST_CHECK(session.query("SELECT 1 FROM notificaciones_apartadas").empty());
+BOOST_AUTO_TEST_CASE(one_that_has_deliveries_already_is_marked_and_gets_no_second_ones) {
+  const auto id = insert_notification(session, 1);
+  fan_out_past_lock(id);
+  create_webhook(session,
+                 {1, "https://otro.example.org/", ::webhook::EventSet::from_joined("evaluacion.cerrada"), {}},
+                 keys());
+  rounds_until([&] { return processed() == 1; }, "the row to be marked");
+  BOOST_CHECK_EQUAL(list_deliveries(session, {}).size(), 1U);
 }
 
-// A locked notification without recipients stays pending; its fan-out is tried again until its row is free.
-BOOST_AUTO_TEST_CASE(a_locked_notification_without_subscribers_is_not_counted_as_processed) {
-  const auto unsubscribed = insert_notification(session, 2);  // its entity has no webhook
-  session.update("INSERT INTO entidades (id, nombre) VALUES (2, 'Dos')");
-  lock();
-  dispatcher::LeasedBatch batch(slots);
-  write_past_locks({id, unsubscribed}, batch);
-  BOOST_CHECK_EQUAL(batch.deliveries.size(), 1U);
-  BOOST_CHECK_EQUAL(metrics.processed.value(), 1U);
-}
-
-// If a notification were fanned out while another session cancels or deletes it, its deliveries would be sent
-// after the cancellation, or belong to no notification.
-BOOST_AUTO_TEST_CASE(a_notification_being_cancelled_or_deleted_waits_for_its_lock) {
-  const auto deleted = insert_notification(session, 1);
-  const auto locked = insert_notification(session, 1);
-  other.execute("START TRANSACTION");
-  other.update(
-      "UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3) WHERE id = "
-      "?",
-      id);
-  other.update("DELETE FROM notificaciones_pendientes WHERE id = ?", deleted);
-  other.query("SELECT id FROM notificaciones_pendientes WHERE id = ? FOR UPDATE", locked);
-  dispatcher::LeasedBatch batch(slots);
-  const auto outcomes = write_past_locks({id, deleted, locked}, batch);
-  other.execute("COMMIT");
-  BOOST_CHECK(outcomes.at(id) == dispatcher::Outcome::row_locked);
-  BOOST_CHECK(outcomes.at(deleted) == dispatcher::Outcome::row_locked);
-  BOOST_CHECK(outcomes.at(locked) == dispatcher::Outcome::unmarked);
-  const auto deliveries = session.query("SELECT notificacion_id FROM entregas");
-  BOOST_REQUIRE_EQUAL(deliveries.size(), 1U);
-  BOOST_CHECK_EQUAL(deliveries.at(0).integer("notificacion_id"), locked);
-}
-
-// One batch has no room for all the notifications. The scanner alone would find the rest only seconds later.
-BOOST_AUTO_TEST_CASE(locked_notifications_beyond_one_batch_are_in_the_next) {
-  using namespace std::chrono_literals;
-  constexpr int many = 40;  // with 60 kB of data each, while one batch of fan-out takes at most 1 MiB
-  const std::string data = R"({"evaluacionId": 1, "titulo": ")" + std::string(60'000, 'x') + R"("})";
-  for (int entity = 2; entity < 2 + many; ++entity) {
-    add_webhook(session, entity);
-    insert_notification(session, entity, "evaluacion.cerrada", data);
-  }
-  lock();
-  dispatcher::FairSlots many_slots({.total = 1000, .per_webhook = 10, .per_host = 1000, .longest = {}});
-  dispatcher::NewerRows newer{platform::Log()};
-  dispatcher::FanOut fan_out(session, scanner, many_slots, {}, platform::Log(), metrics, newer);
-  dispatcher::LeasedBatch batch(many_slots);
-  for (int round = 0; round < 6; ++round) {
-    scanner.look(session, platform::monotonic_now(), true);
-    fan_out.run_sendable(batch);
-  }
-  const auto listed = [&] {
-    return session.query("SELECT COUNT(*) AS n FROM notificaciones_apartadas WHERE notificacion_id > ?", id)
-        .at(0)
-        .integer("n");
-  };
-  const auto patience = platform::monotonic_now() + 3s;
-  while (listed() < many && platform::monotonic_now() < patience) {
-    const auto due = fan_out.next_locked();
-    BOOST_REQUIRE(due);  // the loop waits until then, so without it the rest would wait for the scanner
-    wait::until([&] { return platform::monotonic_now() >= *due; }, "the time of the next try");
-    fan_out.run_locked(batch);
-  }
-  BOOST_CHECK_EQUAL(listed(), many);
+// Rows that release 0.2.0 has left in notificaciones_apartadas, at the upgrade.
+BOOST_AUTO_TEST_CASE(the_upgrade_loses_nothing_that_was_put_aside) {
+  const auto sent = insert_notification(session, 1);
+  const auto cancelled = insert_notification(session, 1);
+  const auto rejected = insert_notification(session, 1);
+  fan_out_past_lock(sent);
+  session.update(
+      "INSERT INTO notificaciones_apartadas VALUES (?, 'cancelada', 'no', '0.2.0', UTC_TIMESTAMP(3)),"
+      " (?, 'rechazada', 'fila', '0.2.0', UTC_TIMESTAMP(3))",
+      cancelled, rejected);
+  session.execute("DELETE FROM migraciones WHERE numero >= 30");
+  Session guard = database.connect();
+  migrate(session, read_migrations(SOURCE_DIR "/sql/migrations"), guard, [](const std::string&) {});
+  rounds_until([&] { return processed() == 2; }, "the others to be dealt with");
+  BOOST_CHECK_EQUAL(find_notification(session, cancelled).value().state, "cancelada");
+  BOOST_CHECK_EQUAL(find_notification(session, cancelled).value().error.value_or(""), "no");
+  BOOST_CHECK_EQUAL(list_deliveries(session, {}).size(), 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@
 
 #include "lib/crypto/crypto.hpp"
 #include "lib/store/audit/audit.hpp"
+#include "lib/store/backlog/locked_notifications.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/deliveries/delivery_log.hpp"
 #include "lib/store/deliveries/statistics.hpp"
@@ -403,33 +404,31 @@ BOOST_AUTO_TEST_CASE(every_statement_of_quotas_of_the_audit_and_of_disabled_urls
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
-/// Thousands of other notifications were fanned out while locked, and are not yet marked `procesada`.
 BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
   fill(session);
   session.execute(
-      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1 + seq % 20,"
-      " 'evaluacion.cerrada', '{}' FROM " +
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en) SELECT 1 + seq % 20,"
+      " 'evaluacion.cerrada', '{}', UTC_TIMESTAMP(3) - INTERVAL 1 HOUR FROM " +
       numbers(5000));
-  session.execute(
-      "INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en) SELECT "
-      "id, "
-      "'procesada', NULL, '1', UTC_TIMESTAMP(3) FROM notificaciones_pendientes WHERE estado = 'pendiente' "
-      "AND "
-      "id % 2");
-  session.query("ANALYZE TABLE notificaciones_pendientes, notificaciones_apartadas");
-  const auto free =
-      number("SELECT MIN(id) FROM notificaciones_pendientes WHERE estado = 'pendiente' AND id % 2 = 0");
+  session.query("ANALYZE TABLE notificaciones_pendientes");
+  const auto some = number("SELECT MIN(id) FROM notificaciones_pendientes WHERE estado = 'pendiente'");
   const auto statements = statements_of(session, [&] {
     BOOST_TEST(!find_oldest_pending(session, {{7, 0, 100}, {8, 0, 100}}).empty());
-    BOOST_TEST(read_pending(session, {free, free + 1}).size() == 2U);
-    const FanOut plan{{free}, {}, {{free, 7, ::webhook::Event::evaluacion_cerrada, DeliveryState::leased}}};
-    transaction(session, [&] { return write_fan_out_past_locks(session, plan, lease); });
-    BOOST_TEST(finish_fan_out_past_locks(session, {free, free + 1}).empty());
+    BOOST_TEST(read_pending(session, {some, some + 1}).size() == 2U);
+    for (const auto by : {LockedBy::row, LockedBy::row_and_entry})
+      BOOST_TEST(transaction(session, [&] {
+                   return lock_pending(session, {some, some + 1}, by);
+                 }).size() == 2U);
+    BOOST_TEST(finish_fan_out(session, some));
   });
-  BOOST_TEST(statements.size() >= 9U);
+  BOOST_TEST(statements.size() >= 6U);
   const auto tables = check_plans(session, statements);
-  for (const auto* table : {"notificaciones_pendientes", "notificaciones_apartadas", "entregas"})
+  for (const auto* table : {"notificaciones_pendientes", "n", "p"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
+  // For the operator: one seek for each entity.
+  check_plans(session,
+              statements_of(session, [&] { BOOST_TEST(!find_locked_notifications(session).has_value()); }),
+              "t");
 }
 
 /// The evaluation system may also join the view to a table of its own.

@@ -2,7 +2,6 @@
 // (docs/table.md#what-became-of-it), and the operator's report, which reads the same view.
 #include <boost/test/unit_test.hpp>
 
-#include "lib/store/notifications/quarantine.hpp"
 #include "lib/store/notifications/report.hpp"
 #include "tests/store/delivery_support.hpp"
 
@@ -113,12 +112,6 @@ BOOST_AUTO_TEST_CASE(rows_without_a_delivery_say_why) {
   const auto waiting = result_of(add("pendiente"));
   BOOST_CHECK(waiting.text("estado") == "pendiente" && waiting.null("ultimo_error") &&
               waiting.null("primera_entrega"));
-  const auto put_aside = add("pendiente");
-  session.update(
-      "INSERT INTO notificaciones_apartadas VALUES (?, 'rechazada', 'fila: no', '1', UTC_TIMESTAMP(3))",
-      put_aside);
-  BOOST_CHECK_EQUAL(result_of(put_aside).text("estado"), "rechazada");
-  BOOST_CHECK_EQUAL(result_of(put_aside).text("ultimo_error"), "fila: no");
 }
 
 BOOST_AUTO_TEST_CASE(test_events_are_not_in_the_result_view) {

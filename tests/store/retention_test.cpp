@@ -381,20 +381,6 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_expired_rows_go_in_bounded_batches) {
   BOOST_CHECK_EQUAL(count("entregas") + count("intentos_entrega") + count("notificaciones_pendientes"), 0);
 }
 
-// It was fanned out in spite of a lock, and the database refuses every change of its row since.
-BOOST_AUTO_TEST_CASE(a_notification_that_stays_pending_goes_with_its_deliveries) {
-  add_finished(add_webhook(session, 1).id, 3, 40 * day);
-  session.execute("SET @any_state = 1");
-  session.execute(
-      "UPDATE notificaciones_pendientes SET estado = 'pendiente', terminada_en = NULL WHERE id IN (1, 2)");
-  session.execute(
-      "INSERT INTO notificaciones_apartadas (notificacion_id, estado, version, apartada_en)"
-      " VALUES (1, 'procesada', '1', UTC_TIMESTAMP(3) - INTERVAL 40 DAY)");
-  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 4U);
-  BOOST_CHECK_EQUAL(count("notificaciones_pendientes"), 1);  // the one that is not listed
-  BOOST_CHECK_EQUAL(count("notificaciones_apartadas"), 0);
-}
-
 // An entity can have one delivery replayed thousands of times a day, for months: each replay adds an attempt.
 BOOST_AUTO_TEST_CASE(the_attempts_of_a_delivery_go_in_bounded_batches) {
   constexpr int many = 12000;

@@ -77,7 +77,7 @@ API_SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/http/errors.hpp", "fcgi-app/
                *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/request_bodies.cpp",
                "lib/json/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/request_bodies.hpp"]
 HEALTH = "El servicio está disponible"  # only load balancers read it
-SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/fan_out/fan_out_plan.cpp", "lib/store/notifications/quarantine.cpp"]
+SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/fan_out/fan_out_plan.cpp", "lib/store/notifications/rejection.cpp"]
 # The texts that `ultimoError` may have.
 FAILURES = ["lib/delivery/failure_text.cpp", "lib/delivery/classify.cpp"]
 FAILURES_IN_SQL = ["lib/store/maintenance/held.cpp", "lib/store/deliveries/lease_candidates.cpp"]

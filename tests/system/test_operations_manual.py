@@ -12,7 +12,7 @@ from fakes import host
 from fakes.receiver import Behaviour, Receiver
 from support import manual
 from support.actors import Entity, fresh_id
-from support.sql import SqlError
+from support.sql import SqlError, SqlSession
 from support.stack import Stack, setting
 from support.wait import wait_until
 
@@ -190,6 +190,21 @@ def own_outage(place):
     place.stack.sql("DELETE FROM cortes_envio")
 
 
+def locked_notification(place):
+    """Another session has locked a notification that was written two minutes ago."""
+    case = place.case(attempted=False)
+    place.stack.admin("queue", "pause")
+    late = place.stack.notify(case["ENTITY"], "evaluacion.abierta", '{"evaluacionId": 1, "titulo": "t"}')
+    place.stack.sql(f"UPDATE notificaciones_pendientes SET ocurrida_en = ocurrida_en - INTERVAL 2 MINUTE WHERE id = {late}")
+    holder = SqlSession(place.stack.env["DB_SOCKET"], place.stack.env["DB_NAME"], "root", "")
+    holder("START TRANSACTION")
+    holder(f"SELECT id FROM notificaciones_pendientes WHERE id = {late} FOR UPDATE")
+    place.stack.admin("queue", "resume")
+    yield case
+    holder.close()
+    place.stack.wait_notification(late, "procesada")
+
+
 def out_of_numbers(place):
     """The evaluation system's session takes the last ids. Two triggers, which would refuse such ids, are dropped."""
     case = place.case()
@@ -257,7 +272,8 @@ STAGED = {
     "Entities and tokens": new_entity, "Who was reached": reached, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
     "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
     "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
-    "The database's clock has jumped": clock_jumped, "Notifications cannot be inserted": out_of_numbers, "A row is rechazada": rejected,
+    "The database's clock has jumped": clock_jumped, "Notifications are locked": locked_notification,
+    "Notifications cannot be inserted": out_of_numbers, "A row is rechazada": rejected,
     "Deliveries are retenida": held, "A webhook is about to be deactivated": about_to_be_deactivated, "Many webhooks have changed": healthy,
     "A webhook was deactivated": deactivated}
 CHAPTERS = list(dict.fromkeys(block.chapter for block in BLOCKS if block.kind == "sh"))

@@ -17,7 +17,6 @@ FORBIDDEN = {
         "SELECT * FROM pruebas_por_borrar", "DELETE FROM pruebas_por_borrar", "DELETE FROM cambios_webhook",
         "UPDATE notificaciones_pendientes SET datos = '{}'", "DELETE FROM notificaciones_pendientes",
         "UPDATE entregas SET estado = 'cancelada'", "DELETE FROM entregas", "UPDATE intentos_entrega SET error = ''",
-        "SELECT * FROM notificaciones_apartadas", "DELETE FROM notificaciones_apartadas",
         "UPDATE control_envio SET pausada = 1", "UPDATE webhook_ejecuciones SET ultimo_error = 'x'",
         "DELETE FROM altas_webhook", "UPDATE claves_idempotencia SET webhook_id = 1",
         "INSERT INTO claves_idempotencia (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, respuesta, creada_en)"

@@ -195,75 +195,45 @@ BOOST_AUTO_TEST_CASE(entities_with_large_data_take_separate_turns_one_at_a_time)
 
 // A suspect: an entity of which the database refused, or may refuse, a notification.
 
-BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_also_for_what_is_new_of_it) {
+BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_until_it_is_none_any_more) {
   ReadyEntities ready;
   ready.found({7, {1, 2, 3}, false});
-  ready.note_refused(7);
-  ready.suspect(7);
+  ready.set_suspect(7, true);
   BOOST_TEST(line(ready).empty());
   BOOST_TEST(next(ready, 9).empty());
-  BOOST_TEST((next(ready, 9, Kind::suspect) == Ids{7}));
-  ready.finished(7);
   ready.arrived({9, 7});
   BOOST_TEST(line(ready).empty());
   BOOST_TEST((next(ready, 9, Kind::suspect) == Ids{7}));
+  ready.set_suspect(7, false);
+  BOOST_TEST(next(ready, 9, Kind::suspect).empty());
+  BOOST_TEST((next(ready, 9) == Ids{7}));
 }
 
-BOOST_AUTO_TEST_CASE(repeated_refusals_pass_an_entity_over_for_more_looks) {
-  ReadyEntities ready;
-  for (const int looks : {1, 2, 4, 8, 16, 16}) {
-    BOOST_TEST(ready.found({7, {1}, false}));
-    ready.note_refused(7);
-    ready.advance(7, 1);
-    for (int i = 1; i < looks; ++i) ready.look_again();
-    BOOST_TEST(!ready.found({7, {1}, false}));
-    ready.look_again();
-  }
-  BOOST_TEST(ready.found({7, {1}, false}));
-  ready.note_left(7, false);
-  ready.advance(7, 1);
-  for (int i = 0; i < 20; ++i) ready.look_again();
-  BOOST_TEST(ready.known() == 0U);
-}
-
-/// A locked notification is tried again later, and may be refused after its entity has been read to the end.
-BOOST_AUTO_TEST_CASE(what_is_refused_after_the_walk_is_read_again_too) {
+BOOST_AUTO_TEST_CASE(an_entity_of_which_nothing_waits_is_no_suspect) {
   ReadyEntities ready;
   ready.found({7, {1}, false});
-  ready.note_refused(7);
+  ready.note_passed_over(7);
   ready.advance(7, 1);
-  ready.note_refused(7);
-  for (int i = 0; i < 4; ++i) ready.look_again();
-  BOOST_TEST(ready.found({7, {1}, false}));
+  ready.set_suspect(7, true);
+  ready.arrived({9, 7});
+  BOOST_TEST((line(ready) == Line{9}));
 }
 
-// Rows with an event that this release does not know are left to a newer one. After look_again(), the next
-// turn begins behind them.
-BOOST_AUTO_TEST_CASE(rows_left_to_a_newer_version_are_passed_over_in_one_go) {
+// Rows that are passed over: reads go on behind them to the entity's last row. Then nothing is read before
+// the next look.
+
+BOOST_AUTO_TEST_CASE(a_look_does_not_end_reads_that_pass_rows_over) {
   auto ready = with_many({7});
-  ready.note_left(7, true);
+  ready.note_passed_over(7);
   ready.advance(7, 150);
+  ready.look_again();
   ready.look_again();
   BOOST_TEST(position(ready) == 150);
 }
 
-BOOST_AUTO_TEST_CASE(behind_rows_left_to_a_newer_version_looks_begin_at_the_start_again) {
+BOOST_AUTO_TEST_CASE(an_entity_with_rows_that_were_passed_over_is_read_again_after_the_next_look) {
   auto ready = with_many({7});
-  ready.note_left(7, true);
-  ready.advance(7, 150);
-  ready.note_left(7, false);  // a batch without such rows
-  ready.advance(7, 200);
-  for (int i = 0; i < 5; ++i) ready.look_again();
-  BOOST_TEST(position(ready) == 200);
-  ready.look_again();
-  BOOST_TEST(position(ready) == lowest);
-}
-
-// Every look finds the rows left to a newer release. An entity that has only such rows must not have a turn
-// after each look.
-BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_again_after_a_while) {
-  auto ready = with_many({7});
-  ready.note_left(7, true);
+  ready.note_passed_over(7);
   ready.advance(7, 150);
   ready.finished(7);
   BOOST_TEST(!ready.found({7, {100}, false}));
@@ -272,7 +242,8 @@ BOOST_AUTO_TEST_CASE(an_entity_with_rows_left_to_a_newer_version_is_looked_at_ag
   ready.appeared(7);  // a new notification
   BOOST_TEST(position(ready) == 150);
   ready.finished(7);
-  for (int i = 0; i < 6; ++i) ready.look_again();
+  ready.look_again();
+  BOOST_TEST(ready.known() == 0U);
   BOOST_TEST(ready.found({7, {100}, false}));
 }
 

@@ -13,8 +13,7 @@ namespace store {
 namespace {
 
 // The counts. The SQL of each is joined from all_of or some_of (which stops counting at a limit), a FROM
-// clause, and a name for the result. Notifications listed in `notificaciones_apartadas` do not count as
-// pendiente: queue_status() subtracts them.
+// clause, and a name for the result.
 
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view all_of = "(SELECT COUNT(*) ";
@@ -33,12 +32,6 @@ constexpr std::string_view failed_deliveries =
     "FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'fallida'";
 constexpr std::string_view leased_deliveries =
     "FROM entregas FORCE INDEX (entregas_arriendos_vencidos) WHERE arriendo_hasta > '1970-01-01'";
-constexpr std::string_view quarantined =
-    "FROM notificaciones_apartadas a STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id"
-    " WHERE n.estado = 'pendiente'";
-constexpr std::string_view quarantined_rejected =
-    "FROM notificaciones_apartadas a STRAIGHT_JOIN notificaciones_pendientes n ON n.id = a.notificacion_id"
-    " WHERE n.estado = 'pendiente' AND a.estado = 'rechazada'";
 
 constexpr std::string_view as_pending_notifications = ") AS notificaciones_pendientes, ";
 constexpr std::string_view as_rejected = ") AS rechazadas, ";
@@ -46,18 +39,14 @@ constexpr std::string_view as_pending_deliveries = ") AS entregas_pendientes, ";
 constexpr std::string_view as_held = ") AS retenidas, ";
 constexpr std::string_view as_failed = ") AS fallidas, ";
 constexpr std::string_view as_leased = ") AS en_curso, ";
-constexpr std::string_view as_quarantined = ") AS apartadas, ";
-constexpr std::string_view as_quarantined_rejected = ") AS apartadas_rechazadas, ";
 
 constexpr std::string_view none;
 template <const std::string_view& count, const std::string_view& end>
 constexpr std::string_view counts =
     joined<select, count, pending_notifications, end, as_pending_notifications, count, rejected_notifications,
            end, as_rejected, count, pending_deliveries, end, as_pending_deliveries, count, held_deliveries,
-           end, as_held, count, failed_deliveries, end, as_failed, count, leased_deliveries, end, as_leased,
-           count, quarantined, end, as_quarantined, count, quarantined_rejected, end,
-           as_quarantined_rejected>;
-constexpr std::size_t number_of_counts = 8;
+           end, as_held, count, failed_deliveries, end, as_failed, count, leased_deliveries, end, as_leased>;
+constexpr std::size_t number_of_counts = 6;
 
 // The ages of the oldest notification and of the oldest due delivery are found with a seek for each entity
 // and each webhook, because a GROUP BY would read the whole queue. In each subquery with LIMIT 1, ORDER BY
@@ -72,7 +61,6 @@ constexpr std::string_view ages = R"sql(
       (SELECT MIN((SELECT n.ocurrida_en
                    FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
                    WHERE n.estado = 'pendiente' AND n.entidad_id = t.id
-                     AND NOT EXISTS (SELECT 1 FROM notificaciones_apartadas a WHERE a.notificacion_id = n.id)
                    ORDER BY n.entidad_id, n.id LIMIT 1))
        FROM entidades t),
       UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
@@ -149,12 +137,12 @@ QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
   const auto paused_parts = row.integer("partes_pausadas");
   auto oldest_delivery = row.integer("entrega_s");
   if (paused_parts > 0 && oldest_delivery > 0) oldest_delivery = oldest_unpaused_s(session);
-  return {std::max<std::int64_t>(0, row.integer("notificaciones_pendientes") - row.integer("apartadas")),
+  return {row.integer("notificaciones_pendientes"),
           row.integer("entregas_pendientes"),
           row.integer("en_curso"),
           row.integer("retenidas"),
           row.integer("fallidas"),
-          row.integer("rechazadas") + row.integer("apartadas_rechazadas"),
+          row.integer("rechazadas"),
           std::max(oldest_notification, oldest_delivery),
           oldest_notification,
           oldest_delivery,

@@ -24,12 +24,12 @@ using Ids = std::vector<std::int64_t>;
 
 // A walk reads these columns of each table:
 // - `id`;
-// - `clase`, the kind of the row, because each kind has its own retention: 1 for failed, rejected and
-//   quarantined rows, 2 for tests, 0 for the others;
+// - `clase`, the kind of the row, because each kind has its own retention: 1 for failed and rejected rows, 2
+//   for tests, 0 for the others;
 // - `fin_ms`, the time in ms since the row's end (for a row of pruebas_por_borrar, since its creation). It is
 //   NULL if the row has not ended;
 // - `inicio_ms`, the time in ms since the row's creation (for a notification, since its end). It is NULL for
-//   webhooks and quarantine.
+//   webhooks.
 
 constexpr std::string_view deliveries_after = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
@@ -52,13 +52,6 @@ constexpr std::string_view deleted_webhooks_after = R"sql(
   WHERE fecha_baja >= ? AND fecha_baja < UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND
     AND (fecha_baja > ? OR id > ?)
   ORDER BY fecha_baja, id LIMIT ?)sql";
-
-/// The quarantine has few rows, so a walk always reads it to the end.
-constexpr std::string_view quarantined_after = R"sql(
-  SELECT notificacion_id AS id, 1 AS clase,
-    TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms, NULL AS inicio_ms
-  FROM notificaciones_apartadas FORCE INDEX (PRIMARY) WHERE notificacion_id > ? AND estado <> 'procesada'
-  ORDER BY notificacion_id LIMIT ?)sql";
 
 // Expired rows are checked again once they are locked, because they may have been replayed since they were
 // read.
@@ -96,12 +89,7 @@ constexpr std::string_view notifications_by_id = R"sql(
   SELECT n.id, IF(n.origen = 'prueba', 2, n.error IS NOT NULL) AS clase,
     TIMESTAMPDIFF(MICROSECOND, n.terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
-/// A notification that was fanned out in spite of a lock (docs/delivery.md#locked-notifications) stays
-/// pendiente if the database refuses every change of its row.
-constexpr std::string_view lock_ended_notifications = R"sql(
-    AND (n.estado <> 'pendiente' OR (SELECT a.estado FROM notificaciones_apartadas a FORCE INDEX (PRIMARY)
-                                     WHERE a.notificacion_id = n.id) = 'procesada')
-  FOR UPDATE SKIP LOCKED)sql";
+constexpr std::string_view lock_ended_notifications = "AND n.estado <> 'pendiente' FOR UPDATE SKIP LOCKED";
 /// This condition is in the locking SELECT and not in the DELETE, because in a DELETE the subquery would lock
 /// the deliveries that it finds.
 constexpr std::string_view lock_ended_without_deliveries = R"sql(
@@ -112,18 +100,7 @@ constexpr std::string_view delete_notifications = R"sql(
   DELETE n FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id)sql";
 
-constexpr std::string_view quarantined_by_id = R"sql(
-  SELECT notificacion_id AS id, 1 AS clase,
-    TIMESTAMPDIFF(MICROSECOND, apartada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
-  FROM notificaciones_apartadas WHERE notificacion_id IN)sql";
-constexpr std::string_view lock_quarantined = "FOR UPDATE SKIP LOCKED";
 constexpr std::string_view present_by_id = "SELECT id FROM notificaciones_pendientes WHERE id IN";
-constexpr std::string_view that_are_pending = "AND estado = 'pendiente'";
-constexpr std::string_view lock_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
-constexpr std::string_view delete_quarantined = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  DELETE a FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN notificaciones_apartadas a FORCE INDEX (PRIMARY) ON a.notificacion_id = j.id)sql";
 
 constexpr std::string_view webhooks_by_id = R"sql(
   SELECT w.id, 0 AS clase, TIMESTAMPDIFF(MICROSECOND, w.fecha_baja, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
@@ -226,7 +203,6 @@ Ids ids_of(const Rows& rows) {
 Table notifications(const RetentionSettings& retention);
 Table deliveries(const RetentionSettings& retention);
 Table webhooks(const RetentionSettings& retention);
-Table quarantined(const RetentionSettings& retention);
 
 Removed remove_notifications(Session& session, const RetentionSettings& retention, const Ids& seen) {
   const auto locked = query_ids(session, notifications_by_id, seen, lock_ended_without_deliveries);
@@ -253,7 +229,6 @@ Groups expired_groups(const Table& table, const Rows& rows) {
 struct LockedGroups {
   Groups groups;
   std::map<std::int64_t, std::int64_t> attempts{};
-  Ids pending{};  // notifications with rows that stay pendiente
 };
 
 /// Locks `seen`, and returns the groups in which no other session has locked a row (notification or
@@ -262,13 +237,10 @@ LockedGroups lock_groups(Session& session, const Table& table, const Groups& see
   Ids notifications;
   for (const auto& [notification, ids] : seen) notifications.push_back(notification);
   Ids wanted;
-  Ids pending;
-  for (const auto& row : query_ids(session, notifications_by_id, notifications, lock_ended_notifications)) {
+  for (const auto& row : query_ids(session, notifications_by_id, notifications, lock_ended_notifications))
     std::ranges::copy(seen.at(row.integer("id")), std::back_inserter(wanted));
-    if (row.null("fin_ms")) pending.push_back(row.integer("id"));
-  }
   const auto rows = query_ids(session, ended_deliveries, wanted, lock_ended);
-  LockedGroups locked{.groups = expired_groups(table, rows), .pending = std::move(pending)};
+  LockedGroups locked{.groups = expired_groups(table, rows)};
   std::erase_if(locked.groups,
                 [&](const auto& group) { return group.second.size() < seen.at(group.first).size(); });
   for (const auto& row : rows) locked.attempts.emplace(row.integer("id"), row.integer("intentos"));
@@ -316,9 +288,6 @@ Removed remove_deliveries(Session& session, const RetentionSettings& retention, 
   const std::string text = json_ids(ids);
   session.update(delete_attempts, text);
   removed.rows = session.update(delete_deliveries, text);
-  auto listed = locked.pending;
-  std::erase_if(listed, [&](const auto id) { return std::ranges::count(theirs, id) == 0; });
-  if (!listed.empty()) session.update(delete_quarantined, json_ids(listed));
   removed.rows += session.update(delete_notifications, json_ids(theirs));
   return removed;
 }
@@ -346,20 +315,6 @@ Removed remove_webhooks(Session& session, const RetentionSettings& retention, co
   return {session.update(delete_webhooks, text)};
 }
 
-/// Deletes quarantine entries, and their notifications if those are still pendiente. Skips locked rows.
-Removed remove_quarantined(Session& session, const RetentionSettings& retention, const Ids& seen) {
-  auto ids =
-      expired_ids(quarantined(retention), query_ids(session, quarantined_by_id, seen, lock_quarantined));
-  if (ids.empty()) return {};
-  const auto pending = ids_of(query_ids(session, present_by_id, ids, that_are_pending));
-  const auto held = ids_of(query_ids(session, present_by_id, pending, lock_pending));
-  std::erase_if(
-      ids, [&](const auto id) { return std::ranges::count(pending, id) > std::ranges::count(held, id); });
-  const auto removed = held.empty() ? 0 : session.update(delete_notifications, json_ids(held));
-  if (!ids.empty()) session.update(delete_quarantined, json_ids(ids));
-  return {removed};
-}
-
 Table deliveries(const RetentionSettings& retention) {
   return {"the deliveries of notification",
           deliveries_after,
@@ -378,11 +333,6 @@ Table notifications(const RetentionSettings& retention) {
 Table webhooks(const RetentionSettings& retention) {
   return {"webhook", deleted_webhooks_after, "id", retention.delivered, retention.delivered,
           {},        remove_webhooks};
-}
-
-Table quarantined(const RetentionSettings& retention) {
-  return {"quarantined notification", quarantined_after, "id", retention.rejected, retention.rejected, {},
-          remove_quarantined};
 }
 
 /// Tests that are in flight, held or locked stay until another sweep.
@@ -405,8 +355,7 @@ Table tests(const RetentionSettings& retention) {
 Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
   if (walk.table == 0) return deliveries(retention);
   if (walk.table == 1) return notifications(retention);
-  if (walk.table == webhooks_table) return webhooks(retention);
-  return walk.table == 3 ? quarantined(retention) : tests(retention);
+  return walk.table == webhooks_table ? webhooks(retention) : tests(retention);
 }
 
 Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, unsigned window) {

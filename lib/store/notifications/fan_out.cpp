@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/json/json.hpp"
-#include "lib/store/notifications/quarantine.hpp"
+#include "lib/store/notifications/rejection.hpp"
 #include "lib/store/schema/version.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
@@ -26,8 +26,7 @@ constexpr std::size_t entities_per_statement = 32;
 /// Reads without a lock; lock_pending() locks by key afterwards. A locking read would not stop at the end of
 /// an entity's rows: it goes on to the next live index entry and locks every dead entry before that, which
 /// takes seconds when a backup's snapshot keeps many. Reads only columns of the index: reading the rows too,
-/// one seek at a time, would cost twice as much. Also finds quarantined notifications: skipping them would
-/// read the whole quarantine each time.
+/// one seek at a time, would cost twice as much.
 constexpr std::string_view oldest_pending =
     "SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
     " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?";
@@ -41,29 +40,19 @@ constexpr std::string_view read_notifications =
 constexpr std::string_view data_of_notifications =
     "SELECT id, datos FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 
-constexpr std::string_view pending_among =
-    "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view lock_notifications =
     "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
-/// For MySQL. A locking read of the whole table by another session may lock only the entries of the index
+/// A locking read of the whole table by another session may lock only the entries of the index
 /// notificaciones_por_expandir. The rows themselves then seem free, but a change of a row's `estado` moves
 /// the row's entry, and would wait a second for that lock. So this statement locks the entries. On MariaDB
-/// `process_notifications` does not wait for such a lock: it fails at once.
+/// `process_notifications` does not wait for such a lock but fails at once, so there this statement, which
+/// costs more, is for the repetition.
 constexpr std::string_view lock_through_index =
     "SELECT n.id FROM notificaciones_pendientes p FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)"
     " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
-constexpr std::string_view if_entry_is_free = "FOR UPDATE OF n SKIP LOCKED";
-
-/// Nearly always the quarantine is empty; then `quarantined_among` is not sent.
-constexpr std::string_view any_quarantined =
-    "SELECT MIN(notificacion_id) AS id FROM notificaciones_apartadas";
-constexpr std::string_view quarantined_among =
-    "SELECT notificacion_id AS id, estado = 'procesada' AS repartida FROM notificaciones_apartadas"
-    " FORCE INDEX (PRIMARY) WHERE notificacion_id IN";
-constexpr std::string_view by_this_version =
-    "AND (estado <> 'rechazada' OR FIND_IN_SET('" APIENTIDADES_VERSION "', version))";
+constexpr std::string_view if_entry_is_free = "FOR UPDATE /*!80001 OF n */ SKIP LOCKED";
 
 constexpr std::string_view entities_by_id =
     "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
@@ -107,27 +96,13 @@ constexpr std::string_view process_notifications =
     " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL WHERE id IN";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
-constexpr std::string_view without_waiting = "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ INSERT";
-/// Inserts without the foreign-key check, which would wait for the lock on the notification. Each server
-/// treats the other's way to disable the check as a comment.
-constexpr std::string_view past_locks =
-    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0, foreign_key_checks = 0 FOR */"
-    " INSERT /*+ SET_VAR(foreign_key_checks = OFF) */";
-constexpr std::string_view into_deliveries =
-    " INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, "
+constexpr std::string_view create_deliveries =
+    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
+    " INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, "
     "arriendo,"
     " arriendo_hasta) VALUES";
-constexpr auto create_deliveries = joined<without_waiting, into_deliveries>;
-constexpr auto create_deliveries_past_locks = joined<past_locks, into_deliveries>;
 constexpr std::string_view new_delivery =
     "(?, ?, ?, FALSE, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)";
-constexpr std::string_view list_as_processed = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  INSERT INTO notificaciones_apartadas (notificacion_id, estado, error, version, apartada_en)
-  SELECT j.id, 'procesada', NULL, ?, UTC_TIMESTAMP(3)
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j)sql";
-constexpr std::string_view unlist_processed =
-    "DELETE FROM notificaciones_apartadas WHERE estado = 'procesada' AND notificacion_id IN";
 
 /// Reads the leased ones of the deliveries that this session has just inserted. The reading begins at the
 /// first inserted row. The LIMIT is the number of the leased ones, so the reading ends at the last of them.
@@ -144,31 +119,6 @@ PendingNotification read_notification(const Row& row) {
           .bytes = static_cast<std::uint64_t>(row.integer("octetos")),
           .data = row.optional_text("datos"),
           .valid_key = row.boolean("clave_valida")};
-}
-
-void mark_quarantined(Session& session, std::vector<PendingNotification>& notifications) {
-  if (notifications.empty() || session.query(any_quarantined).at(0).null("id")) return;
-  std::vector<NotificationId> ids;
-  ids.reserve(notifications.size());
-  for (const auto& notification : notifications) ids.push_back(notification.id);
-  std::map<NotificationId, bool> quarantined;
-  for (const auto& row : query_ids(session, quarantined_among, ids, by_this_version))
-    quarantined.emplace(row.integer("id"), row.boolean("repartida"));
-  for (auto& notification : notifications) {
-    const auto found = quarantined.find(notification.id);
-    notification.quarantined = found != quarantined.end();
-    notification.fanned_out = notification.quarantined && found->second;
-  }
-}
-
-/// Removes and returns the notifications that `which` selects; both parts keep their order.
-template <class Which>
-std::vector<PendingNotification> take_out(std::vector<PendingNotification>& notifications, Which&& which) {
-  const auto first = std::stable_partition(notifications.begin(), notifications.end(), std::not_fn(which));
-  std::vector<PendingNotification> taken(std::make_move_iterator(first),
-                                         std::make_move_iterator(notifications.end()));
-  notifications.erase(first, notifications.end());
-  return taken;
 }
 
 void reject(Session& session, const std::vector<RejectedNotification>& rejected) {
@@ -198,14 +148,13 @@ std::vector<Parameter> parameters_of(const std::vector<NewDelivery>& deliveries,
 /// Inserts the deliveries in the given order, that of their notifications. So their ids ascend in this order,
 /// and claims, which prefer the lower of two ids that are due at the same time, follow it. Returns the
 /// deliveries that are leased.
-std::vector<CreatedDelivery> insert_deliveries(Session& session, std::string_view statement,
-                                               const std::vector<NewDelivery>& deliveries,
+std::vector<CreatedDelivery> insert_deliveries(Session& session, const std::vector<NewDelivery>& deliveries,
                                                const Lease& lease) {
   const auto leased = std::ranges::count(deliveries, delivery::DeliveryState::leased, &NewDelivery::state);
   std::int64_t first = 0;
   const auto values = parameters_of(deliveries, lease);
   for (const auto rows : chunks_of_rows(new_delivery, values)) {
-    insert_rows(session, statement, new_delivery, rows);
+    insert_rows(session, create_deliveries, new_delivery, rows);
     if (leased > 0 && first == 0) first = session.last_insert_id();
   }
   std::vector<CreatedDelivery> result;
@@ -294,7 +243,6 @@ std::vector<PendingNotification> read_pending(Session& session, const std::vecto
   for (const auto id : ids) {
     if (auto one = found.extract(id)) result.push_back(std::move(one.mapped()));
   }
-  mark_quarantined(session, result);
   return result;
 }
 
@@ -311,21 +259,22 @@ void read_data(Session& session, std::vector<PendingNotification>& notifications
     missing.at(row.integer("id"))->data = row.text("datos");
 }
 
-std::vector<PendingNotification> leave_quarantined(std::vector<PendingNotification>& notifications) {
-  return take_out(notifications, std::mem_fn(&PendingNotification::quarantined));
-}
-
 std::vector<PendingNotification> leave_to_newer(Session& session,
                                                 std::vector<PendingNotification>& notifications) {
   const auto unknown = [](const PendingNotification& notification) { return !notification.event; };
   if (std::ranges::none_of(notifications, unknown) || !schema_is_newer(session)) return {};
-  return take_out(notifications, unknown);
+  const auto first = std::stable_partition(notifications.begin(), notifications.end(), std::not_fn(unknown));
+  std::vector<PendingNotification> left(std::make_move_iterator(first),
+                                        std::make_move_iterator(notifications.end()));
+  notifications.erase(first, notifications.end());
+  return left;
 }
 
-std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids) {
+std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids, LockedBy by) {
   std::set<NotificationId> locked;
-  const auto rows = session.is_mariadb() ? query_ids(session, lock_notifications, ids, and_free)
-                                         : query_ids(session, lock_through_index, ids, if_entry_is_free);
+  const bool by_row = by == LockedBy::row && session.is_mariadb();
+  const auto rows = by_row ? query_ids(session, lock_notifications, ids, and_free)
+                           : query_ids(session, lock_through_index, ids, if_entry_is_free);
   for (const auto& row : rows) locked.insert(row.integer("id"));
   return locked;
 }
@@ -340,55 +289,21 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
 }
 
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease) {
-  reject(session, fan_out.rejected);
-  mark_processed(session, fan_out.processed);
-  return insert_deliveries(session, create_deliveries, fan_out.deliveries, lease);
+  try {
+    reject(session, fan_out.rejected);
+    mark_processed(session, fan_out.processed);
+  } catch (const LockTimeout& error) {
+    throw NotificationLocked(error.code, error.what());
+  }
+  return insert_deliveries(session, fan_out.deliveries, lease);
 }
 
-std::set<NotificationId> find_left_pending(Session& session, const std::vector<NotificationId>& ids) {
-  std::set<NotificationId> pending;
-  // Without ids, query_ids() below would send no statement, and the isolation level would apply to the next
-  // statement of another function.
-  if (ids.empty()) return pending;
-  // A session without an open transaction may send a check of its server before a query. That check would use
-  // up the isolation level, which applies to the next statement only.
-  const detail::OpenTransaction together(session);
-  session.execute("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
-  for (const auto& row : query_ids(session, pending_among, ids, if_pending))
-    pending.insert(row.integer("id"));
-  return pending;
-}
-
-std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
-                                                      const Lease& lease) {
-  std::set<NotificationId> listed;
-  for (const auto& delivery : fan_out.deliveries) listed.insert(delivery.notification);
-  if (listed.empty()) return {};
-  json::Array ids;
-  for (const auto id : listed) ids.emplace_back(id);
-  session.update(list_as_processed, APIENTIDADES_VERSION, json::dump(ids));
-  // Checked after the listing, so that a later cancellation finds the notification listed.
-  if (query_ids(session, pending_among, {listed.begin(), listed.end()}, if_pending).size() != listed.size())
-    throw Refused(0, "a notification was taken or cancelled since it was read");
-  return insert_deliveries(session, create_deliveries_past_locks, fan_out.deliveries, lease);
-}
-
-std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
-                                                      const std::vector<NotificationId>& ids) {
-  transaction(session, [&] {
-    const auto free = lock_pending(session, ids);
-    if (free.empty()) return;
-    const std::vector<NotificationId> done(free.begin(), free.end());
-    mark_processed(session, done);
-    update_ids(session, unlist_processed, done, "");
+bool finish_fan_out(Session& session, NotificationId id) {
+  return transaction(session, [&] {
+    if (lock_pending(session, {id}).empty()) return false;
+    mark_processed(session, {id});
+    return true;
   });
-  std::set<NotificationId> left;
-  for (const auto& row : query_ids(session, pending_among, ids, if_pending)) left.insert(row.integer("id"));
-  std::vector<NotificationId> over;  // not pending any more, for example cancelled
-  std::ranges::set_difference(std::set<NotificationId>(ids.begin(), ids.end()), left,
-                              std::back_inserter(over));
-  if (!over.empty()) update_ids(session, unlist_processed, over, "");
-  return {left.begin(), left.end()};
 }
 
 }  // namespace store

@@ -28,9 +28,6 @@ struct PendingNotification {
   std::uint64_t bytes;              // size of the data
   std::optional<std::string> data;  // unset: too long to be read with the row (read_data)
   bool valid_key = true;
-  /// `notificaciones_apartadas` lists it: rejected by this release, cancelled by the operator, or fanned out.
-  bool quarantined = false;
-  bool fanned_out = false;  // listed there as fanned out; its own row was locked, and is still pendiente
 };
 
 struct TakeRequest {
@@ -47,16 +44,26 @@ std::vector<PendingNotification> read_pending(Session& session, const std::vecto
 /// Reads the data that did not come with the rows, except data longer than `longest_data`.
 void read_data(Session& session, std::vector<PendingNotification>& notifications);
 
-/// Removes and returns the quarantined notifications.
-std::vector<PendingNotification> leave_quarantined(std::vector<PendingNotification>& notifications);
 /// Removes and returns notifications with unknown events if a newer release has migrated the schema: its
 /// dispatchers handle them.
 std::vector<PendingNotification> leave_to_newer(Session& session,
                                                 std::vector<PendingNotification>& notifications);
 
+/// Which locks of other sessions lock_pending() sees. A session that reads only the index
+/// notificaciones_por_expandir locks its entries, and not the rows; a change of `estado` then meets that
+/// lock.
+enum class LockedBy {
+  row,            // cheaper; on MySQL the same as the other one
+  row_and_entry,  // of that index
+};
 /// Locks, by key, the notifications that are pending and that no other session has locked; returns them.
 /// Requires a transaction.
-std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids);
+std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids,
+                                      LockedBy by = LockedBy::row);
+/// A write to notificaciones_pendientes met a lock that lock_pending() did not see.
+struct NotificationLocked : LockTimeout {
+  using LockTimeout::LockTimeout;
+};
 
 struct Subscriber {
   Target target;
@@ -98,23 +105,13 @@ struct CreatedDelivery {
   UtcTime created;
 };
 /// Writes the fan-out. Gives `lease` to the new deliveries that have the state `leased`, and returns them in
-/// the order of their ids. Throws Conflict when a notification is not pending, Refused when the database
-/// refuses the content of a row.
+/// the order of their ids. Throws Conflict when a notification is not pending, NotificationLocked, and
+/// Refused when the database refuses the content of a row.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
 
-/// Returns those of `ids` that are pending and that no open transaction is cancelling or deleting. Not to be
-/// called within a transaction.
-std::set<NotificationId> find_left_pending(Session& session, const std::vector<NotificationId>& ids);
-/// Writes the fan-out of notifications that another session keeps locked
-/// (docs/delivery.md#locked-notifications): their rows stay pendiente, and `notificaciones_apartadas` lists
-/// them as procesada. Ignores notifications without deliveries. Throws Refused when a notification is listed
-/// already or is not pendiente.
-std::vector<CreatedDelivery> write_fan_out_past_locks(Session& session, const FanOut& fan_out,
-                                                      const Lease& lease);
-/// Marks these notifications as procesada, except locked ones, in a transaction of its own. Deletes from
-/// `notificaciones_apartadas` the notifications that are no longer pendiente, and returns those that still
-/// are.
-std::vector<NotificationId> finish_fan_out_past_locks(Session& session,
-                                                      const std::vector<NotificationId>& ids);
+/// For a notification that is pending although its deliveries exist: an earlier release created them while
+/// another session had locked the notification's row. Marks it procesada, in a transaction of its own.
+/// Returns false when it is not pending, or is locked.
+bool finish_fan_out(Session& session, NotificationId id);
 
 }  // namespace store

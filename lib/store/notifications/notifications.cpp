@@ -1,7 +1,6 @@
 #include "lib/store/notifications/notifications.hpp"
 
 #include "lib/store/cancelled.hpp"
-#include "lib/store/notifications/quarantine.hpp"
 #include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
@@ -14,11 +13,10 @@ namespace {
 /// The newest notifications that match a filter, oldest first.
 constexpr std::string_view filtered_notifications = R"sql(
   SELECT * FROM (
-    SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
-      COALESCE(a.error, n.error) AS error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
+    SELECT n.id, n.entidad_id, n.evento, n.estado, n.origen, n.error, n.clave,
+      CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
     FROM notificaciones_pendientes n
-    LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
-    WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR COALESCE(a.estado, n.estado) = ?)
+    WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR n.estado = ?)
       AND (? IS NULL OR n.ocurrida_en >= ?)
       AND (? IS NULL OR n.id IN (SELECT notificacion_id FROM entregas WHERE webhook_id = ?))
     ORDER BY n.id DESC LIMIT ?) newest
@@ -26,18 +24,12 @@ constexpr std::string_view filtered_notifications = R"sql(
 /// Omits data, other than those of test events, that are longer than the CHECK of the table allows: with the
 /// CHECK disabled, data may have any length.
 constexpr std::string_view notification_with_data = R"sql(
-  SELECT n.id, n.entidad_id, n.evento, COALESCE(a.estado, n.estado) AS estado, n.origen,
-    COALESCE(a.error, n.error) AS error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en,
-    IF(n.origen = 'prueba' OR LENGTH(n.datos) <= 65536, n.datos, NULL) AS datos
-  FROM notificaciones_pendientes n
-  LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
-  WHERE n.id = ?)sql";
+  SELECT id, entidad_id, evento, estado, origen, error, clave, CAST(ocurrida_en AS CHAR) AS ocurrida_en,
+    IF(origen = 'prueba' OR LENGTH(datos) <= 65536, datos, NULL) AS datos
+  FROM notificaciones_pendientes WHERE id = ?)sql";
 
 constexpr std::string_view lock_notification = R"sql(
-  SELECT n.estado, a.estado AS apartada, a.error
-  FROM notificaciones_pendientes n
-  LEFT JOIN notificaciones_apartadas a ON a.notificacion_id = n.id AND n.estado = 'pendiente'
-  WHERE n.id = ? FOR UPDATE)sql";
+  SELECT estado FROM notificaciones_pendientes WHERE id = ? FOR UPDATE)sql";
 // The row may violate a CHECK, because any session can disable the CHECKs on MariaDB. MariaDB checks the
 // whole row at every change, so the changes below disable the CHECKs, too. (MySQL cannot disable its CHECKs
 // for a session, and treats the SET STATEMENT as a comment.)
@@ -53,7 +45,7 @@ constexpr std::string_view waiting_of_notification = R"sql(
   WHERE notificacion_id = ? AND estado IN ('pendiente', 'retenida'))sql";
 constexpr std::string_view deliveries_in_flight = R"sql(
   SELECT COUNT(*) AS en_curso FROM entregas WHERE notificacion_id = ? AND estado = 'en_curso')sql";
-constexpr std::string_view cancel_processed = R"sql(
+constexpr std::string_view cancel_notification_row = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0 FOR */
   UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL
   WHERE id = ?)sql";
@@ -91,35 +83,19 @@ Notification read_notification(const Row& row) {
           {}};
 }
 
-struct Locked {
-  std::string state;                  // as shown to the operator
-  bool quarantined;                   // true: the quarantine lists it, and its own row is pendiente
-  std::optional<std::string> reason;  // the quarantine's `error`
-};
-
-/// Locks the row until the transaction ends; nullopt when there is no such row.
-std::optional<Locked> lock_state(Session& session, NotificationId id) {
+/// Locks the row until the transaction ends, and returns its state; nullopt when there is no such row.
+std::optional<std::string> lock_state(Session& session, NotificationId id) {
   const auto rows = session.query(lock_notification, id);
-  if (rows.empty()) return std::nullopt;
-  const auto& row = rows.front();
-  const auto listed = row.optional_text("apartada");
-  return Locked{listed.value_or(row.text("estado")), listed.has_value(), row.optional_text("error")};
+  return rows.empty() ? std::nullopt : std::optional(rows.front().text("estado"));
 }
 
-/// Runs `update` if the row is rechazada, `quarantined` if the quarantine lists the notification as
-/// rechazada.
-template <class Quarantined>
-NotificationChange change_rejected(Session& session, NotificationId id, std::string_view update,
-                                   Quarantined&& quarantined) {
+/// Runs `update` if the row is rechazada.
+NotificationChange change_rejected(Session& session, NotificationId id, std::string_view update) {
   return transaction(session, [&] {
-    const auto found = lock_state(session, id);
-    if (!found) return NotificationChange::not_found;
-    if (found->state != "rechazada") return NotificationChange::wrong_state;
-    if (found->quarantined) {
-      quarantined(*found);
-    } else {
-      session.update(update, id);
-    }
+    const auto state = lock_state(session, id);
+    if (!state) return NotificationChange::not_found;
+    if (state != "rechazada") return NotificationChange::wrong_state;
+    session.update(update, id);
     return NotificationChange::done;
   });
 }
@@ -137,12 +113,7 @@ CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending
   if (!pending && result.cancelled_deliveries + result.in_flight == 0)
     return {NotificationChange::wrong_state};
   // An attempt in flight may fail; the next claim then finds the notification cancelled.
-  if (pending) {
-    cancel_pending(session, id, std::nullopt);
-  } else {
-    session.update(cancel_processed, id);
-    end_quarantine(session, id);
-  }
+  session.update(cancel_notification_row, id);
   return result;
 }
 
@@ -167,24 +138,19 @@ std::optional<Notification> find_notification(Session& session, NotificationId i
 }
 
 NotificationChange retry_notification(Session& session, NotificationId id) {
-  return change_rejected(session, id, retry_rejected, [&](const Locked&) { end_quarantine(session, id); });
+  return change_rejected(session, id, retry_rejected);
 }
 
 NotificationChange discard_notification(Session& session, NotificationId id) {
-  return change_rejected(session, id, discard_rejected,
-                         [&](const Locked& found) { cancel_pending(session, id, found.reason); });
+  return change_rejected(session, id, discard_rejected);
 }
 
 CancelResult cancel_notification(Session& session, NotificationId id) {
   auto result = transaction(session, [&]() -> CancelResult {
-    const auto found = lock_state(session, id);
-    if (!found) return {NotificationChange::not_found};
-    if (found->quarantined && found->state == "rechazada") {
-      cancel_pending(session, id, found->reason);
-      return {NotificationChange::done};
-    }
-    if (found->state != "pendiente" && found->state != "procesada") return {NotificationChange::wrong_state};
-    return cancel_unfinished(session, id, found->state == "pendiente");
+    const auto state = lock_state(session, id);
+    if (!state) return {NotificationChange::not_found};
+    if (state != "pendiente" && state != "procesada") return {NotificationChange::wrong_state};
+    return cancel_unfinished(session, id, state == "pendiente");
   });
   if (result.change != NotificationChange::done) return result;
   // A delivery in flight may have become pending before the commit, or even been claimed again, because a

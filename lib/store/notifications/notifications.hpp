@@ -15,7 +15,7 @@ struct Notification {
   NotificationId id;
   EntityId entity;
   std::string event;
-  std::string state;   // pendiente, procesada, rechazada (also in quarantine), cancelada
+  std::string state;   // pendiente, procesada, rechazada, cancelada
   std::string origin;  // evaluacion, prueba
   std::optional<std::string> error;
   std::optional<std::string> key;
@@ -43,7 +43,6 @@ struct CancelResult {
   std::uint64_t in_flight = 0;  // deliveries en_curso, which may still arrive
 };
 /// Cancels a notification that is pendiente or procesada, and its deliveries that are pendiente or retenida.
-/// Discards a quarantined notification.
 CancelResult cancel_notification(Session& session, NotificationId id);
 
 /// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for

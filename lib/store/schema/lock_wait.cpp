@@ -4,41 +4,28 @@
 #include <thread>
 #include <utility>
 
+#include "lib/store/session/open_transactions.hpp"
+
 namespace store {
 
 namespace {
-
-/// Lists the transactions that were open during the whole wait, because one of them may hold the table's
-/// lock. MariaDB and MySQL show the holder itself only with a plugin or a further right. The server gives a
-/// transaction's start in the server's own time zone, so the statement converts it to UTC.
-constexpr std::string_view open_for_long = R"sql(
-  SELECT p.id, p.user, p.host, p.command,
-         DATE_FORMAT(CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00'), '%Y-%m-%dT%H:%i:%sZ') AS since
-  FROM information_schema.innodb_trx t
-  JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
-  WHERE p.id <> CONNECTION_ID()
-    AND TIMESTAMPDIFF(SECOND, t.trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) + 1 >= ?
-  ORDER BY t.trx_started
-  LIMIT 3)sql";
 
 /// A statement that the database's root can paste.
 constexpr std::string_view for_root =
     "SELECT p.id, p.user, p.host, p.command, t.trx_started FROM information_schema.innodb_trx t JOIN "
     "information_schema.processlist p ON p.id = t.trx_mysql_thread_id ORDER BY t.trx_started;";
 
-constexpr int no_right_to_see = 1227;  // the right PROCESS is missing
-
-std::string described(const Row& row) {
-  const auto id = row.text("id");
-  return "\n  open since " + row.text("since") + ": connection " + id + " of " + row.text("user") + " from " +
-         row.text("host") + " (" + row.text("command") + "); to end it: KILL " + id;
+std::string described(const OpenTransactionOf& one) {
+  return "\n  open since " + one.since + ": connection " + one.connection + " of " + one.user + " from " +
+         one.host + " (" + one.command + "); to end it: KILL " + one.connection;
 }
 
-/// Returns one line for each transaction that may hold the lock, or the reason why none can be named. Each
-/// line begins with a line feed.
+/// Returns one line for each transaction that was open during the whole wait, because it may hold the lock,
+/// or the reason why none can be named. Each line begins with a line feed.
 std::string holders(Session& session, const Patience& patience) try {
   std::string text;
-  for (const auto& row : session.query(open_for_long, patience.wait_s)) text += described(row);
+  for (const auto& one : find_open_transactions(session, std::chrono::seconds(patience.wait_s)))
+    text += described(one);
   return text.empty()
              ? "\n  no connection has had a transaction open for so long: the lock may come from LOCK "
                "TABLES or a backup (SHOW FULL PROCESSLIST), or from a prepared transaction that lost its "

@@ -1,6 +1,5 @@
-// Rejects the notifications that the database refuses to fan out because of their content. Quarantines them
-// if it refuses even to mark their rows `rechazada` (docs/delivery.md#bad-rows). So no notification is tried
-// forever.
+// Rejects the notifications that the database refuses to fan out because of their content
+// (docs/delivery.md#bad-rows). Those of which it refuses even the rejection stay pending, and are named.
 #pragma once
 
 #include "dispatcher/fan_out/refusals.hpp"
@@ -12,23 +11,26 @@
 
 namespace dispatcher {
 
-class Quarantine {
+class Rejections {
  public:
   /// `metrics` outlives this object.
-  Quarantine(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
+  Rejections(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
   /// To be called when the database has refused the notification in a transaction with no other notification.
-  /// Rejects or quarantines it if class Refusals (refusals.hpp) decides so. Throws errors of the session or
-  /// the server.
+  /// Rejects it if class Refusals (refusals.hpp) decides so. Throws errors of the session or the server.
   void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
               const store::Refused& error);
   /// A fan-out was committed: Refusals learns which notifications the database accepts.
   void passed(const store::FanOut& fan_out);
 
  private:
+  void report(delivery::NotificationId id, const store::Refused& error);
+
   platform::Log log_;
   const Metrics& metrics_;
   Refusals refusals_;
+  std::size_t not_rejected_ = 0;  // since the last report
+  platform::MonotonicTime next_report_{};
 };
 
 }  // namespace dispatcher

@@ -1,5 +1,4 @@
-"""Bad rows are rejected or quarantined. The operator sees the reason, can retry and discard them, and no other row waits for
-them."""
+"""Bad rows are rejected. The operator sees the reason, can retry and discard them, and no other row waits for them."""
 import contextlib
 import json
 
@@ -17,8 +16,7 @@ BAD = [
     ("evento, datos, ocurrida_en", f"'evaluacion.abierta', {literal(GOOD)}, '2026-00-15'", "ocurrida_en: "),
 ]
 BETWEEN = 25  # bad rows of one kind, between two good rows
-# Seconds. A refused row is skipped for up to 80 s, a retried quarantined row for up to 30 s (docs/delivery.md#bad-rows).
-SOON = 120
+SOON = 60  # seconds
 
 
 def forget_bad_rows(stack) -> None:
@@ -72,7 +70,7 @@ def keep_passing(stack, entity, hook, done, timeout: float) -> None:
     def pass_one():
         stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
         return done()
-    wait_until(pass_one, timeout, "the bad rows to be rejected or quarantined")
+    wait_until(pass_one, timeout, "the bad rows to be rejected")
 
 
 def test_bad_rows_of_several_entities_stop_no_delivery(new_entity, receiver, stack):
@@ -135,7 +133,7 @@ def test_a_row_that_is_refused_twice_while_others_pass_is_rejected(entity, new_e
     stack.wait_delivery(stack.delivery_id(bad[1], hook.id), "entregada")
 
 
-def test_a_row_that_cannot_be_changed_at_all_is_quarantined(entity, new_entity, stack):
+def test_a_row_that_cannot_even_be_rejected_waits_and_is_named(entity, new_entity, stack):
     hook, neighbour = entity.register(), new_entity()
     other = neighbour.register()
     stack.admin("queue", "pause")
@@ -144,20 +142,14 @@ def test_a_row_that_cannot_be_changed_at_all_is_quarantined(entity, new_entity, 
         with trigger(stack, f"NEW.id IN ({','.join(map(str, bad))})"):
             stack.admin("queue", "resume")
             stack.wait_delivery(stack.delivery_id(good, hook.id), "entregada", 30)
-            keep_passing(stack, neighbour, other, lambda: set(rejected(stack, entity)) == set(bad), SOON)
-            status = stack.admin("queue", "status")
-            assert status["notificaciones_pendientes"] == 0 and status["rechazadas"] >= len(bad), status
-            assert stack.notification(bad[0])["estado"] == "rechazada"
-            assert stack.admin("notification", "discard", bad[0])["estado"] == "cancelada"
-            assert stack.admin("notification", "cancel", bad[1])["estado"] == "cancelada"
-            assert set(rejected(stack, entity)) == set(bad[2:])
-            stack.admin("notification", "retry", bad[2])
-        stack.wait_notification(bad[2], "procesada", SOON)
-        stack.wait_delivery(stack.delivery_id(bad[2], hook.id), "entregada")
-        assert stack.notification(bad[3])["estado"] == "rechazada", "in quarantine until the operator retries it"
+            told = lambda: "refuses even to reject notifications" in stack.dev("logs", "dispatcher").stdout
+            keep_passing(stack, neighbour, other, told, SOON)
+            assert {stack.notification(id)["estado"] for id in bad} == {"pendiente"}
+        for id in bad:
+            stack.wait_notification(id, "procesada", SOON)
+            stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
     finally:
         stack.admin("queue", "resume")
-        stack.sql("DELETE FROM notificaciones_apartadas")
 
 
 def test_when_everything_is_refused_nothing_is_put_aside(entity, stack):

@@ -1,0 +1,59 @@
+// Notifications that fan-out has passed over, because another session has locked their rows, because the
+// database refuses them, or because only a newer release knows their events. They are tried again at growing
+// intervals, and delay no other notification. Only keeps a list, which is bounded: while it is full, an
+// entity's further notifications are found again when the entity is read from its first row. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "dispatcher/fan_out/fan_out_outcome.hpp"
+#include "lib/delivery/ids.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
+
+namespace dispatcher {
+
+class PassedOver {
+ public:
+  static constexpr std::size_t most = 10'000;
+  static constexpr platform::Milliseconds shortest_wait{50};
+  static constexpr platform::Milliseconds longest_wait{5000};
+
+  /// Learns the outcome of a notification that was tried. Outcomes with which it is passed over add it, or
+  /// double its wait; `written` and `not_pending` remove it. With any other outcome a notification in the
+  /// list stays there.
+  void note(const store::NotificationKey& notification, Outcome outcome, platform::MonotonicTime now);
+  bool contains(delivery::NotificationId id) const { return rows_.contains(id); }
+  std::size_t size() const { return rows_.size(); }
+
+  /// Returns the notifications that are due, at most `limit`, those due longest first. They stay in the list.
+  std::vector<store::NotificationKey> due(platform::MonotonicTime now, std::size_t limit) const;
+  std::optional<platform::MonotonicTime> next_due() const;
+
+  struct Locked {
+    std::size_t count = 0;
+    store::NotificationKey first{};  // the one locked for the longest time, and how long
+    platform::MonotonicTime::duration since{};
+  };
+  /// The notifications that have been found locked for at least `least`.
+  Locked locked_for(platform::MonotonicTime::duration least, platform::MonotonicTime now) const;
+
+ private:
+  struct Row {
+    delivery::EntityId entity;
+    platform::MonotonicTime due;
+    platform::Milliseconds wait{};
+    std::optional<platform::MonotonicTime> locked_since{};  // set while each try finds the row locked
+  };
+  using Rows = std::map<delivery::NotificationId, Row>;
+  void wait(Rows::iterator which, platform::Milliseconds time, platform::MonotonicTime now);
+
+  Rows rows_;
+  std::set<std::pair<platform::MonotonicTime, delivery::NotificationId>> by_due_;
+};
+
+}  // namespace dispatcher

@@ -1,0 +1,91 @@
+#include "dispatcher/fan_out/passed_over.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(passed_over)
+
+namespace {
+
+using namespace std::chrono_literals;
+using dispatcher::Outcome;
+using dispatcher::PassedOver;
+using store::NotificationKey;
+
+const platform::MonotonicTime start{1h};
+const NotificationKey one{1, 7};
+const NotificationKey two{2, 7};
+
+std::vector<std::int64_t> ids(const std::vector<NotificationKey>& rows) {
+  std::vector<std::int64_t> result;
+  for (const auto& row : rows) result.push_back(row.id.number());
+  return result;
+}
+
+using Ids = std::vector<std::int64_t>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(each_try_in_vain_doubles_the_wait_up_to_the_longest) {
+  PassedOver list;
+  auto now = start;
+  for (const auto wait : {50ms, 100ms, 200ms, 400ms, 800ms, 1600ms, 3200ms, 5000ms, 5000ms}) {
+    list.note(one, Outcome::row_locked, now);
+    BOOST_TEST(list.due(now + wait - 1ms, 9).empty());
+    BOOST_TEST((list.next_due() == now + wait));
+    now += wait;
+    BOOST_TEST((ids(list.due(now, 9)) == Ids{1}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_settled_leaves_the_list) {
+  for (const auto settled : {Outcome::written, Outcome::not_pending}) {
+    PassedOver list;
+    list.note(one, Outcome::refused, start);
+    list.note(two, Outcome::left, start);
+    list.note(one, settled, start);
+    BOOST_TEST(!list.contains(1));
+    BOOST_TEST((ids(list.due(start + 1s, 9)) == Ids{2}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_that_waits_for_something_else_stays_and_is_due_as_soon) {
+  PassedOver list;
+  list.note(one, Outcome::row_locked, start);
+  for (const auto outcome : {Outcome::no_room, Outcome::recipient_locked, Outcome::put_off}) {
+    list.note(one, outcome, start + 1s);
+    BOOST_TEST((list.next_due() == start + 1s + 50ms));
+  }
+  list.note(two, Outcome::no_slot, start);
+  BOOST_TEST(!list.contains(2));
+}
+
+BOOST_AUTO_TEST_CASE(those_due_longest_come_first_and_stay) {
+  PassedOver list;
+  list.note(two, Outcome::row_locked, start);
+  list.note(one, Outcome::row_locked, start + 1ms);
+  BOOST_TEST((ids(list.due(start + 1s, 1)) == Ids{2}));
+  BOOST_TEST((ids(list.due(start + 1s, 9)) == Ids{2, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(the_list_is_bounded) {
+  PassedOver list;
+  for (std::int64_t id = 1; id <= std::int64_t{PassedOver::most} + 5; ++id)
+    list.note({id, 7}, Outcome::row_locked, start);
+  BOOST_TEST(list.size() == PassedOver::most);
+}
+
+BOOST_AUTO_TEST_CASE(only_what_stays_locked_counts_as_locked) {
+  PassedOver list;
+  list.note(one, Outcome::row_locked, start);
+  list.note(two, Outcome::row_locked, start + 1s);
+  list.note({3, 8}, Outcome::refused, start);
+  const auto locked = list.locked_for(1min, start + 61s);
+  BOOST_TEST(locked.count == 2U);
+  BOOST_TEST(locked.first.id == 1);
+  BOOST_TEST((locked.since == 61s));
+  list.note(one, Outcome::refused, start + 61s);
+  BOOST_TEST(list.locked_for(1min, start + 61s).count == 1U);
+  BOOST_TEST(list.locked_for(1min, start + 60s).count == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
