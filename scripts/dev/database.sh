@@ -111,10 +111,10 @@ prepare_database() {
   done
   apply_grants admin
   run_admin db migrate >&2 || die "apientidades-admin db migrate failed: see the line above"
+  db_client "$DB_NAME" <"$ROOT/sql/grants/triggers.sql" || die "could not apply sql/grants/triggers.sql: see the line above"
   for name in api dispatcher evaluacion; do
     apply_grants "$name"
   done
-  db_client "$DB_NAME" <"$ROOT/sql/grants/triggers.sql" || die "could not apply sql/grants/triggers.sql: see the line above"
 }
 
 # The users of our programs have the prefix apientidades_; the evaluation system's user has none.

@@ -1,10 +1,11 @@
--- Run after every migration, as root. These triggers let only the server assign the id of a new notification. Any
--- session may set insert_id, and the next INSERT takes that as its id; an id near the highest would make every later
--- INSERT fail. The first trigger checks two users only, because a replica and a restored binary log set ids in this way.
--- On MySQL @@insert_id does not show that it was set to 0, so the second trigger looks at the row. The triggers have a
--- definer of their own, who cannot connect. A program's user would not do: it is dropped when its host is removed,
--- and a trigger without its definer refuses every INSERT (error 1449). If another session locks the table, these
--- statements wait, and every later statement on the table waits for them, so lock_wait_timeout is short.
+-- Run after every migration, as root, and before evaluacion.sql. These triggers let only the server assign the id of a new
+-- notification. Otherwise a writer could set one, in the row or by insert_id, and an id near the highest would make every
+-- later INSERT fail. The operator's users may set ids, and so may a replica, which has no user: they repeat what is in a
+-- binary log. On MySQL @@insert_id does not show that it was set to 0, and no trigger before the INSERT knows an id of 0 in
+-- the mode NO_AUTO_VALUE_ON_ZERO, so the second trigger looks at the row. The triggers have a definer of their own, who
+-- cannot connect. A program's user would not do: it is dropped when its host is removed, and a trigger without its definer
+-- refuses every INSERT (error 1449). If another session locks the table, these statements wait, and every later statement
+-- on the table waits for them, so lock_wait_timeout is short.
 SET SESSION lock_wait_timeout = 5;
 CREATE USER IF NOT EXISTS 'apientidades_triggers'@'localhost' ACCOUNT LOCK;
 GRANT TRIGGER, SELECT (id) ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';
@@ -13,12 +14,12 @@ DROP TRIGGER IF EXISTS numero_no_es_cero;
 DELIMITER //
 CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_lo_pone_el_servidor
   BEFORE INSERT ON notificaciones_pendientes FOR EACH ROW
-  IF @@insert_id <> 0 AND SUBSTRING_INDEX(USER(), '@', 1) IN ('evaluacion', 'apientidades_api') THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor (insert_id)';
+  IF (NEW.id <> 0 OR @@insert_id <> 0) AND USER() <> '' AND SUBSTRING_INDEX(USER(), '@', 1) NOT IN ('root', 'apientidades_admin') THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
   END IF//
 CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_no_es_cero
   AFTER INSERT ON notificaciones_pendientes FOR EACH ROW
   IF NEW.id < 1 THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor (insert_id)';
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
   END IF//
 DELIMITER ;

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from support.actors import BASE, DATA, fresh_id
-from support.sql import SqlError, insert
+from support.sql import SqlError, SqlSession, insert
 from support.stack import ROOT
 
 TABLE = "notificaciones_pendientes"
@@ -192,7 +192,6 @@ def test_a_key_is_free_again_once_its_row_is_rejected(entity, stack):
     "INSERT INTO entidades (id, nombre) VALUES (1, 'x')", "CREATE TABLE mia (a INT)", "SELECT * FROM mysql.user",
     f"INSERT INTO {TABLE} (entidad_id, evento, datos, estado) VALUES (1, 'evaluacion.abierta', '{{}}', 'procesada')",
     f"INSERT INTO {TABLE} (entidad_id, evento, datos, origen) VALUES (1, 'evaluacion.abierta', '{{}}', 'prueba')",
-    f"INSERT INTO {TABLE} (id, entidad_id, evento, datos) VALUES (1, 1, 'evaluacion.abierta', '{{}}')",
     f"REPLACE INTO {TABLE} (entidad_id, evento, datos) VALUES (1, 'evaluacion.abierta', '{{}}')",
     "SET GLOBAL max_connections = 1",
 ])
@@ -206,6 +205,71 @@ def test_the_evaluation_user_may_look_at_its_rows(entity, stack):
     id = entity.notify()
     assert stack.evaluation(f"SELECT entidad_id, evento FROM {TABLE} WHERE id = {id}") == [
         [str(entity.id), "evaluacion.abierta"]]
+
+
+# The INSERTs of object-relational mappers: (columns, values, clause). Only MariaDB has RETURNING.
+FORMS = {
+    "Django, Hibernate": ("entidad_id, evento, datos", "({entity}, 'evaluacion.abierta', '{data}')", "RETURNING id"),
+    "Django, qualified": ("entidad_id, evento, datos", "({entity}, 'evaluacion.abierta', '{data}')", "RETURNING `{table}`.`id`"),
+    "TypeORM": ("id, entidad_id, evento, datos, ocurrida_en, clave",
+                "(DEFAULT, {entity}, 'evaluacion.abierta', '{data}', DEFAULT, DEFAULT)", "RETURNING id, ocurrida_en"),
+    "Hibernate, default": ("clave, datos, entidad_id, evento, id", "(NULL, '{data}', {entity}, 'evaluacion.abierta', default)",
+                           "RETURNING id"),
+    "JPA, NULL": ("id, entidad_id, evento, datos", "(NULL, {entity}, 'evaluacion.abierta', '{data}')", ""),
+    "several rows": ("id, entidad_id, evento, datos", "(NULL, {entity}, 'evaluacion.abierta', '{data}'),"
+                     " (DEFAULT, {entity}, 'evaluacion.abierta', '{data}')", ""),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
+def test_the_insert_of_a_mapper_writes_a_row(entity, stack, form):
+    columns, values, clause = form
+    values = values.format(entity=entity.id, data=json.dumps(DATA["evaluacion.abierta"]))
+    if "MariaDB" not in stack.value("SELECT VERSION()"):
+        clause = ""
+    returned = stack.evaluation(f"INSERT INTO {TABLE} ({columns}) VALUES {values} {clause.format(table=TABLE)}")
+    written = stack.evaluation(f"SELECT id FROM {TABLE} WHERE entidad_id = {entity.id} ORDER BY id")
+    assert len(written) == values.count(f"{entity.id}, 'eva") > 0
+    assert not clause or returned[0][0] == written[0][0]
+    stack.wait_notification(int(written[-1][0]), "procesada")
+
+
+@pytest.mark.parametrize("id", ["-5", "1", "99999999", "9223372036854775806", "'7'"])
+def test_an_id_of_the_writers_choice_is_refused(entity, stack, id):
+    """Even in the second row, and past errors that are ignored."""
+    before = entity.notify()
+    rest = f"{entity.id}, 'evaluacion.abierta', '{{}}'"
+    for statement in (f"INSERT INTO {TABLE} (id, entidad_id, evento, datos) VALUES ({id}, {rest})",
+                      f"INSERT INTO {TABLE} (id, entidad_id, evento, datos) VALUES (NULL, {rest}), ({id}, {rest})",
+                      f"INSERT IGNORE INTO {TABLE} (id, entidad_id, evento, datos) VALUES ({id}, {rest})"):
+        assert "DEFAULT o NULL" in refused(lambda: stack.evaluation(statement), 1644)
+    assert before < entity.notify() < before + 1000
+
+
+def test_an_id_of_0_is_generated_or_refused(entity, stack):
+    before = entity.notify()
+    statement = f"INSERT INTO {TABLE} (id, entidad_id, evento, datos) VALUES (0, {entity.id}, 'evaluacion.abierta', '{{}}')"
+    stack.evaluation(statement)
+    stack.evaluation("SET sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'")
+    try:
+        refused(lambda: stack.evaluation(statement), 1644)
+    finally:
+        stack.connect_evaluation()
+    assert before < entity.notify() < before + 1000
+
+
+def test_the_guard_of_the_ids_holds_whatever_the_name_of_the_writer(entity, stack):
+    """Only the operator's own users may choose an id: they restore backups."""
+    stack.sql("CREATE USER otro@localhost; GRANT INSERT ON notificaciones_pendientes TO otro@localhost")
+    row = f"INSERT INTO {TABLE} (id, entidad_id, evento, datos) VALUES (77, {entity.id}, 'evaluacion.abierta', '{{}}')"
+    try:
+        with contextlib.closing(SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "otro", "")) as other:
+            refused(lambda: other(row), 1644)
+            refused(lambda: other(f"SET insert_id = 77; {row.replace('(id, ', '(').replace('(77, ', '(')}"), 1644)
+    finally:
+        stack.sql("DROP USER otro@localhost")
+    free = entity.notify() + 1
+    stack.sql(f"START TRANSACTION; {row.replace('77', str(free))}; ROLLBACK")
 
 
 @pytest.mark.parametrize("number", [9223372036854775806, 5, 0])

@@ -104,6 +104,25 @@ def test_an_upgrade_grants_to_the_evaluation_system_where_it_connects_from(stack
         stack.sql("DROP USER IF EXISTS evaluacion@localhost; RENAME USER evaluacion@'10.0.1.7' TO evaluacion@localhost")
 
 
+def test_an_upgrade_replaces_triggers_of_another_text(stack, tmp_path):
+    """The triggers of an earlier release have the same names, and guard less."""
+    texts = "SELECT action_statement FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY trigger_name"
+    before = stack.sql(texts)
+    stack.sql("DROP TRIGGER numero_lo_pone_el_servidor; CREATE DEFINER = apientidades_triggers@localhost"
+              " TRIGGER numero_lo_pone_el_servidor BEFORE INSERT ON notificaciones_pendientes FOR EACH ROW DO 0")
+    assert stack.sql(texts) != before
+    SetupDatabase(stack, tmp_path)("--user", "root", "--upgrade")
+    assert stack.sql(texts) == before
+
+
+def test_an_upgrade_leaves_the_triggers_alone_where_they_are_right(stack, tmp_path):
+    """To make a trigger waits for a backup's lock, and every INSERT waits behind it."""
+    made = "SELECT created FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY trigger_name"
+    before = stack.sql(made)
+    SetupDatabase(stack, tmp_path)("--user", "root", "--upgrade")
+    assert len(before) == 2 and stack.sql(made) == before
+
+
 def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(stack, tmp_path):
     """The manual's command for a new password lacks --evaluation-from, even if the first setup had that option."""
     hashed = "SELECT authentication_string FROM mysql.user WHERE user = 'evaluacion'"
