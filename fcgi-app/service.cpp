@@ -217,20 +217,24 @@ std::optional<store::Caller> Service::find_caller(const Route* route, const stor
   return callers_.find_alone(session_, hash, route->caller_with);
 }
 
+/// Any client can send requests without a valid token, so these are counted by the metrics, and logged at the
+/// level debug alone. nginx samples them in its access log.
 void Service::record(const Request& request, const Match& match, int status) const {
+  constexpr std::size_t longest_method = 32;
   Observation& seen = shared_.observation;
   const auto duration =
       std::chrono::duration_cast<std::chrono::microseconds>(platform::monotonic_now() - request.arrived);
   seen.metrics.count_request(match, status, duration);
   ++seen.answered;
   const std::string_view route = match.pattern;
-  log_.info("request", {{"request", request.id},
-                        {"method", request.method},
-                        {"route", route.empty() ? "-" : route},
-                        {"status", status},
-                        {"entity", request.entity ? to_string(*request.entity) : "-"},
-                        {"token_id", request.token ? to_string(*request.token) : "-"},
-                        {"duration_us", duration.count()}});
+  const auto log = status == Unauthorized::code ? &platform::Log::debug : &platform::Log::info;
+  (log_.*log)("request", {{"request", request.id},
+                          {"method", std::string_view(request.method).substr(0, longest_method)},
+                          {"route", route.empty() ? "-" : route},
+                          {"status", status},
+                          {"entity", request.entity ? to_string(*request.entity) : "-"},
+                          {"token_id", request.token ? to_string(*request.token) : "-"},
+                          {"duration_us", duration.count()}});
 }
 
 }  // namespace api

@@ -29,6 +29,7 @@ struct BadRequest : HttpError {
 
 /// A request without credentials gets no error code (RFC 6750 section 3.1).
 struct Unauthorized : HttpError {
+  static constexpr int code = 401;
   static Unauthorized no_credentials() {
     return {"Falta la cabecera Authorization: Bearer con el token de acceso", "Bearer"};
   }
@@ -39,7 +40,7 @@ struct Unauthorized : HttpError {
 
  private:
   Unauthorized(const std::string& message, const std::string& challenge)
-      : HttpError(401, message, {{"WWW-Authenticate", challenge}}) {}
+      : HttpError(code, message, {{"WWW-Authenticate", challenge}}) {}
 };
 
 struct ReadOnlyToken : HttpError {
