@@ -9,14 +9,11 @@ import time
 from support import faults
 from support.arena import Arena, Stopwatch
 
-SHORT = {
-    faults.kill_dispatcher: 2, faults.kill_before_recording: 1, faults.kill_one_of_two: 1, faults.kill_database: 2,
-    faults.kill_sessions: 1, faults.locked_row: 2, faults.read_only: 1, faults.freeze: 1, faults.drain: 1,
-}
 LONG = {
     faults.kill_dispatcher: 50, faults.kill_before_recording: 20, faults.kill_one_of_two: 15, faults.kill_database: 20,
     faults.kill_sessions: 25, faults.locked_row: 12, faults.read_only: 6, faults.freeze: 3, faults.drain: 6,
 }
+SHORT = dict.fromkeys(LONG, 1)
 
 
 def test_faults_lose_nothing_and_repeat_only_what_was_in_flight(capsys):
@@ -26,7 +23,7 @@ def test_faults_lose_nothing_and_repeat_only_what_was_in_flight(capsys):
         with capsys.disabled():
             run(seed, LONG, notifications=10_000)
     else:
-        run(seed, SHORT, notifications=1_000)
+        run(seed, SHORT, notifications=750)
 
 
 def run(seed: int, counts: dict, notifications: int) -> None:
