@@ -5,8 +5,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 namespace platform {
 
 Journal::Journal(std::chrono::seconds patience)
@@ -19,14 +17,12 @@ Journal::Journal(std::chrono::seconds patience)
 
 Journal::~Journal() { ::close(fd_); }
 
-Journal::Sent Journal::send(const std::vector<std::string>& fields) const {
+bool Journal::send(const std::vector<std::string>& fields) const {
   constexpr sockaddr_un journald{AF_UNIX, "/run/systemd/journal/socket"};
   std::string entry;
   for (const auto& field : fields) entry.append(field).append("\n");
   const auto* const address = reinterpret_cast<const sockaddr*>(&journald);
-  if (::sendto(fd_, entry.data(), entry.size(), MSG_NOSIGNAL, address, sizeof journald) >= 0)
-    return Sent::yes;
-  return errno == EAGAIN || errno == ENOENT ? Sent::lost : Sent::refused;
+  return ::sendto(fd_, entry.data(), entry.size(), MSG_NOSIGNAL, address, sizeof journald) >= 0;
 }
 
 }  // namespace platform

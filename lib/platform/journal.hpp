@@ -17,13 +17,8 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  enum class Sent {
-    yes,
-    lost,     // journald takes nothing, or is not there
-    refused,  // this entry cannot be sent
-  };
-  /// No field may contain a line end.
-  Sent send(const std::vector<std::string>& fields) const;
+  /// No field may contain a line end. Returns false if journald does not take the entry.
+  bool send(const std::vector<std::string>& fields) const;
 
  private:
   int fd_;

@@ -107,10 +107,7 @@ class LogSink {
  private:
   /// Returns false if the message is lost.
   bool try_put(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) const {
-    if (journal_) {
-      const auto sent = journal_->send(journal_fields(level, message, fields));
-      if (sent != Journal::Sent::refused) return sent == Journal::Sent::yes;
-    }
+    if (journal_ && journal_->send(journal_fields(level, message, fields))) return true;
     return error_.write_line(line_start(level) + format_log_line(message, fields));
   }
 

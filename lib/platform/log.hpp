@@ -1,6 +1,6 @@
 // The log. If standard error is the stream to the journal that JOURNAL_STREAM names, a message is a journal
-// entry with its values as fields: APIENTIDADES_WEBHOOK=4. In all other cases, and if journald refuses the
-// entry, a message is one line of at most 4 KiB on standard error. Without JOURNAL_STREAM the line is
+// entry with its values as fields: APIENTIDADES_WEBHOOK=4. In all other cases, and if journald does not take
+// the entry, a message is one line of at most 4 KiB on standard error. Without JOURNAL_STREAM the line is
 // `time level message key=value …` (logfmt). With JOURNAL_STREAM it is `<6>message key=value …`, where 6 is
 // the priority of an info message in syslog(3).
 //
