@@ -6,6 +6,7 @@
 #include "admin/errors.hpp"
 #include "admin/output/render.hpp"
 #include "lib/store/schema/migrations.hpp"
+#include "lib/store/session/requirements.hpp"
 
 namespace admin {
 
@@ -37,6 +38,7 @@ Result migrate(Context& context, const Arguments& arguments) {
   const auto progress = [&](const std::string& line) {
     if (!output.json) output.out << line << std::endl;
   };
+  store::require_server(session);  // a server that lacks something would stop a migration half-way
   const auto applied = store::migrate(session, migrations, guard_session, progress, times);
   json::Array names(applied.begin(), applied.end());
   return {json::Object{{"aplicadas", std::move(names)}},

@@ -16,7 +16,8 @@ store::ServerVariables good() {
           {"binlog_format", "MIXED"},           {"read_only", "OFF"},
           {"innodb_read_only", "OFF"},          {"sql_mode", "STRICT_ALL_TABLES,NO_ZERO_DATE"},
           {"character_set_client", "utf8mb4"},  {"character_set_connection", "utf8mb4"},
-          {"character_set_results", "utf8mb4"}, {"max_allowed_packet", "16777216"}};
+          {"character_set_results", "utf8mb4"}, {"max_allowed_packet", "16777216"},
+          {"innodb_page_size", "16384"}};
 }
 
 std::vector<store::ServerProblem> problems_with(const std::string& name, const std::string& value) {
@@ -51,7 +52,9 @@ BOOST_AUTO_TEST_CASE(each_requirement_is_one_line_that_names_it_and_the_remedy) 
       {"sql_mode", "ANSI_QUOTES", "sql_mode", "proxy"},
       {"character_set_client", "latin1", "character_set_client is latin1", "proxy"},
       {"character_set_results", "utf8mb3", "character_set_results is utf8mb3", "proxy"},
-      {"max_allowed_packet", "1024", "max_allowed_packet is 1024", "SET GLOBAL max_allowed_packet"}};
+      {"max_allowed_packet", "1024", "max_allowed_packet is 1024", "SET GLOBAL max_allowed_packet"},
+      {"innodb_page_size", "4096", "innodb_page_size is 4096", "innodb_page_size = 16384"},
+      {"innodb_page_size", "8192", "innodb_page_size is 8192", "innodb_page_size = 16384"}};
   for (const auto& [name, value, what, remedy] : table) {
     BOOST_TEST_CONTEXT(name << " = " << value) {
       const auto problems = problems_with(name, value);

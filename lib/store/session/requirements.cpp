@@ -13,6 +13,7 @@ namespace {
 constexpr int oldest_mariadb = 1006;  // 10.6, which has JSON_TABLE and SKIP LOCKED
 constexpr int oldest_mysql = 800;     // 8.0
 constexpr std::int64_t least_packet = std::int64_t{1} << 20;
+constexpr std::int64_t least_page = std::int64_t{16} << 10;
 constexpr platform::Milliseconds clock_tolerance{1000};
 
 std::string value_of(const ServerVariables& variables, const std::string& name) {
@@ -87,6 +88,12 @@ void check_writes(Problems& problems, const ServerVariables& variables) {
       is_on(variables, "log_bin") && value_of(variables, "binlog_format") == "STATEMENT",
       "binlog_format is STATEMENT, with which the server refuses every write (error 1665): SET GLOBAL "
       "binlog_format = 'ROW', and binlog_format = ROW in its option file");
+  const auto page = value_of(variables, "innodb_page_size");
+  problems.add(
+      text::parse_number<std::int64_t>(page).value_or(least_page) < least_page,
+      "innodb_page_size is " + page +
+          ", with which the key of a URL is too long (error 1071): the tables need a server whose data "
+          "folder was made with innodb_page_size = 16384, the default, or more");
   const auto packet = value_of(variables, "max_allowed_packet");
   problems.add(text::parse_number<std::int64_t>(packet).value_or(least_packet) < least_packet,
                "max_allowed_packet is " + packet +

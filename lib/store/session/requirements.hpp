@@ -1,5 +1,5 @@
 // What the programs require of a database server, and the remedy for each thing that is missing. Checked when
-// the API or the dispatcher starts, by the API's health check and by `config check`.
+// the API or the dispatcher starts, by the API's health check, by `config check` and before `db migrate`.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ inline constexpr const char* required_variables =
     "SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'timestamp', 'tx_isolation', "
     "'transaction_isolation', 'log_bin', 'binlog_format', 'read_only', 'super_read_only', "
     "'innodb_read_only', 'sql_mode', 'character_set_client', 'character_set_connection', "
-    "'character_set_results', 'max_allowed_packet')";
+    "'character_set_results', 'max_allowed_packet', 'innodb_page_size')";
 
 /// `text` is one line: the problem and its remedy.
 struct ServerProblem {
