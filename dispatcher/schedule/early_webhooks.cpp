@@ -49,11 +49,14 @@ std::vector<store::EarlyWebhook> EarlyWebhooks::next(std::size_t most, platform:
 std::vector<store::EarlyWebhook> EarlyWebhooks::next_probes(std::size_t most, platform::MonotonicTime now) {
   std::vector<store::EarlyWebhook> result;
   const auto room = std::min<std::size_t>(most, limits_.probes - std::min(limits_.probes, probing_));
-  for (auto next = probes_.begin(); next != probes_.end() && result.size() < room;) {
-    const auto webhook = *next++;
-    auto& entry = webhooks_.at(webhook.id);
-    if (entry.listed.value() > now) continue;
-    unlist(webhook.id, entry);
+  while (!later_probes_.empty() && later_probes_.begin()->first <= now) {
+    const auto id = later_probes_.begin()->second;
+    later_probes_.erase(later_probes_.begin());
+    probes_.insert({webhooks_.at(id).since, id, true});
+  }
+  while (!probes_.empty() && result.size() < room) {
+    const auto webhook = *probes_.begin();
+    unlist(webhook.id, webhooks_.at(webhook.id));
     result.push_back(webhook);
   }
   return result;
@@ -146,17 +149,19 @@ void EarlyWebhooks::list(delivery::WebhookId webhook, Entry& entry, platform::Mo
   unlist(webhook, entry);
   entry.listed = time;
   if (entry.failing)
-    probes_.insert({entry.since, webhook, true});
+    later_probes_.emplace(time, webhook);
   else
     by_time_.emplace(time, webhook);
 }
 
 void EarlyWebhooks::unlist(delivery::WebhookId webhook, Entry& entry) {
   if (!entry.listed) return;
-  if (entry.failing)
+  if (entry.failing) {
     probes_.erase({entry.since, webhook, true});
-  else
+    later_probes_.erase({*entry.listed, webhook});
+  } else {
     by_time_.erase({*entry.listed, webhook});
+  }
   entry.listed.reset();
 }
 

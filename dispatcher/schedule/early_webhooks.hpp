@@ -1,8 +1,7 @@
 // Knows webhooks with deliveries to be tried ahead of their schedule, and how many of each are in flight: a
 // recovering webhook gets a few at a time, and more as it accepts them
 // (docs/delivery.md#recovery-and-probes). These are hints: the database decides. The cost of a call does not
-// depend on how many webhooks are known, except that next_probes passes over postponed ones. Pure
-// bookkeeping.
+// depend on how many webhooks are known or postponed. Pure bookkeeping.
 #pragma once
 
 #include <map>
@@ -80,8 +79,9 @@ class EarlyWebhooks {
   Limits limits_;
   unsigned probing_ = 0;
   Entries webhooks_;
-  std::set<std::pair<platform::MonotonicTime, delivery::WebhookId>> by_time_;  // recovering webhooks
-  std::set<store::EarlyWebhook> probes_;  // failing webhooks that next_probes may return
+  std::set<std::pair<platform::MonotonicTime, delivery::WebhookId>> by_time_;       // recovering webhooks
+  std::set<std::pair<platform::MonotonicTime, delivery::WebhookId>> later_probes_;  // failing webhooks
+  std::set<store::EarlyWebhook> probes_;  // those of which next_probes() has found that they are due
 };
 
 }  // namespace dispatcher

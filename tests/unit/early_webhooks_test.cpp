@@ -192,4 +192,17 @@ BOOST_AUTO_TEST_CASE(one_that_is_postponed_waits) {
   BOOST_TEST(ids(early.next(10, start + 1s)) == Ids{2});
 }
 
+BOOST_AUTO_TEST_CASE(postponed_probes_come_in_their_order_once_their_time_has_come) {
+  auto early = make();
+  for (const auto id : {1, 2, 3}) early.found(failing(id, std::chrono::seconds(100 + id)), start);
+  early.postpone(1, start + 2s);
+  early.postpone(2, start + 1s);
+  BOOST_TEST(ids(early.next_probes(10, start)) == Ids{3});
+  early.postpone(3, start + 1s);
+  BOOST_TEST(early.next_probes(0, start + 1s).empty());
+  early.postpone(2, start + 3s);  // although it had become due
+  BOOST_TEST(ids(early.next_probes(10, start + 2s)) == (Ids{1, 3}));
+  BOOST_TEST(ids(early.next_probes(10, start + 3s)) == Ids{2});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
