@@ -1,12 +1,14 @@
 // Which silent attempts wait for a verdict, and for how long.
 #include "dispatcher/outage/outage_watch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
 #include "dispatcher/http/sender.hpp"
 #include "tests/unit/silent_port.hpp"
+#include "tests/wait.hpp"
 
 namespace {
 
@@ -117,6 +119,24 @@ BOOST_AUTO_TEST_CASE(hosts_that_must_not_be_asked_are_no_witnesses) {
     judged = other.judge({}, clock);
   }
   BOOST_CHECK_EQUAL(judged.size(), 1U);
+}
+
+// An entity can keep its hosts silent on purpose, so that their checks fail.
+BOOST_AUTO_TEST_CASE(hosts_that_are_silent_are_asked_after_the_others) {
+  std::vector<Attempt> known;
+  std::vector<Attempt> unanswered;
+  for (int entity = 10; entity < 110; ++entity) {
+    auto answer = answers("127.0.0.1").front();
+    answer.delivery.entity = entity;
+    answer.host = "127.0.0.1:" + std::to_string(entity);  // nothing listens there
+    known.push_back(answer);
+    unanswered.push_back(silent(entity, now + 1s));
+    unanswered.back().host = answer.host;
+  }
+  watch.judge(known, now);
+  watch.judge(unanswered, now + 1s);
+  const auto asked = [&] { return std::ranges::count_if(ports, &SilentPort::asked); };
+  wait::until([&] { return asked() == 5; }, "the hosts that are not silent to be asked");
 }
 
 BOOST_AUTO_TEST_CASE(it_waits_no_longer_than_its_lease) {

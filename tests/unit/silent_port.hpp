@@ -2,6 +2,7 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,6 +25,11 @@ class SilentPort {
   SilentPort(const SilentPort&) = delete;
   SilentPort& operator=(const SilentPort&) = delete;
 
+  /// True: a connection has been made to the port.
+  bool asked() const {
+    pollfd waiting{fd_, POLLIN, 0};
+    return ::poll(&waiting, 1, 0) > 0;
+  }
   const std::string& host() const { return host_; }  // with its port
   std::string url() const { return "https://" + host_ + "/"; }
 
