@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dispatcher/http/local_fault.hpp"
 #include "dispatcher/http/source.hpp"
 #include "dispatcher/http/tls_connection.hpp"
 #include "lib/text/text.hpp"
@@ -73,8 +74,7 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
                      ? progress.dialled.release()
                      : open_source_socket(*progress.settings, candidate->family).release();
   if (fd < 0) {
-    // A missing address family (EAFNOSUPPORT) is not a local failure.
-    if (is_shortage(errno)) progress.local_failure = true;
+    progress.fault = fault_of_socket(errno);
     return CURL_SOCKET_BAD;
   }
   progress.opened = fd;
@@ -107,6 +107,11 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
     return CURL_PREREQFUNC_ABORT;
   }
   const auto now = platform::monotonic_now();
+  // After a stop of this process the webhook may be deleted, or the lease over.
+  if (now > progress.deadline) {
+    progress.fault = LocalFault::stopped;
+    return CURL_PREREQFUNC_ABORT;
+  }
   if (!progress.kept) {
     remember_connection(progress.handle, opened, now);
   } else if (progress.test_request == nullptr && age_of_connection(progress.handle, now) > progress.life) {
@@ -182,6 +187,7 @@ std::size_t read_body(char* /*bytes*/, std::size_t size, std::size_t count, void
 
 void set_callbacks(Progress& progress) {
   CURL* handle = progress.handle;
+  set_option(handle, CURLOPT_ERRORBUFFER, progress.message.data());
   set_option(handle, CURLOPT_RESOLVER_START_FUNCTION, &refuse_lookup);
   set_option(handle, CURLOPT_RESOLVER_START_DATA, &progress);
   set_option(handle, CURLOPT_OPENSOCKETFUNCTION, &open_socket);

@@ -3,12 +3,14 @@
 
 #include <curl/curl.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "dispatcher/http/socket.hpp"
+#include "lib/delivery/attempt.hpp"
 #include "lib/delivery/diagnosis.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/config/config.hpp"
@@ -24,6 +26,8 @@ struct Connections {
 
 /// The state that the callbacks of one transfer read and write.
 struct Progress {
+  /// What libcurl says of an error.
+  std::array<char, CURL_ERROR_SIZE> message{};
   CURL* handle = nullptr;
   const platform::DeliverySettings* settings = nullptr;
   Connections* connections = nullptr;
@@ -34,6 +38,8 @@ struct Progress {
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   platform::MonotonicTime last_byte{};  // of head or body
+  platform::MonotonicTime deadline{};   // no request is sent later
+  delivery::LocalFault fault{};         // of this host, which ends the attempt
   int status = 0;                       // of the answer
   Socket dialled;                       // connected by the dialler, for the new connection
   int opened = -1;                      // socket of a new connection that has sent no request yet
@@ -50,7 +56,6 @@ struct Progress {
   bool answered = false;                // the final head (status 200 or more) is complete
   bool refused = false;                 // we refused an address (address policy), or a lookup by libcurl
   bool port_refused = false;            // the port belongs to another protocol
-  bool local_failure = false;           // this host has no socket or memory left
   bool headers_too_long = false;
   bool certificate_wanted = false;  // the receiver asked for a client certificate
 };

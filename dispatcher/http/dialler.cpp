@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "dispatcher/http/local_fault.hpp"
 #include "dispatcher/http/source.hpp"
 #include "lib/webhook/address_policy.hpp"
 #include "lib/webhook/refused_ports.hpp"
@@ -21,8 +22,8 @@ using platform::MonotonicTime;
 /// RFC 8305 section 5.
 constexpr std::chrono::milliseconds shortest_delay{10};
 
-void note_failure(Dialled& result, int error) {
-  if (is_shortage(error)) result.local_failure = true;
+void note_failure(Dialled& result, int error, LocalFault fault) {
+  if (fault != LocalFault::none) result.fault = fault;
   // A missing route is reported only if no address failed for another reason.
   if (error != EAFNOSUPPORT && (result.error == 0 || !is_no_route(error))) result.error = error;
   // Only the host itself refuses or resets a connection: it can be reached.
@@ -82,8 +83,12 @@ bool Dialler::begin(Dials::iterator dial, const IpAddress& address) {
   result.address = address;
   auto socket = open_source_socket(settings_, address.v6 ? AF_INET6 : AF_INET);
   const auto to = socket_address(address, dial->port);
-  if (socket.fd() < 0 || (::connect(socket.fd(), to.get(), to.length) != 0 && errno != EINPROGRESS)) {
-    note_failure(result, errno);
+  if (socket.fd() < 0) {
+    note_failure(result, errno, fault_of_socket(errno));
+    return false;
+  }
+  if (::connect(socket.fd(), to.get(), to.length) != 0 && errno != EINPROGRESS) {
+    note_failure(result, errno, fault_of_connect(errno, address));
     return false;
   }
   const int fd = socket.fd();
@@ -91,7 +96,7 @@ bool Dialler::begin(Dials::iterator dial, const IpAddress& address) {
     watch(dial, {std::move(socket), address});
   } catch (const std::exception&) {  // no memory, or the poller's limit
     take(*dial, fd);
-    result.local_failure = true;
+    result.fault = LocalFault::other;
     return false;
   }
   return true;
@@ -118,14 +123,14 @@ bool Dialler::process(const Poller::Event& event) {
     end(dial);
     return true;
   }
-  note_failure(dial->result, error);
+  note_failure(dial->result, error, fault_of_connect(error, candidate.address));
   begin_next(dial, platform::monotonic_now());
   end_if_done(dial);
   return true;
 }
 
 void Dialler::process_overdue() {
-  const auto now = platform::monotonic_now();
+  const auto now = poller_.read_until();
   for (auto dial = dials_.begin(); dial != dials_.end();) {
     const auto current = dial++;
     if (now >= current->deadline) {

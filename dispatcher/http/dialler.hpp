@@ -20,6 +20,7 @@
 #include "dispatcher/http/poller.hpp"
 #include "dispatcher/http/resolver.hpp"
 #include "dispatcher/http/socket.hpp"
+#include "lib/delivery/attempt.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
@@ -34,8 +35,8 @@ struct Dialled {
   void* caller = nullptr;
   Socket socket;                               // connected to `address`; no descriptor if the dial failed
   std::optional<platform::IpAddress> address;  // connected, or tried last; unset if none may be dialled
-  /// This host has no socket or memory left, or cannot bind a socket to delivery.source_addresses.
-  bool local_failure = false;
+  /// Of this host, met with any address.
+  delivery::LocalFault fault{};
   bool timed_out = false;  // the dial ended at its deadline
   /// The errno of the last address that failed. A missing route is reported only if no address failed for
   /// another reason. EAFNOSUPPORT is never reported.

@@ -17,6 +17,7 @@ Attempt attempt_of(Job job, TransportResult result) {
   Attempt attempt;
   attempt.delivery = std::move(job.request.delivery);
   attempt.transport = result;
+  attempt.fault = job.fault;
   attempt.started = job.started;
   attempt.ended = platform::monotonic_now();
   attempt.duration = std::chrono::duration_cast<platform::Milliseconds>(attempt.ended - job.since);
@@ -26,6 +27,11 @@ Attempt attempt_of(Job job, TransportResult result) {
   attempt.name_answered = job.name_answered;
   attempt.test_request = std::move(job.request.test_request);
   return attempt;
+}
+
+Attempt local_failure_of(Job job, delivery::LocalFault fault) {
+  job.fault = fault;
+  return attempt_of(std::move(job), TransportResult::local_failure);
 }
 
 Attempt unresolved(Job job, bool unanswered) {

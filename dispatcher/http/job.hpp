@@ -16,6 +16,7 @@ struct Job {
   std::string cache_key;            // `host:port`, the key in libcurl's DNS cache
   Addresses addresses;  // to connect to; empty: the URL has an address, or no lookup has found one
   std::optional<platform::MonotonicTime> name_answered{};  // when a lookup got an answer
+  delivery::LocalFault fault{};                            // why the attempt cannot go on
 };
 
 /// Begins the attempt of a request now.
@@ -23,6 +24,8 @@ Job begun(Request request);
 
 /// Ends the attempt of a job now, with this result.
 Attempt attempt_of(Job job, TransportResult result);
+/// As attempt_of(), because of a fault of this host.
+Attempt local_failure_of(Job job, delivery::LocalFault fault);
 
 /// Ends the attempt of a job that got no address. `unanswered`: no name server gave a usable answer.
 Attempt unresolved(Job job, bool unanswered);

@@ -16,7 +16,7 @@ platform::Milliseconds patience(const platform::DeliverySettings& settings) {
 }  // namespace
 
 Lookups::Lookups(const platform::DeliverySettings& settings, Poller& poller)
-    : routes_(settings.host_overrides), resolver_(patience(settings), poller) {}
+    : routes_(settings.host_overrides), resolver_(patience(settings), poller), poller_(poller) {}
 
 std::optional<Job> Lookups::find(Job job) {
   using enum Request::Purpose;
@@ -42,12 +42,16 @@ std::optional<Job> Lookups::find(Job job) {
 
 std::vector<Lookups::Found> Lookups::take_found() {
   std::vector<Found> result;
-  for (const auto& [name, addresses, servers] : resolver_.take_ended()) {
+  for (const auto& [name, addresses, servers, fault] : resolver_.take_ended()) {
     auto waited = waiting_.extract(name);
     if (!waited) continue;
     for (auto& job : waited.mapped()) {
       job.addresses = addresses;
-      result.push_back({std::move(job), servers});
+      // An answer may have been missed.
+      const bool lost = addresses.empty() && poller_.stopped_since(job.since);
+      if (lost || servers == Resolution::Servers::not_asked)
+        job.fault = lost ? delivery::LocalFault::stopped : fault;
+      result.push_back({std::move(job), lost ? Resolution::Servers::not_asked : servers});
     }
   }
   return result;

@@ -50,6 +50,7 @@ class Lookups {
   Routes routes_;
   Resolver resolver_;
   std::unordered_map<std::string, std::vector<Job>> waiting_;  // by name
+  const Poller& poller_;
 };
 
 }  // namespace dispatcher

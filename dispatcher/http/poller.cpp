@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace dispatcher {
 
@@ -29,15 +30,29 @@ void Poller::forget(int fd) noexcept { ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullp
 
 std::span<const Poller::Event> Poller::wait(platform::Milliseconds longest) {
   std::array<epoll_event, std::tuple_size_v<decltype(ready_)>> events{};
+  const auto began = platform::monotonic_now();
   const int count =
       ::epoll_wait(fd_, events.data(), static_cast<int>(events.size()), static_cast<int>(longest.count()));
+  const auto now = platform::monotonic_now();
+  if (now >= ran_ + std::max(longest, platform::Milliseconds{}) + longest_lag) stopped_until_ = now;
+  ran_ = now;
   const auto found = static_cast<std::size_t>(std::max(count, 0));
+  if (count >= 0 && found < events.size()) {
+    read_until_ = unread_since_ = began;
+  } else if (count > 0 && began >= unread_since_ + longest_lag) {
+    // More sockets were ready each time. epoll gives them in turns, and by now each has had its turn.
+    read_until_ = std::exchange(unread_since_, began);
+  }  // otherwise: after SIGCONT epoll_wait fails with EINTR, whatever the sockets hold
   for (std::size_t i = 0; i < found; ++i) {
     const auto flags = events[i].events;
     ready_[i] = {events[i].data.fd, (flags & EPOLLIN) != 0, (flags & EPOLLOUT) != 0,
                  (flags & (EPOLLERR | EPOLLHUP)) != 0};
   }
   return {ready_.data(), found};
+}
+
+bool Poller::stopped_since(platform::MonotonicTime time) const {
+  return time < stopped_until_ || platform::monotonic_now() >= ran_ + longest_lag;
 }
 
 }  // namespace dispatcher

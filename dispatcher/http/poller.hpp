@@ -33,8 +33,20 @@ class Poller {
   /// until the next call.
   std::span<const Event> wait(platform::Milliseconds longest);
 
+  /// Everything that came before this time has been returned by wait(). Time-outs are judged as of this time,
+  /// so that what a socket holds is read first.
+  platform::MonotonicTime read_until() const { return read_until_; }
+  /// True: the thread that waits here has not run for longest_lag or more, at some time since `time`: the
+  /// process was stopped or its cgroup frozen, the machine was paused, or the thread was very busy.
+  bool stopped_since(platform::MonotonicTime time) const;
+  static constexpr platform::Milliseconds longest_lag{1000};
+
  private:
   int fd_;
+  platform::MonotonicTime read_until_{};
+  platform::MonotonicTime unread_since_{};
+  platform::MonotonicTime stopped_until_{};
+  platform::MonotonicTime ran_ = platform::monotonic_now();  // when the last wait() returned
   std::array<Event, 256> ready_{};
 };
 

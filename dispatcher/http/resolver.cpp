@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "dispatcher/http/socket.hpp"
+#include "dispatcher/http/local_fault.hpp"
 
 namespace dispatcher {
 
@@ -66,9 +68,10 @@ struct ChannelDeleter {
 using ChannelHandle = std::unique_ptr<std::remove_pointer_t<ares_channel>, ChannelDeleter>;
 
 /// Opens a channel that asks the servers of /etc/resolv.conf, which it reads now. `wait`: how long to
-/// wait for a server at the first try, in milliseconds. `watch` is told which sockets to poll. Throws
-/// std::runtime_error.
-ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_state_cb watch, void* watcher) {
+/// wait for a server at the first try, in milliseconds. `watch` is told which sockets to poll; `calls` are
+/// made in place of the system's. Throws std::runtime_error.
+ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_state_cb watch,
+                           const ares_socket_functions& calls, void* watcher) {
   std::array<char, 2> dns{"b"};
   ares_options options{};
   options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | (round.edns ? ARES_FLAG_EDNS : 0);
@@ -100,6 +103,7 @@ ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_stat
 #endif
   ares_channel channel = nullptr;
   require(ares_init_options(&channel, &options, given));
+  ares_set_socket_functions(channel, &calls, watcher);
   return ChannelHandle(channel);
 }
 
@@ -182,13 +186,6 @@ Resolution::Servers servers_of(int status) {
     default:  // not asked, or an unreadable answer, which the owner of the name may have caused
       return nothing;
   }
-}
-
-/// True: this host has no descriptor, or no memory, for a socket. c-ares reports that as a refusal by
-/// the server. Without a descriptor to read /etc/resolv.conf, c-ares even asks 127.0.0.1.
-bool lacks_sockets() {
-  const Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  return socket.fd() < 0 && is_shortage(errno);
 }
 
 /// How long the answer may be kept.
@@ -319,6 +316,7 @@ class Resolver::Impl {
     Impl* owner = nullptr;
     std::size_t round = 0;  // the next round
     Resolution resolution;
+    bool asked = false;     // a question was sent, and its socket is watched
     bool definite = false;  // another round would not help
     Milliseconds life = shortest_life;
     std::optional<MonotonicTime> due;  // the lookup's key in due_
@@ -330,8 +328,7 @@ class Resolver::Impl {
   };
 
   void process_overdue() {
-    const auto now = platform::monotonic_now();
-    while (!due_.empty() && due_.begin()->first <= now) {
+    while (!due_.empty() && due_.begin()->first <= poller_.read_until()) {
       auto& lookup = *due_.begin()->second;
       ares_process_fd(lookup.channel.get(), ARES_SOCKET_BAD, ARES_SOCKET_BAD);
       schedule(lookup);
@@ -344,14 +341,12 @@ class Resolver::Impl {
     const auto& round = rounds.at(lookup.round++);
     const auto wait = patience_.count() * round.wait / fifths;
     try {
-      lookup.channel = open_channel(round, wait, &watch, &lookup);
+      lookup.channel = open_channel(round, wait, &watch, calls, &lookup);
       // Several servers share the wait, so that the round takes no longer.
       if (const int servers = count_servers(lookup.channel.get()); servers > 1)
-        lookup.channel = open_channel(round, wait / servers, &watch, &lookup);
+        lookup.channel = open_channel(round, wait / servers, &watch, calls, &lookup);
     } catch (const std::exception&) {
-      lookup.resolution.servers = Resolution::Servers::not_asked;
-      lookup.definite = true;
-      ended_.push_back(&lookup);
+      end_unasked(lookup, LocalFault::other);
       return;
     }
     const auto hints = any_address();
@@ -371,7 +366,45 @@ class Resolver::Impl {
       self.poller_.watch(fd, readable != 0, writable != 0);
       self.by_socket_[fd] = &lookup;
     } catch (const std::exception&) {  // no memory: the socket is not watched, and the question times out
+      lookup.resolution.fault = LocalFault::other;
     }
+  }
+
+  // c-ares makes its system calls with these functions. It reports each failure as a refusal by the server.
+
+  template <class T>
+  static T checked(Lookup& lookup, T result, LocalFault (*fault)(int)) {
+    if (result < 0 && errno != EINPROGRESS && errno != EAGAIN) {
+      if (const auto found = fault(errno); found != LocalFault::none) lookup.resolution.fault = found;
+    }
+    return result;
+  }
+  static ares_socket_t open(int family, int type, int protocol, void* lookup) {
+    return checked(of(lookup), ::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol),
+                   &fault_of_socket);
+  }
+  static int close(ares_socket_t fd, void* /*lookup*/) { return ::close(fd); }
+  static int connect(ares_socket_t fd, const sockaddr* to, ares_socklen_t size, void* lookup) {
+    return checked(of(lookup), ::connect(fd, to, size), &fault_of);
+  }
+  static ares_ssize_t receive(ares_socket_t fd, void* bytes, std::size_t size, int flags, sockaddr* from,
+                              ares_socklen_t* length, void* /*lookup*/) {
+    return ::recvfrom(fd, bytes, size, flags, from, length);
+  }
+  static ares_ssize_t send(ares_socket_t fd, const iovec* parts, int count, void* data) {
+    auto& lookup = of(data);
+    const auto sent = checked(lookup, ::writev(fd, parts, count), &fault_of);
+    if (sent >= 0 && lookup.owner->by_socket_.contains(fd)) lookup.asked = true;
+    return sent;
+  }
+  static constexpr ares_socket_functions calls{&open, &close, &connect, &receive, &send};
+  static Lookup& of(void* lookup) { return *static_cast<Lookup*>(lookup); }
+
+  void end_unasked(Lookup& lookup, LocalFault fault) {
+    lookup.resolution.servers = Resolution::Servers::not_asked;
+    lookup.resolution.fault = fault;
+    lookup.definite = true;
+    ended_.push_back(&lookup);
   }
 
   /// Called within c-ares, where the channel must not be destroyed.
@@ -385,10 +418,10 @@ class Resolver::Impl {
     }
     lookup.resolution.servers = servers_of(status);
     lookup.definite = status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA;
-    if (!lookup.definite && lacks_sockets()) {
-      lookup.resolution.servers = Resolution::Servers::not_asked;
-      lookup.definite = true;
-    }
+    auto& fault = lookup.resolution.fault;
+    if (status == ARES_ENOMEM) fault = LocalFault::enomem;
+    if (fault != LocalFault::none && !lookup.definite && (!lookup.asked || status == ARES_ENOMEM))
+      return lookup.owner->end_unasked(lookup, fault);
     lookup.owner->ended_.push_back(&lookup);
   }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dispatcher/http/poller.hpp"
+#include "lib/delivery/attempt.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/ip.hpp"
 
@@ -29,9 +30,10 @@ struct Resolution {
                 // malformed
     silent,     // no server gave a usable answer: each was silent, failed or refused
     answered,   // also with the answer that the name does not exist
-    not_asked,  // this host could not ask (descriptors, memory)
+    not_asked,  // because of `fault`
   };
   Servers servers = Servers::nothing;
+  delivery::LocalFault fault{};
 };
 
 /// Asks /etc/hosts first, then the servers of /etc/resolv.conf; a change of either file counts from the next

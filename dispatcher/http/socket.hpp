@@ -30,11 +30,6 @@ class Socket {
   int fd_ = -1;
 };
 
-/// True for an errno that means that this host has no descriptors or memory left.
-inline bool is_shortage(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
-
 /// True for an errno by which the system itself says that it cannot reach the receiver.
 inline bool is_no_route(long error) {
   switch (error) {
@@ -43,10 +38,9 @@ inline bool is_no_route(long error) {
     case ENETDOWN:
     case EHOSTDOWN:
     case ETIMEDOUT:
-    case EADDRNOTAVAIL:
-    case EPERM:   // this host's packet filter
-    case EACCES:  // a prohibit route
-    case EINVAL:  // a blackhole route
+    case EADDRNOTAVAIL:  // fault_of_connect() has told it from a lack of ports
+    case EACCES:         // a prohibit route
+    case EINVAL:         // a blackhole route
       return true;
     default:
       return false;

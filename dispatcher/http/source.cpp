@@ -76,11 +76,11 @@ Socket open_source_socket(const platform::DeliverySettings& settings, int family
   Socket socket = open_socket(family);
   const auto bound = std::ranges::find_if(
       sources, [&](const SourceAddress& source) { return source.bound && of_family(source); });
-  if (socket.fd() < 0 || bound == sources.end() || bind_source(socket.fd(), bound->network.base))
-    return socket;
-  // The callers take ENOBUFS for a fault of this host (is_shortage() in socket.hpp), and do not blame the
-  // receiver.
-  errno = ENOBUFS;
+  if (socket.fd() < 0 || bound == sources.end()) return socket;
+  if (bind_source(socket.fd(), bound->network.base)) return socket;
+  const int error = errno;
+  socket = {};
+  errno = error;
   return {};
 }
 

@@ -22,6 +22,7 @@ constexpr const char* groups = "DEFAULT:-ffdhe2048:-ffdhe3072";
 constexpr const char* groups = "X25519:P-256:X448:P-521:P-384";
 #endif
 
+constexpr platform::Milliseconds never = std::chrono::hours(24);
 constexpr long receive_buffer = 4096;  // in bytes; answers are short, and their bodies are discarded
 
 }  // namespace
@@ -110,12 +111,18 @@ void Transfer::begin_try() {
   progress_.life = connection_life(job_.request.host);
   progress_.several = job_.addresses.size() > 1;
   progress_.literal = job_.addresses.empty();
+  progress_.deadline = connect_deadline();
   began_ = platform::monotonic_now();
   renew_handle();
 }
 
 platform::MonotonicTime Transfer::connect_deadline() const {
   return std::min(connecting_since_ + settings_.connect_timeout, job_.since + settings_.timeout);
+}
+
+std::optional<platform::MonotonicTime> Transfer::deadline() const {
+  if (job_.request.url.empty() || progress_.interrupted) return std::nullopt;
+  return progress_.connected ? job_.since + settings_.timeout : connect_deadline();
 }
 
 bool Transfer::needs_fresh_connection(CURLcode code) const {
@@ -143,6 +150,9 @@ void Transfer::set_protocol_options() {
   set_option(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(longest_life.count()));
   set_option(handle(), CURLOPT_USERAGENT, "apientidades/" APIENTIDADES_VERSION);
   set_option(handle(), CURLOPT_BUFFERSIZE, receive_buffer);
+  // libcurl judges its time-outs before it reads the socket, so an answer that came while this process was
+  // stopped would be lost. Transfers ends what is overdue instead.
+  set_option(handle(), CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(never.count()));
   set_option(handle(), CURLOPT_DNS_CACHE_TIMEOUT, -1L);  // set_addresses removes what it adds
 }
 
@@ -182,7 +192,6 @@ void Transfer::set_request(bool fresh_connection) {
   set_option(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
   set_option(handle(), CURLOPT_FRESH_CONNECT, fresh_connection ? 1L : 0L);
   if (handshake && request.test_request) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
-  set_time_outs();
   if (handshake) return;
   set_option(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   set_option(handle(), CURLOPT_POSTFIELDS, request.body.data());
@@ -191,16 +200,6 @@ void Transfer::set_request(bool fresh_connection) {
   append(headers_, expects_continue_ ? "Expect: 100-continue" : "Expect:");
   for (const auto& header : headers_of(request, job_.started)) append(headers_, header);
   set_option(handle(), CURLOPT_HTTPHEADER, headers_.get());
-}
-
-void Transfer::set_time_outs() {
-  const auto now = platform::monotonic_now();
-  const auto left = [now](platform::MonotonicTime until) {
-    const auto milliseconds = std::chrono::ceil<platform::Milliseconds>(until - now).count();
-    return static_cast<long>(std::max(milliseconds, platform::Milliseconds::rep{1}));  // 0: no limit
-  };
-  set_option(handle(), CURLOPT_TIMEOUT_MS, left(job_.since + settings_.timeout));
-  set_option(handle(), CURLOPT_CONNECTTIMEOUT_MS, left(connect_deadline()));
 }
 
 }  // namespace dispatcher

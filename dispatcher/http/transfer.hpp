@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,22 +49,26 @@ class Transfer {
   /// Second: the receiver reset a new connection before it had read the whole request. The reset may have
   /// destroyed an answer that the receiver had sent.
   bool needs_fresh_connection(CURLcode code) const;
-  Attempt end(CURLcode code);
+  /// Ends the attempt. `stopped`: this process did not run for a time since the attempt began, so a failure
+  /// may be ours.
+  Attempt end(CURLcode code, bool stopped);
   /// As end(), when the dialler has made no connection.
-  Attempt end_undialled(const Dialled& dialled);
+  Attempt end_undialled(const Dialled& dialled, bool stopped);
 
   /// The present job; an empty job before begin() and after the end of the attempt.
   const Job& job() const { return job_; }
   const std::string& host_name() const { return host_name_; }
   std::uint16_t port() const { return progress_.port; }
   platform::MonotonicTime connect_deadline() const;
+  /// When the caller must end the transfer, unless it makes progress; nullopt: libcurl does not have it.
+  std::optional<platform::MonotonicTime> deadline() const;
 
   CURL* handle() const { return handle_.get(); }
   bool connected() const { return progress_.connected; }
   static Transfer& of(CURL* handle);
   /// As of(), but returns nullptr for a handle that libcurl has made for itself.
   static Transfer* find(CURL* handle);
-  void fail_locally() { progress_.local_failure = true; }
+  void fail_locally(delivery::LocalFault fault) { progress_.fault = fault; }
 
  private:
   struct HandleDeleter {
@@ -82,11 +87,11 @@ class Transfer {
   void set_tls_options();
   void set_addresses(const Addresses& addresses);
   void set_request(bool fresh_connection);
-  void set_time_outs();
   void begin_try();
   bool is_refused_certificate() const;
   void note_test_request(CURLcode code, delivery::TestRequest& test_request) const;
-  TransportResult transport_result_of(CURLcode code) const;
+  delivery::LocalFault local_fault(CURLcode code, bool stopped) const;
+  TransportResult transport_result_of(CURLcode code, delivery::LocalFault fault) const;
   void note_signs_of_life(CURLcode code, Attempt& attempt) const;
   static void append(List& list, const std::string& line);
 

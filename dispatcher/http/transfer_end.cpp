@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dispatcher/http/local_fault.hpp"
 #include "dispatcher/http/transfer.hpp"
 #include "lib/delivery/classify.hpp"
 #include "lib/text/text.hpp"
@@ -66,10 +67,21 @@ bool Transfer::is_refused_certificate() const {
   return progress_.certificate_wanted && progress_.header_bytes == 0;
 }
 
-TransportResult Transfer::transport_result_of(CURLcode code) const {
+LocalFault Transfer::local_fault(CURLcode code, bool stopped) const {
+  if (progress_.fault != LocalFault::none) return progress_.fault;
+  if (code == CURLE_ABORTED_BY_CALLBACK && !progress_.refused) return LocalFault::other;
+  long error = 0;
+  if (is_of_the_system(code)) curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &error);
+  const auto of_call =
+      progress_.address ? fault_of_connect(static_cast<int>(error), *progress_.address) : LocalFault::none;
+  const auto fault = fault_of(code, of_call, progress_.message.data(), progress_.connected);
+  return fault == LocalFault::none && code != CURLE_OK && stopped ? LocalFault::stopped : fault;
+}
+
+TransportResult Transfer::transport_result_of(CURLcode code, LocalFault fault) const {
   if (progress_.answered) return TransportResult::answered;
   if (progress_.headers_too_long) return TransportResult::headers_too_long;
-  if (progress_.local_failure) return TransportResult::local_failure;
+  if (fault != LocalFault::none) return TransportResult::local_failure;
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT: {
       curl_off_t connected = 0;
@@ -81,7 +93,7 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
     case CURLE_COULDNT_RESOLVE_HOST:
       return TransportResult::name_unresolved;
     case CURLE_ABORTED_BY_CALLBACK:
-      return progress_.refused ? TransportResult::address_refused : TransportResult::local_failure;
+      return TransportResult::address_refused;
     case CURLE_COULDNT_CONNECT:
       if (progress_.port_refused) return TransportResult::port_refused;
       return progress_.refused && !progress_.address ? TransportResult::address_refused
@@ -90,10 +102,7 @@ TransportResult Transfer::transport_result_of(CURLcode code) const {
     case CURLE_TOO_LARGE:  // a line of more than 100 KB
 #endif
     case CURLE_OUT_OF_MEMORY:  // how libcurl before 8.6 reports such a line
-      return progress_.connected ? TransportResult::headers_too_long : TransportResult::local_failure;
-    case CURLE_FAILED_INIT:
-    case CURLE_SSL_CACERT_BADFILE:
-      return TransportResult::local_failure;
+      return TransportResult::headers_too_long;
     case CURLE_PEER_FAILED_VERIFICATION:
       return certificate_ending(handle());
     case CURLE_SSL_CONNECT_ERROR:
@@ -150,9 +159,11 @@ void Transfer::note_test_request(CURLcode code, delivery::TestRequest& test_requ
   test_request.left_open = code == CURLE_OK && !test_request.says_closed;
 }
 
-Attempt Transfer::end(CURLcode code) {
+Attempt Transfer::end(CURLcode code, bool stopped) {
   if (job_.request.test_request) note_test_request(code, *job_.request.test_request);
-  const auto result = transport_result_of(code);
+  const auto fault = local_fault(code, stopped);
+  const auto result = transport_result_of(code, fault);
+  if (result == TransportResult::local_failure) job_.fault = fault;
   const auto signatures = (job_.request.secret ? 1U : 0U) + (job_.request.previous_secret ? 1U : 0U);
   Attempt attempt = attempt_of(std::exchange(job_, {}), result);
   if (progress_.address) attempt.address = progress_.address->to_string();
@@ -165,9 +176,10 @@ Attempt Transfer::end(CURLcode code) {
   return attempt;
 }
 
-Attempt Transfer::end_undialled(const Dialled& dialled) {
+Attempt Transfer::end_undialled(const Dialled& dialled, bool stopped) {
   using enum TransportResult;
-  const auto result = dialled.local_failure                                        ? local_failure
+  job_.fault = dialled.fault == LocalFault::none && stopped ? LocalFault::stopped : dialled.fault;
+  const auto result = job_.fault != LocalFault::none                               ? local_failure
                       : !dialled.address                                           ? address_refused
                       : !dialled.timed_out                                         ? connection_failed
                       : platform::monotonic_now() < job_.since + settings_.timeout ? connection_timeout
@@ -176,7 +188,7 @@ Attempt Transfer::end_undialled(const Dialled& dialled) {
   if (dialled.address) attempt.address = dialled.address->to_string();
   if (dialled.heard) {
     attempt.heard = dialled.heard;
-  } else if (dialled.timed_out || is_no_route(dialled.error)) {
+  } else if (result != local_failure && (dialled.timed_out || is_no_route(dialled.error))) {
     attempt.silence = delivery::Silence::network;
   }
   progress_.test_request = nullptr;

@@ -18,7 +18,10 @@ std::uint64_t key_of(const Transfer& transfer) {
 }  // namespace
 
 Transfers::Transfers(const platform::DeliverySettings& settings, Poller& poller)
-    : settings_(settings), dialler_(settings, poller), transport_(settings.max_in_flight, poller) {}
+    : settings_(settings),
+      poller_(poller),
+      dialler_(settings, poller),
+      transport_(settings.max_in_flight, poller) {}
 
 Transfers::~Transfers() {
   for (const auto& transfer : transfers_) transport_.remove(transfer->handle(), key_of(*transfer));
@@ -26,7 +29,7 @@ Transfers::~Transfers() {
 
 std::optional<Attempt> Transfers::begin(Job job) {
   auto* transfer = idle_transfer();
-  if (transfer == nullptr) return attempt_of(std::move(job), TransportResult::local_failure);
+  if (transfer == nullptr) return local_failure_of(std::move(job), delivery::LocalFault::other);
   if (add(*transfer, [&] { transfer->begin(std::move(job)); })) return std::nullopt;
   return end(*transfer, CURLE_FAILED_INIT);
 }
@@ -38,6 +41,7 @@ Transfers::Progressed Transfers::advance() {
     if (!transfer.interrupted()) repeat_or_finish(transfer, code);
   }
   for (auto* handle : std::exchange(connections_.interrupted, {})) continue_interrupted(handle);
+  end_overdue();
   return std::exchange(progressed_, {});
 }
 
@@ -58,9 +62,11 @@ void Transfers::process(const Poller::Event& event) {
 }
 
 std::optional<platform::MonotonicTime> Transfers::next_timeout() const {
-  const auto dial = dialler_.next_timeout();
-  const auto timer = transport_.next_timeout();
-  return dial && timer ? std::min(dial, timer) : std::max(dial, timer);  // nullopt is less than any time
+  auto next = next_deadline_;
+  for (const auto& time : {dialler_.next_timeout(), transport_.next_timeout()}) {
+    if (time && (!next || *time < *next)) next = time;
+  }
+  return next;
 }
 
 /// Calls `configure` and gives the transfer to libcurl. False: one of these failed, for example for lack of
@@ -69,7 +75,9 @@ template <class F>
 bool Transfers::add(Transfer& transfer, F&& configure) {
   try {
     configure();
-    return transport_.add(transfer.handle(), key_of(transfer));
+    if (!transport_.add(transfer.handle(), key_of(transfer))) return false;
+    note_deadline(transfer);
+    return true;
   } catch (const std::exception&) {
     return false;
   }
@@ -91,7 +99,7 @@ Transfer* Transfers::idle_transfer() {
 
 Attempt Transfers::end(Transfer& transfer, CURLcode code) {
   idle_.push_back(&transfer);
-  return transfer.end(code);
+  return transfer.end(code, poller_.stopped_since(transfer.job().since));
 }
 
 void Transfers::finish(Transfer& transfer, CURLcode code) {
@@ -112,12 +120,33 @@ void Transfers::continue_dialled(Dialled dialled) {
   if (dialled.socket.fd() < 0) {
     const auto purpose = transfer.job().request.purpose;
     idle_.push_back(&transfer);
-    progressed_.ended.push_back({purpose, transfer.end_undialled(dialled), false});
+    const bool stopped = poller_.stopped_since(transfer.job().since);
+    progressed_.ended.push_back({purpose, transfer.end_undialled(dialled, stopped), false});
     return;
   }
   progressed_.reached.push_back({transfer.job().request.url, *dialled.address});
   if (!add(transfer, [&] { transfer.begin_on(std::move(dialled.socket), *dialled.address); }))
     finish(transfer, CURLE_FAILED_INIT);
+}
+
+void Transfers::note_deadline(const Transfer& transfer) {
+  const auto deadline = transfer.deadline();
+  if (deadline && (!next_deadline_ || *deadline < *next_deadline_)) next_deadline_ = deadline;
+}
+
+/// Ends the transfers in libcurl whose time is over.
+void Transfers::end_overdue() {
+  const auto now = poller_.read_until();
+  if (!next_deadline_ || now < *next_deadline_) return;
+  next_deadline_.reset();
+  for (const auto& transfer : transfers_) {
+    if (const auto deadline = transfer->deadline(); deadline && *deadline <= now) {
+      transport_.remove(transfer->handle(), key_of(*transfer));
+      finish(*transfer, CURLE_OPERATION_TIMEDOUT);
+    } else {
+      note_deadline(*transfer);
+    }
+  }
 }
 
 /// Goes on with a transfer that a callback of libcurl has interrupted: removes it from libcurl, then dials a

@@ -68,14 +68,18 @@ class Transfers {
   void repeat_or_finish(Transfer& transfer, CURLcode code);
   void continue_dialled(Dialled dialled);
   void continue_interrupted(CURL* handle);
+  void note_deadline(const Transfer& transfer);
+  void end_overdue();
 
   const platform::DeliverySettings& settings_;
+  const Poller& poller_;
   Dialler dialler_;
   Connections connections_;
   Transport transport_;  // after connections_, because its destructor closes connections counted there
   std::vector<std::unique_ptr<Transfer>> transfers_;
-  std::vector<Transfer*> idle_;  // the free ones of transfers_
-  Progressed progressed_;        // since the last advance()
+  std::vector<Transfer*> idle_;                           // the free ones of transfers_
+  Progressed progressed_;                                 // since the last advance()
+  std::optional<platform::MonotonicTime> next_deadline_;  // of a transfer, or earlier
 };
 
 }  // namespace dispatcher

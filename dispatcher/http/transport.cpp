@@ -65,7 +65,7 @@ class Transport::Multi {
     } catch (const std::exception&) {
       // No exception may pass through libcurl. An error code would end every transfer of the multi handle.
       // The socket of this transfer is not watched, so the transfer ends when its time is up.
-      if (auto* transfer = Transfer::find(handle)) transfer->fail_locally();
+      if (auto* transfer = Transfer::find(handle)) transfer->fail_locally(delivery::LocalFault::other);
     }
     return 0;
   }

@@ -33,6 +33,10 @@ std::vector<Metric> counters() {
   return {
       {Kind::counter, "apientidades_attempts_total", "Ended attempts, by outcome.",
        series("outcome", {outcome_labels.begin(), outcome_labels.end()})},
+      {Kind::counter, "apientidades_local_faults_total",
+       "Attempts that a fault of this host has ended, by the fault: a system call's error, the CA file, or a "
+       "time in which the process did not run (stopped).",
+       series("fault", {delivery::local_fault_names.begin() + 1, delivery::local_fault_names.end()})},
       {Kind::histogram, "apientidades_attempt_duration_seconds",
        "Duration of attempts, including name lookup and connection, by result.",
        series("result", {"delivered", "failed"}), attempt_bounds},
@@ -196,6 +200,8 @@ Metrics::Metrics()
             table.gauge("apientidades_webhooks_near_deactivation", 1),
             table.gauge("apientidades_entities_changing_webhooks")},
       attempts_(counters_of(table, "apientidades_attempts_total", outcome_labels.size())),
+      local_faults_(
+          counters_of(table, "apientidades_local_faults_total", delivery::local_fault_names.size() - 1)),
       durations_{table.histogram("apientidades_attempt_duration_seconds", 0),
                  table.histogram("apientidades_attempt_duration_seconds", 1)},
       deliveries_(counters_of(table, "apientidades_deliveries_total", 3)),
@@ -214,6 +220,8 @@ std::vector<metrics::Counter> Metrics::counters_of(const metrics::Table& table, 
 void Metrics::count_attempt(const delivery::Attempt& attempt) const {
   const auto outcome = outcome_class(attempt);
   attempts_[static_cast<std::size_t>(outcome)].add();
+  if (outcome == OutcomeClass::local && attempt.fault != delivery::LocalFault::none)
+    local_faults_.at(static_cast<std::size_t>(attempt.fault) - 1).add();
   if (outcome == OutcomeClass::local || outcome == OutcomeClass::outage) return;  // not the receiver's doing
   durations_.at(outcome == OutcomeClass::delivered ? 0 : 1).observe(attempt.duration);
 }

@@ -80,7 +80,8 @@ class Metrics {
   static std::vector<metrics::Counter> counters_of(const metrics::Table& table, std::string_view name,
                                                    std::size_t count);
 
-  std::vector<metrics::Counter> attempts_;  // by OutcomeClass
+  std::vector<metrics::Counter> attempts_;      // by OutcomeClass
+  std::vector<metrics::Counter> local_faults_;  // by delivery::LocalFault, without `none`
   std::array<metrics::Histogram, 2> durations_;
   std::vector<metrics::Counter> deliveries_;
   metrics::Counter retries_;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "dispatcher/http/route.hpp"
@@ -25,6 +26,7 @@ constexpr unsigned most_read = 500;   // webhooks with receivers that answered b
 constexpr auto lease_margin = 5s;     // a kept attempt is released this long before its lease ends
 constexpr auto write_interval = 10s;  // between updates of an outage
 constexpr auto retry_interval = 1s;   // between tries to record an ended outage
+constexpr auto longest_gap = 5s;      // between two calls of judge()
 constexpr auto week = std::chrono::hours(7 * 24);
 constexpr auto day = std::chrono::hours(24);
 
@@ -66,11 +68,14 @@ std::vector<Attempt> OutageWatch::judge(std::vector<Attempt> attempts, platform:
     (attempt.silence == Silence::none ? result : kept_).push_back(std::move(attempt));
   }
   read_checks();
+  // In a long gap no checks were made, so the time that has passed proves nothing.
+  if (now > judged_ + longest_gap) std::ranges::move(give_up(), std::back_inserter(result));
   for (auto& side : sides_) {
     begin_checks(side, now);
     follow(side, now);
   }
   release_judged(now, result);
+  judged_ = now;
   return result;
 }
 

@@ -90,7 +90,8 @@ class OutageWatch {
   const platform::DeliverySettings settings_;
   std::array<Side, 2> sides_;
   std::vector<Attempt> kept_;
-  std::deque<Ended> ended_;  // not recorded yet
+  platform::MonotonicTime judged_ = platform::monotonic_now();  // when judge() was last called
+  std::deque<Ended> ended_;                                     // not recorded yet
   bool known_read_ = false;
   platform::MonotonicTime read_again_{};
   std::string dispatcher_;  // this dispatcher's name in the database

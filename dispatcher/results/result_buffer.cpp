@@ -33,16 +33,21 @@ constexpr std::size_t enough_to_tell = 20;
 
 ResultBuffer::ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log,
                            const Metrics& metrics)
-    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()) {}
+    : settings_(settings),
+      log_(log),
+      metrics_(metrics),
+      local_faults_(log),
+      random_(std::random_device{}()) {}
 
 void ResultBuffer::add(const delivery::Attempt& attempt) {
   if (attempt.transport != delivery::TransportResult::not_started) metrics_.count_attempt(attempt);
-  if (attempt.transport == delivery::TransportResult::not_started) {
+  if (attempt.transport == delivery::TransportResult::local_failure)
+    local_faults_.note(attempt, platform::monotonic_now());
+  if (attempt.transport == delivery::TransportResult::not_started ||
+      attempt.fault == delivery::LocalFault::stopped) {
     unreleased_.push_back(attempt.delivery);
   } else if (attempt.transport == delivery::TransportResult::local_failure) {
-    // The receiver is not at fault: no attempt is recorded, and the delivery is sent again after its lease.
-    log_.error("attempt not made: this host lacks descriptors or memory, or cannot read delivery.ca_file",
-               {{"delivery", attempt.delivery.id}, {"webhook", attempt.delivery.webhook}});
+    // No attempt is recorded, and the delivery is sent again after its lease, because the fault may last.
     done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, attempt.delivery.kind, false, {}});
   } else {
     const double chance = std::uniform_real_distribution<double>(0, 1)(random_);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dispatcher/observation/metrics.hpp"
+#include "dispatcher/results/local_faults.hpp"
 #include "lib/delivery/attempt.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
@@ -27,7 +28,8 @@ class ResultBuffer {
   ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
   /// Takes an attempt; record() then records its result. If the attempt is not_started, record() only
-  /// releases its lease. A local_failure is counted and logged, but not recorded.
+  /// releases its lease. A local_failure is counted and logged, but not recorded; its lease is released if
+  /// this process had stopped.
   void add(const delivery::Attempt& attempt);
   /// Takes a delivery to record as held.
   void hold(const delivery::HeldDelivery& held);
@@ -88,6 +90,7 @@ class ResultBuffer {
   platform::DeliverySettings settings_;
   platform::Log log_;
   const Metrics& metrics_;
+  LocalFaults local_faults_;
   std::mt19937_64 random_;
   std::deque<delivery::DeliveryResult> unrecorded_;   // without the postponed results
   std::vector<delivery::LeasedDelivery> unreleased_;  // not started, with leases to release

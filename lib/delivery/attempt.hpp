@@ -70,7 +70,7 @@ enum class TransportResult {
   /// No attempt was made; or the attempt failed, and the dispatcher could not wait until it was clear whether
   /// the receiver or an outage of our own was the cause. The delivery is due again.
   not_started,
-  local_failure,    // a fault of this host (descriptors, memory, CA file); does not count as an attempt
+  local_failure,    // a fault of this host (LocalFault); does not count as an attempt
   address_refused,  // no address of the host may be dialled
   port_refused,     // the port belongs to another protocol
   name_unresolved,
@@ -88,6 +88,27 @@ enum class TransportResult {
   headers_too_long,
   bad_response,
 };
+
+/// The fault of a local_failure.
+enum class LocalFault {
+  none,
+  stopped,  // this process did not run for a time, and so the attempt's outcome is unknown
+  emfile,   // this and those that follow: a system call failed with this errno
+  enfile,
+  enobufs,
+  enomem,  // also without a system call
+  eaddrnotavail,
+  eperm,
+  ca_file,  // delivery.ca_file cannot be read
+  other,
+};
+
+/// In the order of LocalFault; labels of a metric.
+inline constexpr std::array<std::string_view, 10> local_fault_names{
+    "none", "stopped", "EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL", "EPERM", "ca_file", "other"};
+constexpr std::string_view name(LocalFault fault) {
+  return local_fault_names[static_cast<std::size_t>(fault)];
+}
 
 /// What stayed silent during a failed attempt (docs/delivery.md#our-own-outages).
 enum class Silence {
@@ -111,6 +132,7 @@ struct Attempt {
   std::string host;                      // `host:port`
   platform::MonotonicTime ended{};
   platform::MonotonicTime lease_until{};
+  LocalFault fault = LocalFault::none;
   Silence silence = Silence::none;
   bool counted = true;                           // false: the attempt met silence in an outage of our own
   std::optional<platform::MonotonicTime> heard;  // when the host last replied; a TCP connection is no reply

@@ -2,6 +2,8 @@
 test's. The receiver has addresses that the dispatcher must take for public. The receiver's address 127.0.0.1 is a trap: only
 webhooks at abierto.receptor.test may reach it."""
 import os
+import signal
+import time
 
 import pytest
 
@@ -201,6 +203,26 @@ def test_a_server_that_was_slow_is_not_waited_for_longer(world):
     delivery = world.stack.delivery_id(entity.notify(EVENTS[4]), stalled.id)
     wait_until(lambda: entity.listed(stalled)["ultimoError"] == UNRESOLVED, what="a failed lookup")
     assert world.stack.attempts(delivery)[0]["duracion_ms"] <= 1300, "delivery.connect_timeout is 1 s here"
+
+
+def test_a_lookup_or_a_dial_during_which_the_dispatcher_was_stopped_charges_nobody(world):
+    entity = world.entity()
+    stalled, dialled = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
+    world.dns.say({host_of(stalled): {"fault": "stall"}, host_of(dialled): {"a": SILENT[:2]}})
+    black_hole = world.network.start_black_hole(443, *SILENT[:2])
+    deliveries = [world.stack.delivery_id(entity.notify("evaluacion.cerrada"), dialled.id)]
+    wait_until(lambda: world.dns.questions(host_of(dialled)), what="a dial to begin")
+    deliveries.append(world.stack.delivery_id(entity.notify(), stalled.id))
+    wait_until(lambda: world.dns.questions(host_of(stalled)), what="a lookup to begin")
+    world.dispatcher.send_signal(signal.SIGSTOP)
+    until = time.monotonic() + 2.5
+    wait_until(lambda: time.monotonic() > until, what="the time-outs to pass")
+    world.dispatcher.send_signal(signal.SIGCONT)
+    for delivery in deliveries:
+        wait_until(lambda: world.stack.attempts(delivery), what="an attempt that is counted")
+        assert world.stack.attempts(delivery)[0]["duracion_ms"] <= 1300, "not the one that was in flight"
+    black_hole.terminate()
+    black_hole.wait()
 
 
 def test_webhooks_of_a_host_share_a_lookup_that_delays_no_other(world):

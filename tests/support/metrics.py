@@ -52,8 +52,8 @@ def scrape(url: str) -> Scrape:
 
 
 @contextlib.contextmanager
-def observed_dispatcher(stack):
+def observed_dispatcher(stack, **environment):
     """Runs the stack's dispatcher with its metrics served; returns a function that scrapes them."""
     address = f"127.0.0.1:{free_port()}"
-    with stack.dispatcher_with(**setting(metrics_listen=address, metrics_queue_interval="200ms")):
+    with stack.dispatcher_with(**setting(metrics_listen=address, metrics_queue_interval="200ms"), **environment):
         yield lambda: scrape(f"http://{address}/metrics")

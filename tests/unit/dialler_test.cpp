@@ -177,9 +177,10 @@ BOOST_AUTO_TEST_CASE(it_dials_from_the_first_source_of_the_family) {
   BOOST_TEST(source_of(dial({ip("127.0.0.2")}).socket) == "127.0.0.1");
   settings.source_addresses = {one("::1", true)};
   const auto no_family = dial({ip("127.0.0.2")});
-  BOOST_CHECK(no_family.socket.fd() < 0 && !no_family.local_failure && no_family.error == 0);
+  BOOST_CHECK(no_family.socket.fd() < 0 && no_family.fault == delivery::LocalFault::none &&
+              no_family.error == 0);
   settings.source_addresses = {one("11.9.9.9", true)};  // no address of this host
-  BOOST_CHECK(dial({ip("127.0.0.2")}).local_failure);
+  BOOST_CHECK(dial({ip("127.0.0.2")}).fault == delivery::LocalFault::eaddrnotavail);
 }
 
 BOOST_AUTO_TEST_CASE(a_broadcast_address_is_no_source) {

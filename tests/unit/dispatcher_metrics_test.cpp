@@ -75,9 +75,13 @@ BOOST_AUTO_TEST_CASE(attempts_and_how_long_they_took) {
   const dispatcher::Metrics metrics;
   metrics.count_attempt(ended(TransportResult::answered, 200));
   metrics.count_attempt(ended(TransportResult::timeout));
-  metrics.count_attempt(ended(TransportResult::local_failure));
+  auto local = ended(TransportResult::local_failure);
+  local.fault = delivery::LocalFault::eaddrnotavail;
+  metrics.count_attempt(local);
   BOOST_TEST(has(metrics, "apientidades_attempts_total{outcome=\"delivered\"} 1"));
   BOOST_TEST(has(metrics, "apientidades_attempts_total{outcome=\"local\"} 1"));
+  BOOST_TEST(has(metrics, "apientidades_local_faults_total{fault=\"EADDRNOTAVAIL\"} 1"));
+  BOOST_TEST(has(metrics, "apientidades_local_faults_total{fault=\"stopped\"} 0"));
   BOOST_TEST(has(metrics, "apientidades_attempt_duration_seconds_count{result=\"delivered\"} 1"));
   BOOST_TEST(has(metrics, "apientidades_attempt_duration_seconds_count{result=\"failed\"} 1"));
 }

@@ -96,6 +96,7 @@ BOOST_AUTO_TEST_CASE(so_many_wait_at_most) {
 
 BOOST_AUTO_TEST_CASE(it_waits_ten_seconds_at_most) {
   watch.judge({silent(6, now + 1s)}, now + 1s);
+  BOOST_CHECK(watch.judge({}, now + 5s).empty());
   BOOST_CHECK(watch.judge({}, now + 10s).empty());
   const auto judged = watch.judge({}, now + 11s);
   BOOST_REQUIRE_EQUAL(judged.size(), 1U);
@@ -139,6 +140,14 @@ BOOST_AUTO_TEST_CASE(hosts_that_are_silent_are_asked_after_the_others) {
   wait::until([&] { return asked() == 5; }, "the hosts that are not silent to be asked");
 }
 
+// As after a stop of the process: no check was made in that time, so the silence proves nothing.
+BOOST_AUTO_TEST_CASE(what_waited_while_the_watch_did_not_run_is_sent_again) {
+  watch.judge({silent(6, now + 1s)}, now + 1s);
+  const auto judged = watch.judge({silent(7, now + 2s)}, now + 21s);
+  BOOST_REQUIRE_EQUAL(judged.size(), 2U);
+  for (const auto& attempt : judged) BOOST_CHECK(attempt.transport == TransportResult::not_started);
+}
+
 BOOST_AUTO_TEST_CASE(it_waits_no_longer_than_its_lease) {
   auto attempt = silent(6, now + 1s);
   attempt.lease_until = now + 9s;
@@ -161,13 +170,12 @@ BOOST_AUTO_TEST_CASE(a_name_server_that_answers_ends_the_silence_of_names_and_no
   unresolved.transport = TransportResult::name_unresolved;
   unresolved.silence = Silence::names;
   watch.judge({unresolved, silent(7, now + 1s)}, now + 1s);
-  // In the first attempt no name server was asked, which says nothing. In the second, a name server answered
-  // that the name does not exist.
-  auto unknown = ended(8, now + 2s);
-  unknown.transport = TransportResult::name_unresolved;
-  BOOST_CHECK_EQUAL(watch.judge({unknown}, now + 2s).size(), 1U);
-  unknown.name_answered = now + 2s;
-  const auto judged = watch.judge({unknown}, now + 2s);
+  // For the first attempt no name server was asked, which says nothing. For the second, one gave an address.
+  auto other = ended(8, now + 2s);
+  other.transport = TransportResult::connection_failed;
+  BOOST_CHECK_EQUAL(watch.judge({other}, now + 2s).size(), 1U);
+  other.name_answered = now + 2s;
+  const auto judged = watch.judge({other}, now + 2s);
   BOOST_REQUIRE_EQUAL(judged.size(), 2U);
   BOOST_CHECK_EQUAL(judged[1].delivery.id, 6);
   BOOST_CHECK_EQUAL(watch.kept(), 1U);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "dispatcher/http/transfer.hpp"
 #include "tests/unit/silent_port.hpp"
@@ -69,6 +70,7 @@ class Sending {
     request.body = "{}";
     transfer.begin(dispatcher::begun(std::move(request)));
     BOOST_REQUIRE(transport_.add(transfer.handle(), 1));
+    started_.push_back(&transfer);
     go_on_until([&] { return connections.sockets > before; }, [] {});
   }
 
@@ -91,7 +93,13 @@ class Sending {
       BOOST_REQUIRE(platform::monotonic_now() < deadline);
       for (const auto& ended : transport_.take_ended()) {
         auto& transfer = Transfer::of(ended.handle);
-        results[&transfer] = transfer.end(ended.code).transport;
+        results[&transfer] = transfer.end(ended.code, false).transport;
+      }
+      for (auto* transfer : started_) {
+        const auto due = transfer->deadline();
+        if (!due || *due > poller_.read_until()) continue;
+        transport_.remove(transfer->handle(), 1);
+        results[transfer] = transfer->end(CURLE_OPERATION_TIMEDOUT, false).transport;
       }
       wait();
     }
@@ -100,6 +108,7 @@ class Sending {
   platform::DeliverySettings settings_;
   Poller poller_;
   Transport transport_{4, poller_};
+  std::vector<Transfer*> started_;
 };
 
 }  // namespace
