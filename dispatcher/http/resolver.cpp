@@ -174,9 +174,9 @@ Resolution::Servers servers_of(int status) {
   using enum Resolution::Servers;
   switch (status) {
     case ARES_SUCCESS:
-    case ARES_ENOTFOUND:
-    case ARES_ENODATA:
       return answered;
+    case ARES_ENOTFOUND:  // a broken server may say so of every name
+    case ARES_ENODATA:
     case ARES_ETIMEOUT:
     case ARES_ECONNREFUSED:
     case ARES_ESERVFAIL:

@@ -28,8 +28,8 @@ struct Resolution {
   enum class Servers {
     nothing,    // says nothing about the servers: /etc/hosts has the name, or the question or the answer is
                 // malformed
-    silent,     // no server gave a usable answer: each was silent, failed or refused
-    answered,   // also with the answer that the name does not exist
+    silent,     // no server gave an address: each was silent, failed, refused, or said that there is none
+    answered,   // with an address
     not_asked,  // because of `fault`
   };
   Servers servers = Servers::nothing;

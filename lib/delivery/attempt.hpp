@@ -114,7 +114,7 @@ constexpr std::string_view name(LocalFault fault) {
 enum class Silence {
   none,
   network,  // no route, no connection in time, or no byte of an answer in time
-  names,    // no name server answered, or all of them failed
+  names,    // no name server gave an address
 };
 
 struct TestRequest;  // a test request of a diagnosis (diagnosis.hpp)
