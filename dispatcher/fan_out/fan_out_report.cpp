@@ -50,6 +50,9 @@ void report_batch(const Selection& selection, const Outcomes& outcomes,
   for (const auto& request : selection.requests) {
     const auto& facts = by_entity.at(request.entity);
     if (!facts.waits && facts.found < request.limit) entities.finished(request.entity);
+    // Perhaps one transaction has written very many, and has not committed them.
+    else if (facts.outcomes == std::set{Outcome::not_pending})
+      entities.postpone(request.entity, now + locked_wait);
   }
   const auto left_over = std::ranges::find_if(selection.requests, [&](const auto& request) {
     const auto& facts = by_entity.at(request.entity);

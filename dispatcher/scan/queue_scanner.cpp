@@ -71,7 +71,7 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
     if (now >= next_pause_check_) check_pause(session, now);
     // The last read stopped at its limit, so further new notifications may follow. They are read now, without
     // another look.
-    if (more_new_ && !paused_ && entities_.runs_short()) read_new(session, 0);
+    if (more_new_ && !paused_ && entities_.runs_short()) read_new(session);
     return;
   }
   const auto peek = store::peek_queue(session);
@@ -146,19 +146,25 @@ void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
 }
 
 /// Finds nearly all new notifications, by their ids. The search finds the others: those written before the
-/// first look, those skipped because a few entities have very many, and rows committed late.
+/// first look, those skipped because a few entities have very many, those passed over because they were not
+/// committed, and rows committed late.
 bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& peek) {
+  // A row may appear between the two parts of a look: only the ids of the look before are known to be done.
+  const auto known = std::exchange(newest_seen_, peek.newest);
   if (!newest_) skip_to(peek.newest);
   if (!peek.pending_notifications) {
-    newest_ = std::max(*newest_, peek.newest);
+    newest_ = std::max(*newest_, known);
     missed_some_ = more_new_ = false;
     return false;
   }
-  return *newest_ < peek.newest && entities_.has_room() && read_new(session, peek.newest);
+  return *newest_ < peek.newest && entities_.has_room() && read_new(session);
 }
 
-bool QueueScanner::read_new(store::Session& session, delivery::NotificationId newest) {
-  const auto found = store::find_new_notifications(session, *newest_, masses);
+bool QueueScanner::read_new(store::Session& session) {
+  const auto until = monotonic_now() + slice;
+  auto found = store::find_new_notifications(session, *newest_, newest_seen_, masses);
+  while (found.passed_over && found.pending.empty() && monotonic_now() < until)
+    found = store::find_new_notifications(session, found.last, newest_seen_, masses);
   unsigned told = 0;
   for (const auto& notification : found.pending) {
     const bool news =
@@ -166,8 +172,8 @@ bool QueueScanner::read_new(store::Session& session, delivery::NotificationId ne
     if (news) ++told;
   }
   newest_ = found.last;
-  more_new_ = found.more;
-  if (found.more && told < worth_reading) skip_to(std::max(newest, found.last));
+  more_new_ = found.full || found.passed_over;
+  if (found.full && told < worth_reading) skip_to(std::max(newest_seen_, found.last));
   return !found.pending.empty();
 }
 

@@ -49,7 +49,7 @@ class QueueScanner {
   platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now);
   void check_pause(store::Session& session, platform::MonotonicTime now);
   bool find_new(store::Session& session, const store::QueuePeek& peek);
-  bool read_new(store::Session& session, delivery::NotificationId newest);
+  bool read_new(store::Session& session);
   void skip_to(delivery::NotificationId newest);
   void search(store::Session& session, const store::QueuePeek& peek, bool idle);
   bool search_entities(store::Session& session);
@@ -64,6 +64,7 @@ class QueueScanner {
   Pacer entity_pacer_{share};
   Pacer webhook_pacer_{share};
   std::optional<delivery::NotificationId> newest_;  // the last id read or skipped; none before the first look
+  delivery::NotificationId newest_seen_ = 0;        // the highest id at the last look
   bool more_new_ = false;                           // further notifications are known to follow newest_
   /// Some ids up to `newest_` were skipped, so the entity of a new notification may have older ones that are
   /// not known here. Stays true until no notification is pending, or until a search of all entities that

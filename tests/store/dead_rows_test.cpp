@@ -81,7 +81,7 @@ void send_test_event(Fixture& f) {
 
 void notify(Fixture& f) {
   const auto id = insert_notification(f.session, 1);
-  BOOST_TEST(find_new_notifications(f.session, id.previous(), 10).pending.at(0).entity == 1);
+  BOOST_TEST(find_new_notifications(f.session, id.previous(), id, 10).pending.at(0).entity == 1);
   fan_out(f.session);
   BOOST_TEST(find_waiting_webhooks(f.session, {{f.live.id.number(), f.other.id.number()}}).size() == 1U);
   BOOST_TEST(load_receiving(f.session, {f.live.id, f.other.id}).size() == 2U);

@@ -48,14 +48,14 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   const auto first = insert_notification(session, 5);
   insert_notification(session, 5);
   const auto last = insert_notification(session, 4);
-  const auto found = find_new_notifications(session, before, 10);
+  const auto found = find_new_notifications(session, before, last, 10);
   BOOST_REQUIRE_EQUAL(found.pending.size(), 3U);
   BOOST_CHECK(found.pending[0].id == first && found.pending[0].entity == 5);
   BOOST_CHECK(found.pending[2].id == last && found.pending[2].entity == 4);
-  BOOST_CHECK(found.last == last && !found.more);
-  const auto some = find_new_notifications(session, before, 2);
-  BOOST_CHECK(some.more && some.last == first.next());
-  BOOST_CHECK(find_new_notifications(session, last, 2).pending.empty());
+  BOOST_CHECK(found.last == last && !found.full);
+  const auto some = find_new_notifications(session, before, last, 2);
+  BOOST_CHECK(some.full && some.last == first.next());
+  BOOST_CHECK(find_new_notifications(session, last, last, 2).pending.empty());
 }
 
 // One search finds many entities, each with its oldest pending notifications. It is given ranges of entity

@@ -134,7 +134,7 @@ constexpr Lease lease{101, Milliseconds(60000)};
 /// What the dispatcher does: scan, claim, record results, release leases, fan out.
 void work(Session& session) {
   peek_queue(session);
-  find_new_notifications(session, 49000, 500);
+  find_new_notifications(session, 40000, 49500, 500);
   waiting_entities(session);
   find_waiting_webhooks(session, {{1, 500}, {600, 600}});
   load_receiving(session, {1, 2, 5});

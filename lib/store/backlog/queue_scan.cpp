@@ -1,8 +1,12 @@
 #include "lib/store/backlog/queue_scan.hpp"
 
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/uncommitted.hpp"
 #include "lib/store/session/union_all.hpp"
 
 namespace store {
@@ -18,7 +22,12 @@ constexpr std::string_view queue_at_a_glance = R"sql(
 constexpr std::string_view notifications_after = R"sql(
   SELECT id, entidad_id, estado = 'pendiente' AS pendiente
   FROM notificaciones_pendientes FORCE INDEX (PRIMARY)
-  WHERE id > ? ORDER BY id LIMIT ?)sql";
+  WHERE id > ? AND id <= ? ORDER BY id LIMIT ?)sql";
+constexpr std::string_view end_of_ids = R"sql(
+  SELECT MAX(id) AS id FROM (
+    SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT ?) t)sql";
+constexpr std::string_view still_pending = R"sql(
+  SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN)sql";
 
 // The next two statements do not use BETWEEN: if both bounds are the same id, MariaDB turns BETWEEN into an
 // equality, and then sorts that id's whole backlog.
@@ -50,15 +59,50 @@ std::vector<Parameter> bounds_of(const std::vector<IdRange>& ranges) {
 }  // namespace
 
 QueuePeek peek_queue(Session& session) {
-  const auto rows = session.query(queue_at_a_glance);
+  const auto rows = read_uncommitted(session, [&] { return session.query(queue_at_a_glance); });
   const auto& row = rows.at(0);
   return {row.boolean("notificaciones"), row.boolean("entregas"), row.boolean("diagnosticos"),
           row.integer("ultima_notificacion")};
 }
 
-NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit) {
-  const auto rows = session.query(notifications_after, after, limit);
-  NewNotifications result{{}, rows.empty() ? after : rows.back().integer("id"), rows.size() == limit};
+namespace {
+
+/// The id up to which to read; nullopt: the rest is short.
+std::optional<NotificationId> end_of_window(Session& session, NotificationId after, NotificationId newest) {
+  if (newest.number() - after.number() <= 2 * std::int64_t{most_ids_at_once}) return std::nullopt;
+  const auto rows =
+      read_uncommitted(session, [&] { return session.query(end_of_ids, after, most_ids_at_once); });
+  const auto end = rows.at(0).optional_integer("id").value_or(newest.number());
+  return end < newest.number() ? std::optional<NotificationId>(end) : std::nullopt;
+}
+
+/// The committed ones among the rows.
+std::set<NotificationId> committed_among(Session& session, const Rows& rows) {
+  std::vector<NotificationId> ids;
+  for (const auto& row : rows) ids.push_back(row.integer("id"));
+  std::set<NotificationId> result;
+  for (const auto& row : query_ids(session, still_pending, ids, "AND estado = 'pendiente'"))
+    result.insert(row.integer("id"));
+  return result;
+}
+
+Rows first_rows(Session& session, const std::vector<IdRange>& ranges) {
+  static const std::string sql = union_all(first_of_waiting_entities, ranges_per_search);
+  return read_uncommitted(session, [&] { return session.run_query(sql, bounds_of(ranges)); });
+}
+
+}  // namespace
+
+NewNotifications find_new_notifications(Session& session, NotificationId after, NotificationId newest,
+                                        unsigned limit) {
+  const auto end = end_of_window(session, after, newest);
+  constexpr auto no_end = std::numeric_limits<std::int64_t>::max();
+  const auto rows = session.query(notifications_after, after, end.value_or(no_end), limit);
+  NewNotifications result{{}, rows.empty() ? after : rows.back().integer("id"), rows.size() == limit, false};
+  if (end && !result.full) {
+    result.last = *end;
+    result.passed_over = true;
+  }
   for (const auto& row : rows) {
     if (row.boolean("pendiente")) result.pending.push_back({row.integer("id"), row.integer("entidad_id")});
   }
@@ -66,23 +110,32 @@ NewNotifications find_new_notifications(Session& session, NotificationId after, 
 }
 
 WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRange>& ranges) {
-  static const std::string sql = union_all(first_of_waiting_entities, ranges_per_search);
-  std::map<EntityId, WaitingEntity> found;
-  for (const auto& row : session.run_query(sql, bounds_of(ranges))) {
-    const auto id = row.integer("entidad_id");
-    found.try_emplace(id, WaitingEntity{id, {}, false}).first->second.oldest.push_back(row.integer("id"));
+  struct Found {
+    WaitingEntity entity;
+    std::size_t rows = 0;  // committed or not
+  };
+  const auto rows = first_rows(session, ranges);
+  const auto committed = committed_among(session, rows);
+  std::map<EntityId, Found> found;
+  for (const auto& row : rows) {
+    const EntityId id = row.integer("entidad_id");
+    auto& [entity, count] = found.try_emplace(id, Found{{id, {}, false}}).first->second;
+    ++count;
+    if (committed.contains(row.integer("id"))) entity.oldest.push_back(row.integer("id"));
   }
   WaitingEntities result;
   for (const auto& range : ranges) {
-    std::size_t rows = 0;
+    std::size_t read = 0;
     const auto end = found.upper_bound(range.last);
     auto last = end;
-    for (auto i = found.lower_bound(range.first); i != end; last = i++) rows += i->second.oldest.size();
-    if (rows < rows_per_range) continue;
-    last->second.more = true;
+    for (auto i = found.lower_bound(range.first); i != end; last = i++) read += i->second.rows;
+    if (read < rows_per_range) continue;
+    last->second.entity.more = true;
     if (last->first < range.last) result.rest.push_back({last->first.number() + 1, range.last});
   }
-  for (auto& [id, entity] : found) result.found.push_back(std::move(entity));
+  for (auto& [id, one] : found) {
+    if (!one.entity.oldest.empty()) result.found.push_back(std::move(one.entity));
+  }
   return result;
 }
 

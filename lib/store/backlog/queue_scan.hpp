@@ -11,7 +11,8 @@
 
 namespace store {
 
-/// Whether there is work. One round trip, because an idle dispatcher asks all the time.
+/// Whether there is work, uncommitted rows included: a hint, whose cost does not depend on how much one
+/// transaction has written. One query, because an idle dispatcher asks all the time.
 struct QueuePeek {
   bool pending_notifications;
   bool pending_deliveries;  // due or not
@@ -28,14 +29,20 @@ struct IdRange {
 };
 inline constexpr std::size_t ranges_per_search = 16;
 
-/// The pending notifications among the first `limit` rows with an id above `after`, by id. Ids are assigned
-/// before the commit, so a row with an id below `last` may appear later.
+/// The pending notifications among the next rows after an id, by id. Ids are assigned before the commit, so a
+/// row with an id below `last` may appear later.
 struct NewNotifications {
   std::vector<NotificationKey> pending;
-  NotificationId last;  // the last id read, of any state; `after` if no row was read
-  bool more;            // true: `limit` rows were read, so further ones may exist
+  NotificationId last;  // the last id read or passed over, of any state
+  bool full;            // `limit` rows were read, so further ones may exist
+  bool passed_over;     // further rows exist after many uncommitted ones, which were passed over
 };
-NewNotifications find_new_notifications(Session& session, NotificationId after, unsigned limit);
+/// Reads at most `limit` committed rows above `after`. `newest`: the highest id known. Where very many rows
+/// follow, reads only as far as `most_ids_at_once` rows reach, committed or not, and passes over those that
+/// are not committed.
+NewNotifications find_new_notifications(Session& session, NotificationId after, NotificationId newest,
+                                        unsigned limit);
+inline constexpr unsigned most_ids_at_once = 2048;
 
 struct WaitingEntity {
   EntityId id;
@@ -47,7 +54,7 @@ struct WaitingEntities {
   std::vector<IdRange> rest;  // the ranges that remain to be searched
 };
 /// Reads, for each range of entity ids, the first rows_per_range pending notifications, in the order of
-/// entity id and notification id. Returns the entities of these notifications. Takes at most
+/// entity id and notification id. Returns the entities of those that are committed. Takes at most
 /// ranges_per_search ranges, which must not overlap.
 WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRange>& ranges);
 inline constexpr std::size_t rows_per_range = 16;

@@ -12,6 +12,7 @@
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/uncommitted.hpp"
 #include "lib/store/types.hpp"
 
 namespace store {
@@ -360,7 +361,8 @@ Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
 
 Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, unsigned window) {
   const auto after = walk.after.at(walk.table);
-  if (walk.table != webhooks_table) return session.query(table.rows_after, after, window);
+  if (walk.table != webhooks_table)  // what has expired is checked again under lock
+    return read_uncommitted(session, [&] { return session.query(table.rows_after, after, window); });
   return session.query(table.rows_after, walk.deleted_after, std::int64_t{table.usual.count()} * 1000,
                        walk.deleted_after, after, window);
 }

@@ -26,7 +26,8 @@ constexpr std::size_t entities_per_statement = 32;
 /// Reads without a lock; lock_pending() locks by key afterwards. A locking read would not stop at the end of
 /// an entity's rows: it goes on to the next live index entry and locks every dead entry before that, which
 /// takes seconds when a backup's snapshot keeps many. Reads only columns of the index: reading the rows too,
-/// one seek at a time, would cost twice as much.
+/// one seek at a time, would cost twice as much. It finds uncommitted notifications, too, which
+/// read_pending() leaves out.
 constexpr std::string_view oldest_pending =
     "SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
     " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?";
@@ -227,7 +228,8 @@ std::vector<NotificationKey> find_oldest_pending(Session& session, const std::ve
     seeks.push_back({Parameter(request.entity), Parameter(request.after), Parameter(request.limit)});
   const Seek none{Parameter(0), Parameter(0), Parameter(0)};
   std::vector<NotificationKey> result;
-  for (const auto& row : query_seeks(session, oldest_pending, seeks, none, entities_per_statement))
+  for (const auto& row :
+       query_seeks(session, oldest_pending, seeks, none, entities_per_statement, Reads::uncommitted))
     result.push_back({row.integer("id"), row.integer("entidad_id")});
   return result;
 }

@@ -4,6 +4,8 @@
 #include <bit>
 #include <iterator>
 
+#include "lib/store/session/uncommitted.hpp"
+
 namespace store {
 
 std::string union_all(std::string_view one, std::size_t times) {
@@ -16,7 +18,7 @@ std::string union_all(std::string_view one, std::size_t times) {
 }
 
 Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>& seeks, const Seek& none,
-                 std::size_t most) {
+                 std::size_t most, Reads reads) {
   Rows result;
   for (std::size_t first = 0; first < seeks.size();) {
     // The number of seeks in a statement is a power of two. Padding with `none` fills the statement up to the
@@ -29,7 +31,8 @@ Rows query_seeks(Session& session, std::string_view one, const std::vector<Seek>
       const auto& seek = i < seeks.size() ? seeks[i] : none;
       parameters.insert(parameters.end(), seek.begin(), seek.end());
     }
-    auto rows = session.run_query(union_all(one, size), parameters);
+    const auto run = [&] { return session.run_query(union_all(one, size), parameters); };
+    auto rows = reads == Reads::uncommitted ? read_uncommitted(session, run) : run();
     std::ranges::move(rows, std::back_inserter(result));
     first += size;
   }
