@@ -1,9 +1,11 @@
 // config show|check
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "admin/commands.hpp"
+#include "admin/output/nginx_limits.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/store/session/requirements.hpp"
 #include "lib/webhook/authorities.hpp"
@@ -70,6 +72,15 @@ std::vector<Problem> problems_of(const platform::Settings& settings) {
   return problems;
 }
 
+/// What the operator should change in nginx.conf, where this host has the site; empty if nothing, or if it
+/// cannot be read.
+std::string note_of_nginx() try {
+  if (!std::filesystem::exists("/etc/nginx/sites-enabled/apientidades.conf")) return {};
+  return nginx_connections_note(platform::read_file("/etc/nginx/nginx.conf"));
+} catch (const std::exception&) {
+  return {};
+}
+
 /// Returns the problems of the database server that keep the programs from working. Sets `note` to a problem
 /// with which the programs still work (a difference of the clocks), or to the reason why the server could not
 /// be asked (this user may not read the password, or the server does not answer).
@@ -105,6 +116,8 @@ Result check(Context& context, const Arguments&) {
                   (result.note.empty() ? " The database server is as it must be." : "");
   else
     result.status = of_server ? platform::exit_failed : platform::exit_usage;
+  if (const auto note = note_of_nginx(); !note.empty())
+    result.note += (result.note.empty() ? "" : "; ") + note;
   return result;
 }
 
@@ -124,7 +137,8 @@ std::vector<Command> config_commands() {
       {.words = "config check",
        .summary = "Check every key, the passwords, keys and certificates, and the database server",
        .details = "To see what a program may read, run this as that program's user.\n"
-                  "It checks the server's version, settings and clock, and that the server accepts writes.\n"
+                  "It checks the server's version, settings and clock, that the server accepts writes, and\n"
+                  "that nginx has connections enough.\n"
                   "Exit status 2: the configuration is wrong; 1: the server is. A server that cannot "
                   "be asked is only reported.",
        .example = "apientidades-admin config check",

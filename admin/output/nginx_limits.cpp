@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "lib/text/text.hpp"
+
 namespace admin {
 
 namespace {
@@ -11,6 +13,11 @@ namespace {
 using platform::LimitSettings;
 
 constexpr unsigned most_concurrent = 65535;  // nginx refuses more
+/// One IPv6 /48, which a client can have to itself, may do as much as this many addresses.
+constexpr unsigned addresses_per_site = 4;
+/// One in so many of an address's requests may have a body at the same time, because a slow body holds a
+/// connection for as long as its client likes.
+constexpr unsigned requests_per_body = 4;
 
 constexpr std::string_view header =
     "# Written by `apientidades-admin nginx limits` from limits.* of the configuration; changes belong "
@@ -23,10 +30,26 @@ struct Rate {
 };
 
 /// The limit per address comes first, so that a request that it refuses adds no entry to the zones of tokens.
-std::array<Rate, 3> rates(const LimitSettings& limits) {
+std::array<Rate, 4> rates(const LimitSettings& limits) {
   return {{{"$apientidades_network", "apientidades_address", limits.requests_per_address},
+           {"$apientidades_site", "apientidades_site", addresses_per_site * limits.requests_per_address},
            {"$apientidades_token", "apientidades_token", limits.requests_per_token},
            {"$apientidades_test_token", "apientidades_test", limits.test_requests_per_token}}};
+}
+
+struct Count {
+  std::string_view key;
+  std::string_view zone;
+  unsigned at_once;
+};
+
+std::array<Count, 3> counts(const LimitSettings& limits) {
+  const unsigned at_once = std::min(limits.concurrent_requests_per_address, most_concurrent);
+  return {{{"$apientidades_network", "apientidades_concurrent", at_once},
+           {"$apientidades_site", "apientidades_site_concurrent",
+            std::min(addresses_per_site * at_once, most_concurrent)},
+           {"$apientidades_sender", "apientidades_bodies",
+            (at_once + requests_per_body - 1) / requests_per_body}}};
 }
 
 /// Seconds until nginx accepts a request again once the limit is used up. nginx counts in thousandths of a
@@ -44,7 +67,33 @@ std::string wait_map(const LimitSettings& limits) {
          ";\n    default " + std::to_string(test) + ";\n}\n";
 }
 
+constexpr unsigned fewest_connections = 4096;
+
+/// The number that follows the directive's name, outside of comments; 0 if there is none.
+unsigned number_of(std::string_view nginx_conf, std::string_view directive) {
+  for (std::string_view rest = nginx_conf; !rest.empty();) {
+    auto line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    line = line.substr(0, line.find('#'));
+    const auto at = line.find(directive);
+    if (at == std::string_view::npos) continue;
+    const auto value = line.substr(at + directive.size());
+    return text::parse_number<unsigned>(text::trim(value.substr(0, value.find(';')))).value_or(0);
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::string nginx_connections_note(std::string_view nginx_conf) {
+  const unsigned connections = number_of(nginx_conf, "worker_connections");
+  const unsigned descriptors = number_of(nginx_conf, "worker_rlimit_nofile");
+  if (connections >= fewest_connections && descriptors >= 2 * connections) return {};
+  return "nginx: worker_connections is " + std::to_string(connections) + " and worker_rlimit_nofile " +
+         (descriptors > 0 ? std::to_string(descriptors) : "not set") +
+         ", so a few slow clients could hold all connections: set worker_connections to 4096 or more, and "
+         "worker_rlimit_nofile to twice as many, in /etc/nginx/nginx.conf";
+}
 
 std::string nginx_limit_zones(const LimitSettings& limits) {
   std::string text(header);
@@ -53,8 +102,10 @@ std::string nginx_limit_zones(const LimitSettings& limits) {
     text.append("limit_req_zone ").append(key).append(" zone=").append(zone);
     text += ":10m rate=" + std::to_string(a_minute) + "r/m;\n";
   }
-  if (limits.concurrent_requests_per_address > 0)
-    text += "limit_conn_zone $apientidades_network zone=apientidades_concurrent:10m;\n";
+  for (const auto& [key, zone, at_once] : counts(limits)) {
+    if (at_once > 0)
+      text.append("limit_conn_zone ").append(key).append(" zone=").append(zone).append(":10m;\n");
+  }
   return text + wait_map(limits);
 }
 
@@ -70,9 +121,10 @@ std::string nginx_limits(const LimitSettings& limits) {
     if (a_minute > 1) text += " burst=" + std::to_string(a_minute - 1) + " nodelay";  // nginx refuses burst=0
     text += ";\n";
   }
-  if (const unsigned concurrent = std::min(limits.concurrent_requests_per_address, most_concurrent);
-      concurrent > 0)
-    text += "limit_conn apientidades_concurrent " + std::to_string(concurrent) + ";\n";
+  for (const auto& [key, zone, at_once] : counts(limits)) {
+    if (at_once > 0)
+      text.append("limit_conn ").append(zone).append(" ").append(std::to_string(at_once)).append(";\n");
+  }
   return text;
 }
 

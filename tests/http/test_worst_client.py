@@ -1,4 +1,4 @@
-"""What the worst client can write to the disk: with nginx as Debian ships it, and the default limits."""
+"""What the worst client can write to the disk, and hold of nginx as Debian ships it, with the default limits."""
 import contextlib
 import itertools
 import json
@@ -116,3 +116,55 @@ def test_the_pool_logs_no_client_without_a_token_and_no_long_method(entity, stac
     lines = wait_until(lambda: (new := stack.dev("logs", "fcgi").stdout[logged:]) and refused.headers["x-request-id"] in new and new)
     assert "status=401" not in lines and "A" * 33 not in lines
     assert all(len(line) < 500 for line in lines.splitlines())
+
+
+# Slow bodies.
+
+def test_a_body_is_refused_before_it_is_read(entity, front):
+    """Without a well-formed token, and where none is expected, chunked or not."""
+    length, chunked = "Content-Length: 100", "Transfer-Encoding: chunked"
+    with front() as client:
+        for framing in (length, chunked):
+            for line, headers, status in ((f"POST {BASE} HTTP/1.1", [], 401),
+                                          (f"PATCH {BASE}/1 HTTP/1.1", ["Authorization: Bearer x"], 401),
+                                          ("POST /apientidades/openapi.json HTTP/1.1", [], 400),
+                                          ("GET /apientidades/docs HTTP/1.1", [FORGED], 400),
+                                          ("GET /apientidades/portal/ HTTP/1.1", [FORGED], 400),
+                                          ("GET /apientidades/salud HTTP/1.1", [FORGED], 400),
+                                          ("POST / HTTP/1.1", [FORGED], 400)):
+                with client.wire(raw(line, *headers, framing)) as wire:
+                    refused = wire.response()
+                    assert (refused.status, bool(refused.message)) == (status, True), (line, framing)
+                    assert ("www-authenticate" in refused.headers) == (status == 401)
+        with client.wire(raw("POST / HTTP/1.1", chunked)) as wire:
+            sent = wire.response() and endless(wire)
+        assert sent < 500e6, "nginx reads on for three seconds at most"
+        assert client("POST", BASE, entity.token, {}).status == 400
+
+
+def endless(wire) -> int:
+    """Sends chunks until the server has enough; returns how many bytes that took."""
+    chunk, sent = b"%x\r\n%s\r\n" % (65536, b" " * 65536), 0
+    with contextlib.suppress(OSError):
+        while sent < 2e9:
+            wire.send(chunk)
+            sent += len(chunk)
+    return sent
+
+
+def test_bodies_that_do_not_come_leave_room_for_others(entity, front):
+    """A tenth of Debian's connections, and of the addresses that held them all."""
+    with front(connections=80) as client, contextlib.ExitStack() as held:
+        for number, headers, _ in itertools.product(range(2, 5), ([], [FORGED]), range(30)):
+            with contextlib.suppress(OSError):
+                data = raw(f"POST {BASE} HTTP/1.1", "Content-Length: 100", *headers)
+                held.enter_context(client.sending_from(f"127.0.0.{number}").wire(data))
+        works = lambda: client("GET", BASE, entity.token).status == 200
+        wait_until(lambda: tried(works), 5, "the answered ones to be closed")
+        assert all(works() for _ in range(10))
+
+
+def tried(request) -> bool:
+    with contextlib.suppress(OSError):
+        return request()
+    return False

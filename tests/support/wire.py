@@ -1,6 +1,7 @@
 """HTTPS at two levels: whole requests, and raw bytes for what no library would send."""
 from __future__ import annotations
 
+import copy
 import http.client
 import json
 import socket
@@ -56,6 +57,11 @@ class Client:
 
     def wire(self, data: bytes = b"") -> "Wire":
         return Wire(self, data)
+
+    def sending_from(self, source: str) -> "Client":
+        other = copy.copy(self)
+        other.source = (source, 0)
+        return other
 
 
 class Wire:

@@ -25,17 +25,23 @@ BOOST_AUTO_TEST_CASE(a_limit_of_n_a_minute_lets_n_come_at_once) {
   BOOST_TEST(
       directives(admin::nginx_limit_zones(all)) ==
       "limit_req_zone $apientidades_network zone=apientidades_address:10m rate=1800r/m;\n"
+      "limit_req_zone $apientidades_site zone=apientidades_site:10m rate=7200r/m;\n"
       "limit_req_zone $apientidades_token zone=apientidades_token:10m rate=600r/m;\n"
       "limit_req_zone $apientidades_test_token zone=apientidades_test:10m rate=30r/m;\n"
       "limit_conn_zone $apientidades_network zone=apientidades_concurrent:10m;\n"
+      "limit_conn_zone $apientidades_site zone=apientidades_site_concurrent:10m;\n"
+      "limit_conn_zone $apientidades_sender zone=apientidades_bodies:10m;\n"
       "map $apientidades_test_token $apientidades_limit_wait {\n    \"\"      1;\n    default 2;\n}\n");
   BOOST_TEST(directives(admin::nginx_limits(all)) ==
              "limit_req_status     429;\nlimit_conn_status    429;\n"
              "limit_req_log_level  info;\nlimit_conn_log_level info;\n"
              "limit_req zone=apientidades_address burst=1799 nodelay;\n"
+             "limit_req zone=apientidades_site burst=7199 nodelay;\n"
              "limit_req zone=apientidades_token burst=599 nodelay;\n"
              "limit_req zone=apientidades_test burst=29 nodelay;\n"
-             "limit_conn apientidades_concurrent 100;\n");
+             "limit_conn apientidades_concurrent 100;\n"
+             "limit_conn apientidades_site_concurrent 400;\n"
+             "limit_conn apientidades_bodies 25;\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_of_0_is_none) {
@@ -56,6 +62,24 @@ BOOST_AUTO_TEST_CASE(the_greatest_limits_are_those_of_nginx) {
   const auto text = admin::nginx_limits(most);
   BOOST_TEST(text.find("burst=999999 nodelay;\n") != std::string::npos);
   BOOST_TEST(text.find("limit_conn apientidades_concurrent 65535;\n") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_nginx_with_few_connections_is_named) {
+  const auto debians =
+      admin::nginx_connections_note("events {\n\tworker_connections 768;\n\t# multi_accept on;\n}\n");
+  BOOST_TEST(debians.find("worker_connections is 768 and worker_rlimit_nofile not set") != std::string::npos);
+  BOOST_TEST(
+      !admin::nginx_connections_note("# worker_connections 4096;\nworker_rlimit_nofile 8192;").empty());
+  BOOST_TEST(!admin::nginx_connections_note("worker_connections 4096;\nworker_rlimit_nofile 8191;").empty());
+  BOOST_TEST(!admin::nginx_connections_note("").empty());
+  BOOST_TEST(admin::nginx_connections_note("worker_rlimit_nofile 8192;\nevents { worker_connections 4096; }")
+                 .empty());
+}
+
+BOOST_AUTO_TEST_CASE(one_request_at_once_may_have_a_body) {
+  BOOST_TEST(
+      admin::nginx_limits({.concurrent_requests_per_address = 1}).find("limit_conn apientidades_bodies 1;") !=
+      std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
