@@ -87,7 +87,7 @@ command_in_fresh() {
   local release=$1 status=0
   shift
   say "./dev $* on a fresh Debian ${DEBIAN[$release]}"
-  timed "$1 on a fresh Debian ${DEBIAN[$release]}" in_fresh "$release" nice -n 10 ./dev "$@" || status=$?
+  timed "$1 on a fresh Debian ${DEBIAN[$release]}" in_fresh "$release" nice -n 5 ./dev "$@" || status=$?
   say "./dev $1 on a fresh Debian ${DEBIAN[$release]}: exit status $status"
   write_suite "$1-$release" "$status" "$(case_of "$1" "$status")"
 }
