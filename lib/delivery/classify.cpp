@@ -1,6 +1,7 @@
 #include "lib/delivery/classify.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "lib/delivery/failure_text.hpp"
 #include "lib/delivery/retry_policy.hpp"
@@ -75,7 +76,7 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
   result.retry_after = asked;
   result.state = DeliveryState::pending;
   if (attempt.delivery.kind == AttemptKind::scheduled) {
-    ++result.failures;
+    if (result.failures < std::numeric_limits<unsigned>::max()) ++result.failures;
     const RetryPolicy policy{settings.retry_schedule, settings.retry_jitter, settings.retry_after_max};
     result.wait = next_attempt(policy, result.failures, attempt.delivery.test, chance, asked);
     if (!result.wait) result.state = DeliveryState::failed;

@@ -60,6 +60,27 @@ BOOST_DATA_TEST_CASE(each_webhook_of_a_batch_gets_its_own_last_execution,
                     failing == 0 ? 0 : webhooks / failing);
 }
 
+BOOST_AUTO_TEST_CASE(counters_at_their_end_refuse_no_result) {
+  queue_one();
+  const auto count_to_the_end = [&] {
+    session.execute(
+        "UPDATE entregas SET intentos = 4294967295, paso = 4294967295, proximo_intento = UTC_TIMESTAMP(3)");
+    session.execute("UPDATE webhook_ejecuciones SET fallos = 4294967295 WHERE fallos > 0");
+    return claim_one();
+  };
+  auto failed = failed_attempt(count_to_the_end(), Milliseconds(0));
+  BOOST_CHECK(record_results(session, {failed}, {Milliseconds(0)}).stale.empty());
+  BOOST_CHECK_EQUAL(only().state, "pendiente");
+  failed = failed_attempt(count_to_the_end(), Milliseconds(0));
+  failed.kind = delivery::AttemptKind::probe;
+  BOOST_CHECK(record_results(session, {failed}, {Milliseconds(0)}).stale.empty());
+  BOOST_CHECK_EQUAL(only().state, "pendiente");
+  const auto last = delivered(count_to_the_end());
+  BOOST_CHECK(record_results(session, {last}, {Milliseconds(0)}).stale.empty());
+  BOOST_CHECK_EQUAL(only().state, "entregada");
+  BOOST_CHECK_EQUAL(only().attempts, 4294967295);
+}
+
 BOOST_AUTO_TEST_CASE(failure_waits_and_counts) {
   queue_one();
   record_results(session, {failed_attempt(claim_one(), Milliseconds(3600000))}, {Milliseconds(0)});

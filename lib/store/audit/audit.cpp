@@ -14,7 +14,7 @@ constexpr std::string_view insert_entry = R"sql(
   INSERT INTO auditoria (entidad_id, token_id, accion, webhook_id, detalle, repeticion)
   VALUES (?, ?, ?, ?, ?, UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256))))sql";
 constexpr std::string_view count_again = R"sql(
-  UPDATE auditoria SET veces = veces + 1, ultima_en = UTC_TIMESTAMP(3)
+  UPDATE auditoria SET veces = LEAST(veces + 1, 4294967295), ultima_en = UTC_TIMESTAMP(3)
   WHERE repeticion = UNHEX(SHA2(CONCAT(DATE_FORMAT(UTC_TIMESTAMP(), '%Y%m%d%H '), ?), 256)))sql";
 
 constexpr std::string_view insert_operator_entry = R"sql(

@@ -40,10 +40,10 @@ constexpr std::string_view insert_executions = R"sql(
         AND )sql";
 constexpr std::string_view or_since = R"sql(,
       fallos_desde, VALUES(fallos_desde)),
-    fallos = IF(j.ok = 0 AND fallos > 0
+    fallos = LEAST(4294967295, IF(j.ok = 0 AND fallos > 0
         AND )sql";
 constexpr std::string_view or_count = R"sql(,
-      fallos, 0) + j.failures,
+      fallos, 0) + j.failures),
     fallos_ultimo = IF(j.failures > 0, UTC_TIMESTAMP(3), fallos_ultimo),
     ultima_ejecucion = COALESCE(VALUES(ultima_ejecucion), ultima_ejecucion),
     ultimo_estado = IF(j.at IS NULL, ultimo_estado, VALUES(ultimo_estado)),

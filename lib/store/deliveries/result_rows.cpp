@@ -1,5 +1,6 @@
 #include "lib/store/deliveries/result_rows.hpp"
 
+#include <limits>
 #include <string>
 
 #include "lib/store/session/json_rows.hpp"
@@ -13,6 +14,12 @@ using delivery::DeliveryState;
 
 namespace {
 
+// Counters stay at their largest value, 4294967295 (most_attempts): beyond it the database would refuse the
+// result, and the delivery would be sent again after each lease.
+
+/// An attempt after this number leaves no row in intentos_entrega.
+constexpr std::uint32_t most_attempts = std::numeric_limits<std::uint32_t>::max();
+
 // With `SET STATEMENT innodb_lock_wait_timeout = 0` MariaDB reports a locked row at once. MySQL reads the
 // clause as a comment, and waits for a second at least. The time-out is not 0 for the whole session, because
 // MariaDB's SKIP LOCKED would then fail with error 1180 (seen on 10.11).
@@ -25,7 +32,7 @@ constexpr std::string_view set_delivered = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
     status INT PATH '$[2]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'entregada', e.intentos = e.intentos + 1, e.arriendo = NULL, e.arriendo_hasta = NULL,
+  SET e.estado = 'entregada', e.intentos = LEAST(e.intentos + 1, 4294967295), e.arriendo = NULL, e.arriendo_hasta = NULL,
     e.ultimo_estado = j.status, e.ultimo_error = '', e.terminada_en = UTC_TIMESTAMP(3)
   WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
@@ -33,11 +40,12 @@ constexpr std::string_view set_delivered = R"sql(
 constexpr std::string_view set_not_delivered = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
-    state VARCHAR(10) PATH '$[2]', step INT PATH '$[3]', wait_us BIGINT PATH '$[4]', status INT PATH '$[5]',
+    state VARCHAR(10) PATH '$[2]', step BIGINT PATH '$[3]', wait_us BIGINT PATH '$[4]', status INT PATH '$[5]',
     error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]', kind VARCHAR(10) PATH '$[8]',
     asked_us BIGINT PATH '$[9]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = IF(j.state = 'fallida' AND e.entregada_en IS NOT NULL, 'entregada', j.state), e.intentos = e.intentos + j.attempted, e.paso = j.step,
+  SET e.estado = IF(j.state = 'fallida' AND e.entregada_en IS NOT NULL, 'entregada', j.state), 
+    e.intentos = LEAST(e.intentos + j.attempted, 4294967295), e.paso = LEAST(j.step, 4294967295),
     e.adelantada = e.adelantada AND j.kind <> IF(j.attempted, 'programado', 'adelantado'),
     e.no_antes = IF(j.attempted, UTC_TIMESTAMP(3) + INTERVAL j.asked_us MICROSECOND, e.no_antes),
     e.proximo_intento = IF(j.state <> 'pendiente', e.proximo_intento,
@@ -60,16 +68,16 @@ constexpr std::string_view add_failed_probes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO intentos_entrega
     (entrega_id, numero, tipo, sondeos, inicio, duracion_ms, direccion, estado_http, error, firmas)
-  SELECT j.id, j.number, 'sondeo', COALESCE(p.sondeos, 0) + 1,
+  SELECT j.id, j.number, 'sondeo', LEAST(COALESCE(p.sondeos, 0) + 1, 4294967295),
     '1970-01-01' + INTERVAL j.started * 1000 MICROSECOND, j.duration, j.address, j.status, j.error,
     j.signatures
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]',
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number BIGINT PATH '$[1]',
     started BIGINT PATH '$[2]', duration BIGINT PATH '$[3]', address VARCHAR(45) PATH '$[4]',
     status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', signatures INT PATH '$[7]')) j
   LEFT JOIN intentos_entrega p FORCE INDEX (PRIMARY) ON p.entrega_id = j.id AND p.numero = j.number - 1)sql";
 constexpr std::string_view drop_former_probes = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number INT PATH '$[1]')) j
+  DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number BIGINT PATH '$[1]')) j
   STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = j.id AND i.numero = j.number - 1
   WHERE i.sondeos > 1)sql";
 
@@ -91,8 +99,10 @@ json::Array rows_of(const ResultBatch& batch, Wanted&& wanted, MakeRow&& row) {
   return rows;
 }
 
+bool leaves_evidence(const DeliveryResult& s) { return was_attempted(s) && s.attempts < most_attempts; }
+
 bool is_failed_probe(const DeliveryResult& s) {
-  return was_attempted(s) && !is_delivered(s) && s.kind == delivery::AttemptKind::probe;
+  return leaves_evidence(s) && !is_delivered(s) && s.kind == delivery::AttemptKind::probe;
 }
 
 /// Most attempts deliver, so their results have a statement of their own, which is shorter.
@@ -126,7 +136,7 @@ std::uint64_t update_others(Session& session, const ResultBatch& batch) {
 std::vector<Parameter> parameters_of_attempts(const ResultBatch& batch) {
   std::vector<Parameter> values;
   for (const auto* s : batch) {
-    if (!was_attempted(*s) || is_failed_probe(*s)) continue;
+    if (!leaves_evidence(*s) || is_failed_probe(*s)) continue;
     append_row(values, s->id, std::int64_t{s->attempts} + 1, s->started, std::int64_t{s->duration.count()},
                s->address, s->status, s->error, evidence_name(s->kind, s->replay),
                std::int64_t{s->signatures});

@@ -45,7 +45,7 @@ constexpr std::string_view note_clock = R"sql(
 constexpr std::string_view note_jump = R"sql(
   UPDATE reloj_visto SET salto_ms = GREATEST(salto_ms, ?), hora = UTC_TIMESTAMP(3) WHERE id = 1)sql";
 constexpr std::string_view jump_accepted = R"sql(
-  UPDATE reloj_visto SET salto_ms = 0, aceptados = aceptados + 1, hora = UTC_TIMESTAMP(3) WHERE id = 1)sql";
+  UPDATE reloj_visto SET salto_ms = 0, aceptados = LEAST(aceptados + 1, 4294967295), hora = UTC_TIMESTAMP(3) WHERE id = 1)sql";
 
 constexpr std::string_view lock_long_leases = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND

@@ -20,12 +20,12 @@ namespace {
 // clock went back, or for a test event larger than limits.test_bytes.
 constexpr std::string_view lock_row = R"sql(
   INSERT INTO altas_webhook (entidad_id, saldadas_hasta) VALUES (?, UTC_TIMESTAMP(6))
-  ON DUPLICATE KEY UPDATE turnos = turnos + 1,
+  ON DUPLICATE KEY UPDATE turnos = IF(turnos < 4294967295, turnos + 1, 0),
     saldadas_hasta = LEAST(saldadas_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
     reenvios_saldados_hasta = LEAST(reenvios_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
     diagnosticos_saldados_hasta = LEAST(diagnosticos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR))sql";
 constexpr std::string_view lock_test_row = R"sql(
-  INSERT INTO turnos_prueba (entidad_id, turno) VALUES (?, 1) ON DUPLICATE KEY UPDATE turno = turno + 1,
+  INSERT INTO turnos_prueba (entidad_id, turno) VALUES (?, 1) ON DUPLICATE KEY UPDATE turno = IF(turno < 4294967295, turno + 1, 0),
     bytes_saldados_hasta = LEAST(bytes_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 DAY))sql";
 
 struct Bucket {

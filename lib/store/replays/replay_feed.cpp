@@ -86,8 +86,8 @@ constexpr std::string_view make_due = joined<update_by_id, keep_first_success, p
 constexpr std::string_view note_replayed = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes, por_intentar)
-  SELECT ?, j.id, j.attempts, ?
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', attempts INT PATH '$[1]')) j)sql";
+  SELECT ?, j.id, LEAST(j.attempts, 4294967294), ?  -- the next attempt may not raise a counter at its end
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', attempts BIGINT PATH '$[1]')) j)sql";
 /// Assignments are evaluated from left to right, so `terminado_en` depends on the new `estado`.
 constexpr std::string_view note_progress = R"sql(
   UPDATE reenvios SET avance = ?, reenviadas = reenviadas + ?, candidatas = GREATEST(candidatas, reenviadas + ?),
