@@ -205,9 +205,13 @@ def test_what_nothing_reads_delays_nothing(entity, receiver, stack):
             entity.notify()
         receiver.wait(hook.path, 40)
         wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 40, what="all 40 to be recorded")
-        read_all(sink.reader)
+        log = [read_all(sink.reader)]
         entity.notify()
-        wait_until(lambda: b"messages were lost" in read_all(sink.reader), what="the log to say what was lost")
+
+        def told():
+            log.append(read_all(sink.reader))
+            return b"messages were lost" in b"".join(log)
+        wait_until(told, what="the log to say what was lost")
         process.terminate()
         assert process.wait(10) == 0
 
