@@ -140,8 +140,8 @@ struct Operation {
   int slack = 20;                     // how many more rows it may read with 100,002 finished rows
 };
 
-/// A step of the reconciliation reads 200 webhooks, also deleted ones, and a few rows for each.
-constexpr int reconciled_at_once = 200 * 8;
+/// A step of the reconciliation reads 500 webhooks, also deleted ones, and a few rows for each.
+constexpr int reconciled_at_once = 500 * 8;
 /// The purge reads 512 deliveries and 512 notifications. All are too young to be purged, so it reads no more.
 constexpr int purged_at_once = 2 * 512;
 
