@@ -2,6 +2,7 @@
 that delay another entity's requests?"""
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 
@@ -50,8 +51,10 @@ class Case(Crowd):
         method, path, body = CASES[name]
         return [(method, f"{BASE}/{webhook}{path}", body) for webhook in self.webhooks]
 
+    @contextlib.contextmanager
     def crowd(self):
-        return self.polls([request for name in CASES for request in self.requests(name)], CONNECTIONS)
+        with self.polls([request for name in CASES for request in self.requests(name)], CONNECTIONS):
+            yield
 
     def polls(self, requests: list[tuple], connections: int):
         return polling(self.stage, Client(self.token, requests, EVERY, connections, ANSWERS),
