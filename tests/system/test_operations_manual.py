@@ -200,8 +200,10 @@ def locked_notification(place):
     holder("START TRANSACTION")
     holder(f"SELECT id FROM notificaciones_pendientes WHERE id = {late} FOR UPDATE")
     place.stack.admin("queue", "resume")
-    yield case
-    holder.close()
+    try:
+        yield case
+    finally:
+        holder.close()
     place.stack.wait_notification(late, "procesada")
 
 

@@ -32,6 +32,8 @@ void keep_locked(Session& session, Notifications& notifications) {
   std::vector<NotificationId> ids;
   ids.reserve(notifications.size());
   for (const auto& one : notifications) ids.push_back(one.id);
+  // `queue status` has a read-only session, in which rows cannot be locked.
+  session.execute("SET TRANSACTION READ WRITE");
   const auto free = transaction(session, [&] { return lock_pending(session, ids, LockedBy::row_and_entry); });
   std::set<NotificationId> pending;
   for (const auto& one : read_pending(session, ids)) pending.insert(one.id);
