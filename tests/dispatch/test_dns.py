@@ -12,7 +12,7 @@ from support.campaign import Campaign
 from support.network import why_not
 from support.stack import EVENTS
 from support.wait import wait_until
-from support.world import DENIED, HAS_V6, MOVING, OTHER_PUBLIC, PUBLIC, PUBLIC_V6, UNROUTED, UNROUTED_V6, host_of, open_world
+from support.world import DENIED, HAS_V6, MOVING, OTHER_PUBLIC, PUBLIC, PUBLIC_V6, SILENT, UNROUTED, UNROUTED_V6, host_of, open_world
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
