@@ -382,28 +382,35 @@ std::uint64_t purge_window(Session& session, const RetentionSettings& retention,
   const auto expired = expired_ids(table, rows);
   if (expired.empty()) return 0;
   Removed removed;
-  unsigned left = 0;  // rows that were refused, or that met a lock which SKIP LOCKED does not detect
-  isolate(
-      expired,
-      [&](const Ids& some) {
-        const auto [count, unfinished] =
-            transaction(session, [&] { return table.remove(session, retention, some); });
-        removed.rows += count;
-        removed.unfinished = removed.unfinished || unfinished;
-      },
-      [&](std::int64_t id, const DatabaseError& error) {
-        ++left;
-        if (is_refused(error))
-          walk.refusal = std::string(table.name) + ' ' + std::to_string(id) + ": " + error.what();
-      },
-      [&](const DatabaseError& error) {
-        return (is_refused(error) || is_locked_place(session, error)) && left < most_refused;
-      });
-  if (removed.unfinished) {  // the next call reads the window again
+  const auto read_again = [&] {
+    if (!removed.unfinished) return;
     walk.table = before.table;
     walk.after = before.after;
     walk.deleted_after = before.deleted_after;
+  };
+  unsigned left = 0;  // rows that were refused, or that met a lock which SKIP LOCKED does not detect
+  try {
+    isolate(
+        expired,
+        [&](const Ids& some) {
+          const auto [count, unfinished] =
+              transaction(session, [&] { return table.remove(session, retention, some); });
+          removed.rows += count;
+          removed.unfinished = removed.unfinished || unfinished;
+        },
+        [&](std::int64_t id, const DatabaseError& error) {
+          ++left;
+          if (is_refused(error))
+            walk.refusal = std::string(table.name) + ' ' + std::to_string(id) + ": " + error.what();
+        },
+        [&](const DatabaseError& error) {
+          return (is_refused(error) || is_locked_place(session, error)) && left < most_refused;
+        });
+  } catch (...) {
+    read_again();
+    throw;
   }
+  read_again();
   return removed.rows;
 }
 
