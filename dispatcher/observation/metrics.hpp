@@ -62,7 +62,7 @@ class Metrics {
   metrics::Counter unreadable;
   metrics::Counter leases_recovered;
 
-  /// The queue at the last look; NaN while unknown, except look_duration.
+  /// The queue at the last look; NaN while unknown.
   struct Queue {
     metrics::Gauge pending_notifications, rejected_notifications;  // apientidades_queue_notifications
     metrics::Gauge pending, in_flight, held, failed;               // apientidades_queue_deliveries

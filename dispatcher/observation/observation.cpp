@@ -137,8 +137,8 @@ void Observation::forget() const {
   const auto& to = metrics_.queue;
   for (const auto& gauge :
        {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight, to.held, to.failed,
-        to.oldest_notification, to.oldest_delivery, to.numbers_left, to.clock_jump, to.paused_parts,
-        to.past_half, to.past_nine_tenths, to.changing_entities})
+        to.oldest_notification, to.oldest_delivery, to.look_duration, to.numbers_left, to.clock_jump,
+        to.paused_parts, to.past_half, to.past_nine_tenths, to.changing_entities})
     gauge.set(unknown);
 }
 
