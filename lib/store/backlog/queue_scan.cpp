@@ -41,7 +41,7 @@ static_assert(rows_per_range == 16);
 
 constexpr std::string_view first_waiting_webhook = R"sql(
   SELECT webhook_id, CAST(proximo_intento AS CHAR) AS vence,
-    TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento) DIV 1000 AS falta_ms
+    COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento) DIV 1000, 0) AS falta_ms
   FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id >= ? AND webhook_id <= ?
   ORDER BY webhook_id, proximo_intento LIMIT 1)sql";

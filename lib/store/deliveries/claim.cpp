@@ -53,7 +53,8 @@ std::vector<DueDelivery> find_due(Session& session, const std::vector<ClaimReque
   std::vector<Seek> seeks;
   seeks.reserve(requests.size());
   for (const auto& request : requests) {
-    const Parameter due(request.after.due);
+    // 0 also finds a date of 0000-00-00.
+    const auto due = request.after.due == UtcTime{} ? Parameter(0) : Parameter(request.after.due);
     seeks.push_back(
         {Parameter(request.webhook), due, due, Parameter(request.after.id), Parameter(request.limit)});
   }

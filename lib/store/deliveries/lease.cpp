@@ -13,7 +13,7 @@ namespace {
 
 /// Keeps the due time, so that the delivery comes before those that fell due later. A scheduled attempt was
 /// due when it was claimed: if its due time is still to come, the clock has gone back, and the present time
-/// replaces the due time. Updates by primary key alone: a join might read all rows, and wait for locked ones.
+/// replaces the due time. A date of 0000-00-00 may not be written again. Updates by primary key alone: a join might read all rows, and wait for locked ones.
 /// On MariaDB this statement fails at once if another session has locked a row or a gap (the same folder's
 /// result_rows.cpp says why).
 constexpr std::string_view make_due = R"sql(
@@ -21,7 +21,8 @@ constexpr std::string_view make_due = R"sql(
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
     adelantada = adelantada AND tipo <> 'adelantado',
-    proximo_intento = IF(tipo = 'programado', LEAST(proximo_intento, UTC_TIMESTAMP(3)), proximo_intento)
+    proximo_intento = GREATEST(TIMESTAMP'1970-01-01 00:00:00',
+      IF(tipo = 'programado', LEAST(proximo_intento, UTC_TIMESTAMP(3)), proximo_intento))
   WHERE id IN)sql";
 constexpr std::string_view if_expired = "AND arriendo_hasta < UTC_TIMESTAMP(3)";
 
@@ -44,7 +45,7 @@ constexpr std::string_view make_probe_due = R"sql(
 /// ended leases, which InnoDB keeps while a backup holds its snapshot. Each takes a microsecond or more.
 constexpr std::string_view expired_leases = R"sql(
   SELECT id, CAST(arriendo_hasta AS CHAR) AS hasta FROM entregas FORCE INDEX (entregas_arriendos_vencidos)
-  WHERE arriendo_hasta >= ? AND arriendo_hasta < UTC_TIMESTAMP(3) AND (arriendo_hasta > ? OR id > ?)
+  WHERE arriendo_hasta < UTC_TIMESTAMP(3) AND (arriendo_hasta > ? OR (arriendo_hasta = ? AND id > ?) OR ?)
   ORDER BY arriendo_hasta, id LIMIT ?)sql";
 /// Skips locked rows: another session records their results, or recovers them.
 constexpr std::string_view if_expired_and_free =
@@ -128,7 +129,7 @@ RecoveredLeases recover_expired_leases(Session& session, unsigned limit,
   for (;;) {
     // Nearly always the first query finds nothing, so that a call is one statement.
     const auto wanted = limit - result.count;
-    const auto rows = session.query(expired_leases, until, until, last, wanted);
+    const auto rows = session.query(expired_leases, until, until, last, last == 0, wanted);
     if (rows.empty()) return result;
     until = rows.back().time("hasta");
     last = rows.back().integer("id");

@@ -44,12 +44,12 @@ constexpr std::string_view set_not_delivered = R"sql(
     error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]', kind VARCHAR(10) PATH '$[8]',
     asked_us BIGINT PATH '$[9]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = IF(j.state = 'fallida' AND e.entregada_en IS NOT NULL, 'entregada', j.state), 
+  SET e.estado = IF(j.state = 'fallida' AND e.entregada_en IS NOT NULL, 'entregada', j.state),
     e.intentos = LEAST(e.intentos + j.attempted, 4294967295), e.paso = LEAST(j.step, 4294967295),
     e.adelantada = e.adelantada AND j.kind <> IF(j.attempted, 'programado', 'adelantado'),
     e.no_antes = IF(j.attempted, UTC_TIMESTAMP(3) + INTERVAL j.asked_us MICROSECOND, e.no_antes),
-    e.proximo_intento = IF(j.state <> 'pendiente', e.proximo_intento,
-      GREATEST(COALESCE(UTC_TIMESTAMP(3) + INTERVAL j.wait_us MICROSECOND, e.proximo_intento),
+    e.proximo_intento = IF(j.state <> 'pendiente', GREATEST(e.proximo_intento, TIMESTAMP'1970-01-01 00:00:00'),
+      GREATEST(TIMESTAMP'1970-01-01 00:00:00', COALESCE(UTC_TIMESTAMP(3) + INTERVAL j.wait_us MICROSECOND, e.proximo_intento),
         COALESCE(UTC_TIMESTAMP(3) + INTERVAL j.asked_us MICROSECOND, e.proximo_intento))),
     e.arriendo = NULL, e.arriendo_hasta = NULL,
     e.ultimo_estado = IF(j.attempted, j.status, e.ultimo_estado),

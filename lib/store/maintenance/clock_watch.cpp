@@ -25,7 +25,7 @@ constexpr Milliseconds longest_gain{std::chrono::hours(1)};
 constexpr Milliseconds longest_absence{std::chrono::days(3)};
 
 constexpr std::string_view read_clock = R"sql(
-  SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000 AS atraso_ms,
+  SELECT COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora) DIV 1000, 0) AS atraso_ms,
     CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora, salto_ms, aceptados
   FROM reloj_visto WHERE id = 1)sql";
 /// Without notifications a jump does no harm: there is nothing to purge.
@@ -39,7 +39,7 @@ constexpr std::string_view note_clock_if_later = R"sql(
 /// to right, so the second assignment to `salto_ms` uses the result of the first.
 constexpr std::string_view note_clock = R"sql(
   UPDATE reloj_visto
-  SET salto_ms = GREATEST(0, salto_ms - GREATEST(0, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora)) DIV 1000),
+  SET salto_ms = GREATEST(0, salto_ms - GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), hora), 0)) DIV 1000),
     salto_ms = IF(salto_ms > ?, salto_ms, 0), hora = UTC_TIMESTAMP(3)
   WHERE id = 1)sql";
 constexpr std::string_view note_jump = R"sql(
@@ -94,7 +94,7 @@ constexpr std::string_view next_webhook_with_pending = R"sql(
 /// no later batch reads it again.
 constexpr std::string_view lock_some_waiting = R"sql(
   SELECT id, CAST(proximo_intento AS CHAR) AS vence, paso,
-    TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento) AS falta_us
+    COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), proximo_intento), 0) AS falta_us
   FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento >= ? AND (proximo_intento > ? OR id > ?)
   ORDER BY proximo_intento, id LIMIT ? FOR UPDATE SKIP LOCKED)sql";

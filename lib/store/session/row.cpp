@@ -77,10 +77,7 @@ std::uint64_t Row::unsigned_integer(std::string_view column) const {
   return number_of<std::uint64_t>(column, value(column));
 }
 UtcTime Row::time(std::string_view column) const {
-  const auto text = this->text(column);
-  const auto time = parse_datetime(text);
-  if (!time) refuse(column, "is not a date of the calendar: " + text);
-  return *time;
+  return parse_datetime(text(column)).value_or(UtcTime{});  // 1970
 }
 UtcTime Row::unix_time(std::string_view column) const { return time_of(integer(column)); }
 

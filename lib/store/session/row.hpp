@@ -58,7 +58,8 @@ class Row {
   std::int64_t integer(std::string_view column) const;
   std::uint64_t unsigned_integer(std::string_view column) const;
   bool boolean(std::string_view column) const { return integer(column) != 0; }
-  /// Reads a DATETIME(3) selected with CAST(… AS CHAR).
+  /// Reads a DATETIME(3) selected with CAST(… AS CHAR). A date that the calendar lacks (0000-00-00, written
+  /// by hand) reads as 1970, so that one bad row ends no task.
   UtcTime time(std::string_view column) const;
   /// Reads a DATETIME(3) selected with TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', …), which
   /// is cheaper for statements with many rows.

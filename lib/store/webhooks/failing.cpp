@@ -131,7 +131,8 @@ std::vector<WebhookId> find_due_for_deactivation(Session& session, const std::ve
   if (rows.empty()) return due;
   const auto outages = outages_of(session, rows);
   for (const auto& row : rows) {
-    if (deactivation_time(row.time("fallos_desde"), disable_after, outages) <= outages.now())
+    const auto since = row.optional_time("fallos_desde");  // a date that cannot be read deactivates nothing
+    if (since && deactivation_time(*since, disable_after, outages) <= outages.now())
       due.push_back(row.integer("id"));
   }
   return due;
