@@ -13,9 +13,9 @@ namespace {
 
 /// Keeps the due time, so that the delivery comes before those that fell due later. A scheduled attempt was
 /// due when it was claimed: if its due time is still to come, the clock has gone back, and the present time
-/// replaces the due time. A date of 0000-00-00 may not be written again. Updates by primary key alone: a join might read all rows, and wait for locked ones.
-/// On MariaDB this statement fails at once if another session has locked a row or a gap (the same folder's
-/// result_rows.cpp says why).
+/// replaces the due time. A date of 0000-00-00 may not be written again. Updates by primary key alone: a join
+/// might read all rows, and wait for locked ones. On MariaDB this statement fails at once if another session
+/// has locked a row or a gap (the same folder's result_rows.cpp says why).
 constexpr std::string_view make_due = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE entregas FORCE INDEX (PRIMARY)

@@ -38,8 +38,8 @@ struct PurgeWalk {
 /// deleted deliveries, notifications and webhooks. Skips locked rows, and rows that the database refuses to
 /// delete. Once a window has 32 rows that were refused or, on MariaDB, met a lock that SKIP LOCKED does not
 /// detect, throws the next such error. If a window has more attempts than one transaction may delete, the
-/// next call goes on with the same window. Restarts a walk that is done. After any other exception the walk is
-/// past the window, and the next sweep finds what is left of it.
+/// next call goes on with the same window. Restarts a walk that is done. After any other exception the walk
+/// is past the window, and the next sweep finds what is left of it.
 std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 
