@@ -103,7 +103,11 @@ ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_stat
 #endif
   ares_channel channel = nullptr;
   require(ares_init_options(&channel, &options, given));
+// c-ares 1.34 deprecates this function for one that Debian 12 lacks.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   ares_set_socket_functions(channel, &calls, watcher);
+#pragma GCC diagnostic pop
   return ChannelHandle(channel);
 }
 
