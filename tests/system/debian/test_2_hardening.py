@@ -47,7 +47,7 @@ def probe(installation, instance: str, more: str = "") -> dict:
     """Runs PROBE in an instance of the pool's unit, with `more` added to its [Service]; returns what PROBE printed."""
     unit = f"apientidades-fcgi@{instance}.service"
     (installation.machine.root / "usr/local/share/probe.pl").write_text(PROBE)
-    installation.drop_in(unit, "[Unit]\nOnFailure=\n[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nExecStart=\n"
+    installation.drop_in(unit, "[Unit]\nOnFailure=\n[Service]\nType=oneshot\nWatchdogSec=0\nRestart=no\nRestartForceExitStatus=\nExecStart=\n"
                                f"ExecStart=/usr/bin/perl /usr/local/share/probe.pl\n{more}")
     try:
         installation.systemctl("start", unit)
