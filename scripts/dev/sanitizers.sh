@@ -1,22 +1,21 @@
 # shellcheck shell=bash
-# The suites under sanitizers, for `test --long`. Unit and store tests run here with ThreadSanitizer only: unless --preset
-# is given, the suites `unit` and `store` run the same tests with AddressSanitizer. Tests of HTTP and of deliveries run
-# with programs under each sanitizer. Any report fails the suite, even if all tests pass.
+# The suites under sanitizers, for `test --long`: the unit and store tests, and the tests of HTTP and of deliveries, under
+# AddressSanitizer and under ThreadSanitizer. Any report fails the suite, even if all tests pass.
 
 SANITIZED_TESTS=(tests/http tests/dispatch/test_{delivery,leases,network_thread,robustness}.py)
 # Gives the suppressions to all programs of the preset tsan that this run starts.
 [[ ${TSAN_OPTIONS:-} == *suppressions=* ]] || export TSAN_OPTIONS=${TSAN_OPTIONS:-}:suppressions=$ROOT/tests/tsan.suppressions
 
 build_sanitized() {
-  build_preset asan "${TEST_TARGETS[@]}" "${PROGRAMS[@]}"
-  build_preset tsan "${TEST_TARGETS[@]}" "${PROGRAMS[@]}"
+  local preset
+  for preset in asan tsan; do build_preset "$preset" "${TEST_TARGETS[@]}" "${PROGRAMS[@]}"; done
 }
 
 run_sanitized() {
   local preset
-  run_boost unit tsan
-  run_store tsan
   for preset in asan tsan; do
+    run_boost unit "$preset"
+    run_store "$preset"
     DEV_PRESET=$preset run_watched "python-$preset" run_python "python-$preset" "${SANITIZED_TESTS[@]}"
   done
 }

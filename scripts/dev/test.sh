@@ -3,7 +3,7 @@
 
 SUITES='unit store python examples system upgrade mysql fuzz sanitizers hosts'
 BOOST_PRESETS='asan release debug tsan'
-BOOST_PRESET=asan # of the suites unit and store
+BOOST_PRESET=$DEV_PRESET # of the suites unit and store
 TEST_TARGETS=(unit_tests store_tests)
 PYTHON_SUITES=(tests)
 # Several workers, because the tests wait more than they compute. Each takes a file at a time, and has its own stack.
@@ -113,8 +113,8 @@ test_on_release() {
   ! is_wanted upgrade || run_upgrade "$how" "${pytest_arguments[@]}"
 }
 
-# Runs the demo and the suites unit and store inside a fresh Debian of the other release. With --system, also runs the
-# suites system and upgrade, on this host. Runs beside the other suites.
+# Runs the demo inside a fresh Debian of the other release; with --long, also the suites unit and store. With --system, also
+# runs the suites system and upgrade, on this host. Runs beside the other suites.
 test_other_release() {
   local release
   release=$(other_release)
@@ -125,7 +125,7 @@ test_other_release() {
   command_in_fresh "$release" demo
   [[ -z $system ]] || timed "package of Debian ${DEBIAN[$release]}" package_of "$release" >/dev/null || say 'there is no package'
   [[ -z $system ]] || beside other-systems test_other_systems "$release"
-  test_in_fresh "$release" --only unit,store --preset release # the demo has built the libraries of this preset
+  [[ -z $long ]] || test_in_fresh "$release" --only unit,store --preset release # the demo has built the libraries of this preset
   [[ -z $system ]] || joined other-systems
 }
 
@@ -200,8 +200,8 @@ run_on_clusters() {
   done
 }
 
-# suite_name SUITE PRESET: prints the name of the suite's results, with the preset unless it is asan, and with SUITE_SUFFIX.
-suite_name() { if [[ $2 == asan ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$2$SUITE_SUFFIX"; fi; }
+# suite_name SUITE PRESET: prints the name of the suite's results, with the preset unless the programs have it too, and with SUITE_SUFFIX.
+suite_name() { if [[ $2 == "$DEV_PRESET" ]]; then echo "$1$SUITE_SUFFIX"; else echo "$1-$2$SUITE_SUFFIX"; fi; }
 
 # write_suite NAME STATUS CASES: writes the results of a suite that is neither Boost.Test's nor pytest's, in their form.
 write_suite() {
