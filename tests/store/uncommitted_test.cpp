@@ -72,7 +72,9 @@ BOOST_AUTO_TEST_CASE(a_scanner_finds_what_is_committed_beside_many_uncommitted_r
   };
   const auto line = [&] { return scanner.entities().line(10); };
   const auto look_while = [&](auto&& condition) {
-    for (int i = 0; i < 200 && condition(); ++i) look();
+    const auto until =
+        platform::monotonic_now() + std::chrono::seconds(30);  // the search has paces of its own
+    while (condition() && platform::monotonic_now() < until) look();
   };
   insert_notification(session, 9);
   look_while([&] { return line().empty(); });
