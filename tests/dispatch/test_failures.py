@@ -285,7 +285,8 @@ def test_what_the_entity_reads_of_an_error_is_not_the_receivers_text(entity, rec
 
 
 def test_what_waited_behind_a_failure_comes_before_what_is_newer(entity, receiver, stack):
-    """After a failure, claimed deliveries that have not started are handed back, and claimed again in order."""
+    """After a failure, claimed deliveries that have not started are handed back, and claimed again in order. Those that were being
+    handed to the network meanwhile may overtake them: at most as many as a webhook may have in hand."""
     hook = entity.register()
     # The receiver answers this delivery quickly. The dispatcher then sends later ones one after the other on few connections.
     stack.wait_delivery(started(entity, hook), "entregada")
@@ -299,4 +300,5 @@ def test_what_waited_behind_a_failure_comes_before_what_is_newer(entity, receive
     wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == count + 1, 30, "all to arrive")
     numbers = [int(request.id.rpartition("_")[2]) for request in receiver.requests(hook.path)]
     first_attempts = list(dict.fromkeys(numbers))
-    assert len(numbers) == count + 2 and first_attempts == sorted(first_attempts)
+    assert len(numbers) == count + 2
+    assert all(abs(place - first_attempts.index(number)) <= 10 for place, number in enumerate(sorted(first_attempts)))
