@@ -20,7 +20,7 @@ constexpr unsigned entities_ahead = 16;       // busy entities in one batch of r
 constexpr unsigned rows_ahead = 16;           // of each of these entities
 constexpr unsigned entities_with_large = 16;  // one row each; 16 of the largest fill a batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
-constexpr unsigned rows_again = 64;
+constexpr unsigned rows_again = 256;
 constexpr auto long_locked = 1min;  // then the operator is told
 
 /// Returns the rows that are not in the list of those passed over, which are tried again apart.
@@ -130,11 +130,12 @@ void FanOut::note(const std::vector<store::NotificationKey>& rows, const Outcome
 void FanOut::run_passed_over(LeasedBatch& into) {
   const auto start = monotonic_now();
   if (start >= next_report_) report_locked();
+  writer_.report_rejected();
   if (!again_pacer_.due(start)) return;
   const auto rows = passed_over_.due(start, rows_again);
   if (rows.empty()) return;
   note(rows, write(read_batch(session_, rows, newer_), Ahead::yes, into));
-  again_pacer_.ran(start, monotonic_now(), 0ms, 1s);
+  again_pacer_.ran(start, monotonic_now(), 0ms, 5s);  // MySQL waits a second for a lock
 }
 
 std::optional<platform::MonotonicTime> FanOut::next_passed_over() const {

@@ -10,7 +10,8 @@ namespace dispatcher {
 enum class Outcome {
   // The notification is settled.
   not_pending,  // another session finished the notification before this batch read it
-  written,      // fanned out or rejected
+  written,      // fanned out
+  rejected,     // wrong, or for an entity that does not exist or is disabled
   // The notification is passed over: later ones of its entity do not wait for it. PassedOver keeps it.
   left,        // left to a newer release
   row_locked,  // another session has locked the row, or finished the notification after this batch read it

@@ -97,14 +97,14 @@ class Planner {
 
  private:
   Outcome plan(const JudgedNotification& notification) {
-    if (full_) return Outcome::no_slot;
-    if (busy_.contains(notification.entity)) return Outcome::busy;
     const auto* recipient = find_recipient(recipients_, notification.entity);
     if (recipient != nullptr && recipient->locked) return Outcome::recipient_locked;
     if (auto reason = reason_to_reject(notification, recipient)) {
       plan_.fan_out.rejected.push_back({notification.id, std::move(*reason)});
-      return Outcome::written;
+      return Outcome::rejected;
     }
+    if (full_) return Outcome::no_slot;
+    if (busy_.contains(notification.entity)) return Outcome::busy;
     return add_deliveries(notification, *recipient);
   }
 

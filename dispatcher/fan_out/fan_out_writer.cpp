@@ -115,8 +115,10 @@ Outcome FanOutWriter::blame(const JudgedNotification& notification, const store:
     // A duplicate key means that the notification's deliveries exist.
     if (dynamic_cast<const store::DuplicateKey*>(&error) != nullptr)
       return store::finish_fan_out(session_, notification.id) ? Outcome::written : Outcome::row_locked;
-  } catch (const store::Refused& refused) {
+  } catch (const store::Refused&) {
     return Outcome::refused;
+  } catch (const store::LockTimeout&) {
+    return Outcome::row_locked;
   }
   rejections_.blamed(session_, notification.entity, notification.id,
                      dynamic_cast<const store::Refused&>(error));
@@ -137,8 +139,9 @@ Outcomes FanOutWriter::write_part(const std::vector<JudgedNotification>& part, A
     return store::write_fan_out(session_, written.plan.fan_out, written.lease);
   });
   append(part, written, into);
-  report(written.plan.fan_out);
+  metrics_.processed.add(written.plan.fan_out.processed.size());
   rejections_.passed(written.plan.fan_out);
+  rejections_.reject(session_, written.plan.fan_out.rejected, written.plan.outcomes);
   return std::move(written.plan.outcomes);
 }
 
@@ -169,13 +172,6 @@ void FanOutWriter::append(const std::vector<JudgedNotification>& part, Written& 
                                .created = delivery.created,
                                .data = notification.data});
   }
-}
-
-void FanOutWriter::report(const store::FanOut& fan_out) const {
-  for (const auto& [id, reason] : fan_out.rejected)
-    log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
-  metrics_.processed.add(fan_out.processed.size());
-  metrics_.rejected.add(fan_out.rejected.size());
 }
 
 }  // namespace dispatcher

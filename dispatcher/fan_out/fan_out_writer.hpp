@@ -20,7 +20,6 @@ class FanOutWriter {
       : session_(session),
         scanner_(scanner),
         slots_(slots),
-        log_(log),
         metrics_(metrics),
         rejections_(log, metrics),
         leases_(lease) {}
@@ -30,18 +29,18 @@ class FanOutWriter {
   /// `into` has the deliveries that were created and leased before the error.
   Outcomes write(const std::vector<JudgedNotification>& notifications, Ahead ahead, LeasedBatch& into);
 
+  void report_rejected() { rejections_.report(); }
+
  private:
   struct Written;
   Outcomes write_part(const std::vector<JudgedNotification>& part, Ahead ahead, store::LockedBy locked_by,
                       LeasedBatch& into);
   void append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into);
   Outcome blame(const JudgedNotification& notification, const store::DatabaseError& error);
-  void report(const store::FanOut& fan_out) const;
 
   store::Session& session_;
   QueueScanner& scanner_;
   FairSlots& slots_;
-  platform::Log log_;
   const Metrics& metrics_;
   Rejections rejections_;
   LeaseSource leases_;

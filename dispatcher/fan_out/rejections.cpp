@@ -1,34 +1,73 @@
 #include "dispatcher/fan_out/rejections.hpp"
 
-#include <utility>
-
-#include "lib/store/notifications/rejection.hpp"
+#include "lib/store/session/isolate.hpp"
 
 namespace dispatcher {
+
+namespace {
+
+using platform::monotonic_now;
+using store::RejectedNotification;
+
+/// After so many locked or refused rows the rest of a batch is left for later: a search for each further one
+/// would keep the session from other work.
+constexpr unsigned most_failures = 8;
+
+}  // namespace
+
+void Rejections::reject(store::Session& session, const std::vector<RejectedNotification>& rejected,
+                        Outcomes& outcomes) {
+  if (rejected.empty()) return;
+  unsigned failures = 0;
+  std::uint64_t done = 0;
+  const auto write = [&](const std::vector<RejectedNotification>& some) {
+    if (failures < most_failures) {
+      done += store::reject_notifications(session, some);
+      return;
+    }
+    for (const auto& one : some) outcomes[one.id] = Outcome::row_locked;
+  };
+  const auto fail = [&](const RejectedNotification& one, const store::DatabaseError& error) {
+    ++failures;
+    outcomes[one.id] = store::is_refused(error) ? Outcome::refused : Outcome::row_locked;
+    if (const auto* refused = dynamic_cast<const store::Refused*>(&error)) report_refused(one.id, *refused);
+  };
+  const auto concerns_one = [&](const store::DatabaseError& error) {
+    // MySQL waits a second for each lock, so there the first one ends the search.
+    if (store::is_lock_timeout(error) && !session.is_mariadb()) failures = most_failures;
+    return store::is_refused(error) || store::is_lock_timeout(error);
+  };
+  store::isolate(rejected, write, fail, concerns_one);
+  report(done, rejected.front());
+}
 
 void Rejections::blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
                         const store::Refused& error) {
   if (!refusals_.knows(id))
     log_.error("the database refuses to fan out a notification of an entity; the others go on",
                {{"duty", "fan-out"}, {"entity", entity}, {"notification", id}, {"error", error.what()}});
-  if (!refusals_.refused(id, platform::monotonic_now())) return;
-  const auto reason = store::refusal_text(error);
+  if (!refusals_.refused(id, monotonic_now())) return;
+  const RejectedNotification one{id, store::refusal_text(error)};
   try {
-    if (!store::reject_if_free(session, id, reason)) return;
+    report(store::reject_notifications(session, {one}), one);
   } catch (const store::Refused& again) {
-    return report(id, again);
+    report_refused(id, again);
+  } catch (const store::LockTimeout&) {  // it is refused, and tried, again
   }
-  log_.warning("notification rejected", {{"notification", id}, {"reason", reason}});
-  metrics_.rejected.add(1);
 }
 
-void Rejections::report(delivery::NotificationId id, const store::Refused& error) {
-  ++not_rejected_;
-  const auto now = platform::monotonic_now();
-  if (now < next_report_) return;
-  log_.error("the database refuses even to reject notifications; they are tried again",
-             {{"times", std::exchange(not_rejected_, 0)}, {"notification", id}, {"error", error.what()}});
-  next_report_ = now + std::chrono::minutes(1);
+void Rejections::report(std::uint64_t count, const RejectedNotification& one) {
+  metrics_.rejected.add(count);
+  if (count > 0) example_ = one;
+  if (const auto sum = rejected_.add(count, monotonic_now()))
+    log_.warning("notifications rejected",
+                 {{"notifications", *sum}, {"notification", example_.id}, {"reason", example_.reason}});
+}
+
+void Rejections::report_refused(delivery::NotificationId id, const store::Refused& error) {
+  if (const auto times = not_rejected_.add(1, monotonic_now()))
+    log_.error("the database refuses even to reject notifications; they are tried again",
+               {{"times", *times}, {"notification", id}, {"error", error.what()}});
 }
 
 /// Tells Refusals only of notifications with deliveries. The fan-out of any other notification does not write

@@ -2,8 +2,10 @@
 // (docs/delivery.md#bad-rows). Those of which it refuses even the rejection stay pending, and are named.
 #pragma once
 
+#include "dispatcher/fan_out/fan_out_outcome.hpp"
 #include "dispatcher/fan_out/refusals.hpp"
 #include "dispatcher/observation/metrics.hpp"
+#include "dispatcher/observation/once_per_minute.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/notifications/fan_out.hpp"
@@ -16,21 +18,29 @@ class Rejections {
   /// `metrics` outlives this object.
   Rejections(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
+  /// Rejects notifications that are wrong. Sets the outcome of each that cannot be rejected now: `row_locked`
+  /// or `refused`. Throws errors of the session or the server.
+  void reject(store::Session& session, const std::vector<store::RejectedNotification>& rejected,
+              Outcomes& outcomes);
   /// To be called when the database has refused the notification in a transaction with no other notification.
   /// Rejects it if class Refusals (refusals.hpp) decides so. Throws errors of the session or the server.
   void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
               const store::Refused& error);
   /// A fan-out was committed: Refusals learns which notifications the database accepts.
   void passed(const store::FanOut& fan_out);
+  /// To be called at least once a minute: logs how many were rejected since the last line.
+  void report() { report(0, {}); }
 
  private:
-  void report(delivery::NotificationId id, const store::Refused& error);
+  void report(std::uint64_t count, const store::RejectedNotification& one);
+  void report_refused(delivery::NotificationId id, const store::Refused& error);
 
   platform::Log log_;
   const Metrics& metrics_;
   Refusals refusals_;
-  std::size_t not_rejected_ = 0;  // since the last report
-  platform::MonotonicTime next_report_{};
+  OncePerMinute rejected_;
+  store::RejectedNotification example_{};  // one of these
+  OncePerMinute not_rejected_;
 };
 
 }  // namespace dispatcher

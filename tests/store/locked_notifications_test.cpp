@@ -23,6 +23,10 @@ struct Fixture : DeliveryFixture {
   dispatcher::NewerRows newer{platform::Log()};
   dispatcher::FanOut fan_out{session, scanner, slots, {}, platform::Log(), metrics, newer};
 
+  /// No time-out of the server may end the transaction that holds the locks.
+  Fixture() {
+    if (other.is_mariadb()) other.execute("SET SESSION idle_transaction_timeout = 0");
+  }
   void lock(const std::string& which, const std::string& how = "FOR UPDATE") {
     other.execute("START TRANSACTION");
     other.query("SELECT id FROM notificaciones_pendientes " + which + ' ' + how);
@@ -100,6 +104,38 @@ BOOST_AUTO_TEST_CASE(one_that_was_locked_together_with_its_webhook_is_not_forgot
   fourth.execute("ROLLBACK");
   insert_notification(session, 1);
   rounds_until([&] { return processed() == 3; }, "all three");
+}
+
+// A job that runs again holds a lock on each key that it finds taken (error 1062) until its transaction ends.
+BOOST_AUTO_TEST_CASE(wrong_ones_with_locked_keys_wait_and_good_ones_of_their_entity_do_not) {
+  if (!session.is_mariadb()) return;  // on MySQL such an INSERT blocks all others (docs/table.md)
+  const auto insert = [](Session& with, int i) {
+    with.update(
+        "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (1, "
+        "'evaluacion.cerrada', '{\"evaluacionId\":\"42\"}', ?)",
+        i);
+  };
+  for (int i = 0; i < 50; ++i) insert(session, i);
+  for (int i = 0; i < 5; ++i) insert_notification(session, 1);
+  other.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+  other.execute("START TRANSACTION");
+  for (int i = 0; i < 50; ++i) BOOST_CHECK_THROW(insert(other, i), DuplicateKey);
+  rounds_until([&] { return processed() == 5; }, "the good ones");
+  BOOST_TEST(queue_status(session).rejected == 0);
+  other.execute("ROLLBACK");
+  rounds_until([&] { return queue_status(session).rejected == 50; }, "the wrong ones");
+}
+
+// The session that disables or enables an entity has its row locked.
+BOOST_AUTO_TEST_CASE(an_entity_that_is_being_enabled_is_waited_for) {
+  session.execute("UPDATE entidades SET activa = FALSE");
+  insert_notification(session, 1);
+  other.execute("START TRANSACTION");
+  other.execute("UPDATE entidades SET activa = TRUE");
+  for (int i = 0; i < 20; ++i) round();
+  BOOST_TEST(queue_status(session).rejected == 0);
+  other.execute("COMMIT");
+  rounds_until([&] { return processed() == 1; }, "it");
 }
 
 BOOST_AUTO_TEST_CASE(the_operator_sees_what_has_been_locked_for_a_minute) {

@@ -9,7 +9,7 @@ using namespace store::testing;
 
 namespace {
 
-constexpr std::string_view reason = "fila: la base de datos la rechaza: error 4025";
+const std::string reason = "fila: la base de datos la rechaza: error 4025";
 
 /// Makes rows that violate a CHECK, as the evaluation system's user can. On MariaDB the user needs no special
 /// right (`SET check_constraint_checks = 0`); on MySQL the DBA must have made the CHECKs NOT ENFORCED.
@@ -75,10 +75,10 @@ BOOST_FIXTURE_TEST_SUITE(rejection, Fixture)
 BOOST_AUTO_TEST_CASE(a_row_that_violates_a_check_is_rejected_retried_and_discarded) {
   for (const auto id : insert_bad_rows()) {
     BOOST_TEST_CONTEXT("row " << id) {
-      BOOST_CHECK(reject_if_free(session, id, reason));
+      BOOST_CHECK_EQUAL(reject_notifications(session, {{id, reason}}), 1U);
       BOOST_CHECK_EQUAL(find(id).state, "rechazada");
       BOOST_CHECK_EQUAL(find(id).error.value_or(""), reason);
-      BOOST_CHECK(!reject_if_free(session, id, reason));
+      BOOST_CHECK_EQUAL(reject_notifications(session, {{id, reason}}), 0U);
       BOOST_CHECK(retry_notification(session, id) == NotificationChange::done);
       BOOST_CHECK_EQUAL(find(id).state, "pendiente");
       BOOST_CHECK(cancel_notification(session, id).change == NotificationChange::done);
@@ -87,19 +87,24 @@ BOOST_AUTO_TEST_CASE(a_row_that_violates_a_check_is_rejected_retried_and_discard
   }
   session.execute("DELETE FROM notificaciones_pendientes");
   for (const auto id : insert_bad_rows()) {
-    BOOST_CHECK(reject_if_free(session, id, reason));
+    BOOST_CHECK_EQUAL(reject_notifications(session, {{id, reason}}), 1U);
     BOOST_CHECK(discard_notification(session, id) == NotificationChange::done);
     BOOST_CHECK_EQUAL(find(id).state, "cancelada");
     BOOST_CHECK_EQUAL(find(id).error.value_or(""), reason);
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_fan_out_rejects_notifications_that_violate_checks) {
-  const auto ids = insert_bad_rows();
-  FanOut fan_out;
-  for (const auto id : ids) fan_out.rejected.push_back({id, "evento: no"});
-  transaction(session, [&] { return write_fan_out(session, fan_out, {1, Milliseconds(1000)}); });
-  BOOST_CHECK_EQUAL(count("notificaciones_pendientes", "estado = 'rechazada'"), std::ssize(ids));
+BOOST_AUTO_TEST_CASE(many_are_rejected_at_once_each_with_its_reason) {
+  std::vector<RejectedNotification> rejected;
+  for (const auto id : insert_bad_rows()) rejected.push_back({id, "«ñ» \"" + to_string(id)});
+  const auto good = insert_notification(session, 1);
+  BOOST_CHECK_EQUAL(reject_notifications(session, rejected), rejected.size());
+  for (const auto& [id, text] : rejected) {
+    BOOST_CHECK_EQUAL(find(id).state, "rechazada");
+    BOOST_CHECK_EQUAL(find(id).error.value_or(""), text);
+  }
+  BOOST_CHECK_EQUAL(find(good).state, "pendiente");
+  BOOST_CHECK_EQUAL(reject_notifications(session, rejected), 0U);
 }
 
 BOOST_AUTO_TEST_CASE(an_invalid_clave_is_told) {
@@ -129,21 +134,24 @@ BOOST_AUTO_TEST_CASE(a_date_that_is_none_does_not_hide_the_others) {
 BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_changed_stays_pending) {
   refuse_every_change();
   const auto id = insert_notification(session, 1);
-  BOOST_CHECK_THROW(reject_if_free(session, id, reason), Refused);
+  BOOST_CHECK_THROW(reject_notifications(session, {{id, reason}}), Refused);
   BOOST_CHECK_EQUAL(find(id).state, "pendiente");
   BOOST_CHECK_THROW(cancel_notification(session, id), Refused);
   session.execute("DROP TRIGGER del_sitio");
   BOOST_CHECK(cancel_notification(session, id).change == NotificationChange::done);
 }
 
-BOOST_AUTO_TEST_CASE(a_locked_notification_is_left_without_waiting) {
+BOOST_AUTO_TEST_CASE(a_locked_notification_is_not_waited_for) {
+  if (!mariadb) return;  // MySQL waits a second
   const auto id = insert_notification(session, 1);
   auto other = database.connect();
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM notificaciones_pendientes FOR UPDATE");
-  BOOST_CHECK(!reject_if_free(session, id, reason));
+  BOOST_CHECK(waits_for_no_lock(session, [&] {
+    BOOST_CHECK_THROW(reject_notifications(session, {{id, reason}}), LockTimeout);
+  }));
   other.execute("ROLLBACK");
-  BOOST_CHECK(reject_if_free(session, id, reason));
+  BOOST_CHECK_EQUAL(reject_notifications(session, {{id, reason}}), 1U);
 }
 
 BOOST_AUTO_TEST_CASE(the_reason_is_short_enough_and_whole) {

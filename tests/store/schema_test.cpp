@@ -78,8 +78,7 @@ BOOST_AUTO_TEST_CASE(a_key_is_freed_by_a_rejection_and_taken_again_by_a_retry) {
   Database database;
   insert(database.session, "evaluacion.abierta", "{}", "k");
   const auto id = database.session.last_insert_id();
-  const FanOut rejection{{}, {{id, "datos.titulo: falta"}}, {}};
-  transaction(database.session, [&] { write_fan_out(database.session, rejection, {}); });
+  reject_notifications(database.session, {{id, "datos.titulo: falta"}});
   insert(database.session, "evaluacion.abierta", "{}", "k");
   BOOST_CHECK_THROW(retry_notification(database.session, id), DuplicateKey);
   BOOST_CHECK(discard_notification(database.session, id) == NotificationChange::done);

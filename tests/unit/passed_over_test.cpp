@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(each_try_in_vain_doubles_the_wait_up_to_the_longest) {
 }
 
 BOOST_AUTO_TEST_CASE(one_that_is_settled_leaves_the_list) {
-  for (const auto settled : {Outcome::written, Outcome::not_pending}) {
+  for (const auto settled : {Outcome::written, Outcome::rejected, Outcome::not_pending}) {
     PassedOver list;
     list.note(one, Outcome::refused, start);
     list.note(two, Outcome::left, start);

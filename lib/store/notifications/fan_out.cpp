@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "lib/json/json.hpp"
-#include "lib/store/notifications/rejection.hpp"
 #include "lib/store/schema/version.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
@@ -120,13 +119,6 @@ PendingNotification read_notification(const Row& row) {
           .bytes = static_cast<std::uint64_t>(row.integer("octetos")),
           .data = row.optional_text("datos"),
           .valid_key = row.boolean("clave_valida")};
-}
-
-void reject(Session& session, const std::vector<RejectedNotification>& rejected) {
-  for (const auto& [id, reason] : rejected) {
-    if (!reject_notification(session, id, reason))
-      throw Conflict(0, "a notification was taken by another dispatcher");
-  }
 }
 
 void mark_processed(Session& session, const std::vector<NotificationId>& processed) {
@@ -292,7 +284,6 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
 
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease) {
   try {
-    reject(session, fan_out.rejected);
     mark_processed(session, fan_out.processed);
   } catch (const LockTimeout& error) {
     throw NotificationLocked(error.code, error.what());

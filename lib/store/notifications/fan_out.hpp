@@ -10,6 +10,7 @@
 
 #include "lib/delivery/states.hpp"
 #include "lib/store/deliveries/lease.hpp"
+#include "lib/store/notifications/rejection.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 #include "lib/store/webhooks/target.hpp"
@@ -88,13 +89,9 @@ struct NewDelivery {
   webhook::Event event;
   delivery::DeliveryState state;  // pending, leased or held
 };
-struct RejectedNotification {
-  NotificationId id;
-  std::string reason;
-};
 struct FanOut {
   std::vector<NotificationId> processed;
-  std::vector<RejectedNotification> rejected;
+  std::vector<RejectedNotification> rejected;  // for reject_notifications()
   std::vector<NewDelivery> deliveries;
 };
 
@@ -104,9 +101,9 @@ struct CreatedDelivery {
   WebhookId webhook;
   UtcTime created;
 };
-/// Writes the fan-out. Gives `lease` to the new deliveries that have the state `leased`, and returns them in
-/// the order of their ids. Throws Conflict when a notification is not pending, NotificationLocked, and
-/// Refused when the database refuses the content of a row.
+/// Writes what is processed and its deliveries. Gives `lease` to the new deliveries that have the state
+/// `leased`, and returns them in the order of their ids. Throws Conflict when a notification is not pending,
+/// NotificationLocked, and Refused when the database refuses the content of a row.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
 
 /// For a notification that is pending although its deliveries exist: an earlier release created them while

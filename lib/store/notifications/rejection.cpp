@@ -1,5 +1,6 @@
 #include "lib/store/notifications/rejection.hpp"
 
+#include "lib/json/json.hpp"
 #include "lib/text/text.hpp"
 
 namespace store {
@@ -8,18 +9,17 @@ namespace {
 
 constexpr std::size_t longest_reason = 500;
 
-constexpr std::string_view lock_pending = R"sql(
-  SELECT id FROM notificaciones_pendientes WHERE id = ? AND estado = 'pendiente' FOR UPDATE SKIP LOCKED)sql";
-
 /// Also changes rows that violate a CHECK. On MariaDB any writer can insert such a row
 /// (`SET check_constraint_checks = 0`), and every later UPDATE of the row would fail. MySQL treats the SET
 /// STATEMENT as a comment: there such rows exist only where a DBA has made a CHECK NOT ENFORCED, and then the
 /// UPDATE passes.
 constexpr std::string_view reject = R"sql(
   /*M! SET STATEMENT check_constraint_checks = 0, innodb_lock_wait_timeout = 0 FOR */
-  UPDATE notificaciones_pendientes
-  SET estado = 'rechazada', error = ?, terminada_en = UTC_TIMESTAMP(3), relleno = NULL
-  WHERE id = ? AND estado = 'pendiente')sql";
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', motivo VARCHAR(500) CHARACTER SET utf8mb4 PATH '$[1]')) j
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id
+  SET n.estado = 'rechazada', n.error = j.motivo, n.terminada_en = UTC_TIMESTAMP(3), n.relleno = NULL
+  WHERE n.estado = 'pendiente')sql";
+
 /// Cuts the text to at most `most` bytes, between characters.
 std::string cut(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
@@ -37,14 +37,11 @@ std::string refusal_text(const Refused& refusal) {
   return cut("fila: la base de datos la rechaza: " + text::one_line(message), longest_reason);
 }
 
-bool reject_notification(Session& session, NotificationId id, std::string_view reason) {
-  return session.update(reject, reason, id) == 1;
-}
-
-bool reject_if_free(Session& session, NotificationId id, std::string_view reason) {
-  return transaction(session, [&] {
-    return !session.query(lock_pending, id).empty() && reject_notification(session, id, reason);
-  });
+std::uint64_t reject_notifications(Session& session, const std::vector<RejectedNotification>& rejected) {
+  json::Array rows;
+  for (const auto& [id, reason] : rejected) rows.emplace_back(json::Array{id.number(), reason});
+  const std::string text = json::dump(rows);
+  return transaction(session, [&] { return session.update(reject, text); });
 }
 
 }  // namespace store

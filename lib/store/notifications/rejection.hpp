@@ -2,7 +2,7 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
@@ -12,12 +12,13 @@ namespace store {
 /// Returns the text for the column `error`, in Spanish, at most 500 bytes.
 std::string refusal_text(const Refused& refusal);
 
-/// Changes pendiente to rechazada, even if the row violates a CHECK. Returns false when the row is not
-/// pendiente.
-bool reject_notification(Session& session, NotificationId id, std::string_view reason);
-
-/// Like reject_notification, in a transaction of its own. Also returns false when the row is locked. Waits
-/// for no lock on the row.
-bool reject_if_free(Session& session, NotificationId id, std::string_view reason);
+struct RejectedNotification {
+  NotificationId id;
+  std::string reason;
+};
+/// Changes pendiente to rechazada, in one statement and transaction, also rows that violate a CHECK. Returns
+/// how many it changed. Throws LockTimeout if one of the rows, or its place in an index, is locked, on
+/// MariaDB at once.
+std::uint64_t reject_notifications(Session& session, const std::vector<RejectedNotification>& rejected);
 
 }  // namespace store
