@@ -178,6 +178,7 @@ bool Loop::take_in() {
         busy = take_in("early claim", [&](auto& into) { early_claimer_.claim(into); }) || busy;
     }
   }
+  busy = take_in("fan-out of wrong ones", [&](auto& into) { fan_out_.run_wrong(into); }) || busy;
   busy = take_in("fan-out again", [&](auto& into) { fan_out_.run_passed_over(into); }) || busy;
   return take_in("fan-out ahead", [&](auto& into) { fan_out_.run_ahead(into); }) || busy;
 }

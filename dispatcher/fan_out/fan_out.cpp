@@ -20,6 +20,7 @@ constexpr unsigned entities_ahead = 16;       // busy entities in one batch of r
 constexpr unsigned rows_ahead = 16;           // of each of these entities
 constexpr unsigned entities_with_large = 16;  // one row each; 16 of the largest fill a batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
+constexpr unsigned rows_of_wrong = 512;       // they need no slot
 constexpr unsigned rows_again = 256;
 constexpr auto long_locked = 1min;  // then the operator is told
 
@@ -54,6 +55,17 @@ void FanOut::run_sendable(LeasedBatch& into) {
       run_kind(Kind::large, std::min(rows, entities_with_large), 1, Ahead::no, large_pacer_, into))
     return;
   fan_out(select_line_and_turns(rows, now), Ahead::no, into);
+}
+
+void FanOut::run_wrong(LeasedBatch& into) {
+  auto& entities = scanner_.entities();
+  const auto now = monotonic_now();
+  const auto most =
+      static_cast<unsigned>(std::min<std::size_t>(rows_of_wrong, entities.count(Kind::wrong, now)));
+  if (most == 0) return;
+  auto requests = entities.next(most, Kind::wrong, rows_of_wrong / most, now);
+  auto found = store::find_oldest_pending(session_, requests);
+  fan_out({std::move(found), Kind::wrong, std::move(requests)}, Ahead::no, into);
 }
 
 /// Runs one batch of entities of a kind, with at most `rows` notifications of each. False: there is no such

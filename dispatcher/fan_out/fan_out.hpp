@@ -40,6 +40,10 @@ class FanOut {
   /// share of the loop's time, so that it delays nothing that can be sent.
   void run_ahead(LeasedBatch& into);
 
+  /// Takes one batch of the notifications that can only be rejected, as far as is known
+  /// (ReadyEntities::Kind::wrong). Needs no slot, so it goes on while run_sendable() waits for one.
+  void run_wrong(LeasedBatch& into);
+
   /// Tries notifications again that were passed over (docs/delivery.md#notifications-that-are-passed-over).
   /// Takes only a share of the loop's time. Once a minute, logs those that have been locked for a minute.
   void run_passed_over(LeasedBatch& into);

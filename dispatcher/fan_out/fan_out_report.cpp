@@ -22,6 +22,7 @@ void report_waiting(delivery::EntityId entity, const EntityFacts& facts, bool wi
   if (no_room || !with_large) entities.note_large(entity, no_room);
   if (facts.has(Outcome::busy)) entities.mark_busy(entity);
   entities.set_suspect(entity, facts.suspect());
+  if (facts.found > 0) entities.set_wrong(entity, facts.outcomes == std::set{Outcome::rejected});
   if (facts.locked()) entities.postpone(entity, now + locked_wait);
 }
 

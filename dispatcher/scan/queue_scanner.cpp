@@ -160,21 +160,28 @@ bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& pee
   return *newest_ < peek.newest && entities_.has_room() && read_new(session);
 }
 
+/// Reads on for a moment while it finds none of an entity that exists: many others may come before the first.
 bool QueueScanner::read_new(store::Session& session) {
   const auto until = monotonic_now() + slice;
-  auto found = store::find_new_notifications(session, *newest_, newest_seen_, masses);
-  while (found.passed_over && found.pending.empty() && monotonic_now() < until)
-    found = store::find_new_notifications(session, found.last, newest_seen_, masses);
-  unsigned told = 0;
-  for (const auto& notification : found.pending) {
-    const bool news =
-        missed_some_ ? entities_.appeared(notification.entity) : entities_.arrived(notification);
-    if (news) ++told;
-  }
-  newest_ = found.last;
-  more_new_ = found.full || found.passed_over;
-  if (found.full && told < worth_reading) skip_to(std::max(newest_seen_, found.last));
-  return !found.pending.empty();
+  bool any = false;
+  bool reachable = false;
+  do {
+    const auto found = store::find_new_notifications(session, *newest_, newest_seen_, masses);
+    unsigned told = 0;
+    for (const auto& notification : found.pending) {
+      const bool news =
+          missed_some_ ? entities_.appeared(notification.entity) : entities_.arrived(notification);
+      if (news) ++told;
+      const bool wrong = found.unreachable.contains(notification.entity);
+      if (wrong) entities_.set_wrong(notification.entity, true);
+      reachable = reachable || !wrong;
+      any = true;
+    }
+    newest_ = found.last;
+    more_new_ = found.full || found.passed_over;
+    if (found.full && told < worth_reading) skip_to(std::max(newest_seen_, found.last));
+  } while (more_new_ && !reachable && entities_.has_room() && monotonic_now() < until);
+  return any;
 }
 
 void QueueScanner::skip_to(delivery::NotificationId newest) {
@@ -197,7 +204,10 @@ bool QueueScanner::search_entities(store::Session& session) {
       entity_ranges_, [&] { return monotonic_now() < until && entities_.has_room_for_search(); },
       [&](const auto& ranges) {
         auto waiting = find_waiting_entities(session, ranges);
-        for (const auto& entity : waiting.found) found = entities_.found(entity) || found;
+        for (const auto& entity : waiting.found) {
+          found = entities_.found(entity) || found;
+          if (entity.unreachable) entities_.set_wrong(entity.id, true);
+        }
         return std::move(waiting.rest);
       });
   if (entity_ranges_.empty() && search_covers_missed_) missed_some_ = false;

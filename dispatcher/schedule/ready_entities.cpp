@@ -135,7 +135,7 @@ void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId 
 void ReadyEntities::finished(delivery::EntityId entity) {
   auto* entry = find(entity);
   if (entry == nullptr) return;
-  entry->more = entry->busy = entry->large = entry->suspect = false;
+  entry->more = entry->busy = entry->large = entry->suspect = entry->wrong = false;
   update_place(entity);
 }
 
@@ -151,6 +151,14 @@ void ReadyEntities::set_suspect(delivery::EntityId entity, bool suspect) {
   if (entry == nullptr || !entry->waits() || entry->suspect == suspect) return;
   entry->suspect = suspect;
   if (suspect) leave_line(*entry);
+  update_place(entity);
+}
+
+void ReadyEntities::set_wrong(delivery::EntityId entity, bool wrong) {
+  auto* entry = find(entity);
+  if (entry == nullptr || !entry->waits() || entry->wrong == wrong) return;
+  entry->wrong = wrong;
+  if (wrong) leave_line(*entry);
   update_place(entity);
 }
 
@@ -257,6 +265,7 @@ std::optional<ReadyEntities::Kind> ReadyEntities::kind_of(const Entry& entry) {
   if (!entry.more || !entry.in_line.empty() || postponed) return std::nullopt;
   if (entry.suspect) return Kind::suspect;
   if (entry.busy) return Kind::busy;
+  if (entry.wrong) return Kind::wrong;
   return entry.large ? Kind::large : Kind::ready;
 }
 

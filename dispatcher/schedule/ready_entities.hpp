@@ -58,6 +58,7 @@ class ReadyEntities {
     busy,     // the entity's next deliveries could only wait, each for its own webhook
     suspect,  // the database refused, or may refuse, a notification: the entity is taken alone
     large,    // the entity has more data than a batch had room for
+    wrong,    // the entity's notifications can only be rejected, as far as is known
   };
   /// How many entities of a kind take turns now.
   std::size_t count(Kind kind, platform::MonotonicTime now);
@@ -80,6 +81,8 @@ class ReadyEntities {
   void note_passed_over(delivery::EntityId entity);
   /// `suspect`: whether what waits of the entity is to be taken alone.
   void set_suspect(delivery::EntityId entity, bool suspect);
+  /// `wrong`: whether what waits of the entity can only be rejected, as far as is known.
+  void set_wrong(delivery::EntityId entity, bool wrong);
   /// `large`: whether a batch had no room for the entity's data. Such entities take turns among themselves,
   /// with one notification each.
   void note_large(delivery::EntityId entity, bool large);
@@ -117,6 +120,7 @@ class ReadyEntities {
     bool busy = false;
     bool suspect = false;
     bool large = false;
+    bool wrong = false;
     std::optional<Kind> in_turns;               // the kind under which turns_ has the entity
     platform::MonotonicTime postponed_until{};  // 0: not postponed
     bool passed_over = false;  // some rows were, since the last look or since these reads began
@@ -138,8 +142,8 @@ class ReadyEntities {
 
   Entities entities_;
   std::map<delivery::NotificationId, delivery::EntityId> line_;
-  std::array<std::set<delivery::EntityId>, 4> turns_;
-  std::array<delivery::EntityId, 4> cursors_{};
+  std::array<std::set<delivery::EntityId>, 5> turns_;
+  std::array<delivery::EntityId, 5> cursors_{};
   std::set<std::pair<platform::MonotonicTime, delivery::EntityId>> postponed_;  // by postponed_until
   std::set<delivery::EntityId> with_passed_over_;
   unsigned look_ = 0;

@@ -152,6 +152,23 @@ def test_a_row_that_cannot_even_be_rejected_waits_and_is_named(entity, new_entit
         stack.admin("queue", "resume")
 
 
+def test_rows_of_unknown_entities_delay_no_others(entity, stack):
+    hook = entity.register()
+    unknown, many = "entidad_id BETWEEN 500000001 AND 500020000", 20_000
+    count = f"(SELECT COUNT(*) FROM {TABLE} WHERE {unknown} AND estado = 'pendiente')"
+    lines = lambda: stack.dev("logs", "dispatcher").stdout.count("notifications rejected")
+    logged = lines()
+    stack.sql(f"INSERT INTO {TABLE} (entidad_id, evento, datos) SELECT 500000000 + seq, 'evaluacion.abierta', {literal(GOOD)} FROM {numbers(many)}")
+    id = entity.notify()
+    state = lambda: stack.sql(f"SELECT estado, {count} FROM {TABLE} WHERE id = {id}")[0]
+    wait_until(lambda: state()[0] == "procesada", 15, "the row of an entity that exists")
+    assert int(state()[1]) > 0, "it waited for those of unknown entities"
+    stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
+    wait_until(lambda: stack.value(f"SELECT {count}") == "0", 60, "the others to be rejected")
+    assert lines() - logged <= 2, "one line a minute, not one a row"
+    stack.sql(f"DELETE FROM {TABLE} WHERE {unknown}")
+
+
 def test_when_everything_is_refused_nothing_is_put_aside(entity, stack):
     hook = entity.register()
     with trigger(stack, "NEW.estado = 'procesada'"), observed_dispatcher(stack) as scrape:

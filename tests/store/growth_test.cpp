@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(finding_waiting_entities_and_webhooks) {
   insert_notification(session, 2);
   grow(4000);
   const auto rows = rows_read_by([&] { BOOST_TEST(waiting_entities(session).size() == 2U); });
-  BOOST_TEST(rows <= static_cast<std::int64_t>(4 * rows_per_range), rows << " rows read with a backlog");
+  BOOST_TEST(rows <= static_cast<std::int64_t>(6 * rows_per_range), rows << " rows read with a backlog");
   check_same_reading([&] {
     BOOST_TEST(find_waiting_webhooks(session, {{busy.id.number(), busy.id.number()},
                                                {busy.id.next().number(), other.id.number()}})

@@ -41,6 +41,7 @@ struct Fixture : DeliveryFixture {
     dispatcher::LeasedBatch batch(slots);
     scanner.look(session, monotonic_now(), true);
     fan_out.run_sendable(batch);
+    fan_out.run_wrong(batch);
     fan_out.run_passed_over(batch);
     fan_out.run_ahead(batch);
   }
@@ -124,6 +125,36 @@ BOOST_AUTO_TEST_CASE(wrong_ones_with_locked_keys_wait_and_good_ones_of_their_ent
   BOOST_TEST(queue_status(session).rejected == 0);
   other.execute("ROLLBACK");
   rounds_until([&] { return queue_status(session).rejected == 50; }, "the wrong ones");
+}
+
+// Rows that can only be rejected are not in the way of others.
+BOOST_AUTO_TEST_CASE(rows_of_unknown_entities_go_after_others_and_need_no_slot) {
+  dispatcher::FairSlots none{{.total = 0, .per_webhook = 10, .per_host = 1000, .longest = {}}};
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1000 + seq, "
+      "'evaluacion.cerrada', '{}' FROM " +
+      numbers(3000));
+  dispatcher::FanOut without_slots{session, scanner, none, {}, platform::Log(), metrics, newer};
+  dispatcher::LeasedBatch batch(none);
+  scanner.look(session, monotonic_now(), true);
+  without_slots.run_wrong(batch);
+  BOOST_TEST(queue_status(session).rejected > 0);
+  insert_notification(session, 1);
+  rounds_until([&] { return processed() == 1; }, "the one of an entity that exists");
+  BOOST_TEST(queue_status(session).rejected < 3000);
+}
+
+// What the look saw is a hint: the batch reads the entity again.
+BOOST_AUTO_TEST_CASE(an_entity_registered_since_the_look_gets_its_notifications) {
+  for (const auto id : {77, 78}) insert_notification(session, id);
+  while (scanner.entities().known() < 2) scanner.look(session, monotonic_now(), true);
+  session.execute("INSERT INTO entidades (id, nombre) VALUES (77, 'e')");
+  dispatcher::LeasedBatch batch(slots);
+  fan_out.run_wrong(batch);
+  BOOST_TEST(processed() == 1);
+  BOOST_TEST(queue_status(session).rejected == 1);
+  insert_notification(session, 77);
+  rounds_until([&] { return processed() == 2; }, "the next one, in its turn");
 }
 
 // The session that disables or enables an entity has its row locked.

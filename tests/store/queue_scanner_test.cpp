@@ -46,6 +46,8 @@ BOOST_AUTO_TEST_CASE(a_notification_committed_late_is_found_among_many_new_ones)
     const auto line = scanner.entities().line(1);
     return line.empty() ? 0 : line[0].id;
   };
+  session.execute("INSERT INTO entidades (id, nombre) SELECT 999 + seq, 'e' FROM " + numbers(others));
+  session.execute("INSERT INTO entidades (id, nombre) VALUES (7, 'e')");
   const auto deadline = platform::monotonic_now() + std::chrono::seconds(30);
   const auto in_time = [&] { return platform::monotonic_now() < deadline; };
 

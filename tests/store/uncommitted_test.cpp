@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(a_scanner_finds_what_is_committed_beside_many_uncommitted_r
         platform::monotonic_now() + std::chrono::seconds(30);  // the search has paces of its own
     while (condition() && platform::monotonic_now() < until) look();
   };
+  session.execute("INSERT INTO entidades (id, nombre) VALUES (2, 'e'), (9, 'e')");
   insert_notification(session, 9);
   look_while([&] { return line().empty(); });
   auto other = write_many(database, 1);

@@ -129,7 +129,7 @@ bool is_looked_at(Turns& turns, const dispatcher::PassedOver& passed_over) {
   for (const auto& row : passed_over.due(later, 9)) {
     if (row.id == 101) return true;
   }
-  for (const auto kind : {Kind::ready, Kind::busy, Kind::suspect, Kind::large}) {
+  for (const auto kind : {Kind::ready, Kind::busy, Kind::suspect, Kind::large, Kind::wrong}) {
     for (const auto& request : turns.ready.next(9, kind, 5, later)) {
       if (request.entity == entity && request.after < 101) return true;
     }
@@ -156,6 +156,16 @@ BOOST_AUTO_TEST_CASE(whatever_the_outcome_a_notification_is_settled_or_looked_at
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_is_wrong_while_all_of_a_batch_are_rejected) {
+  Turns turns;
+  turns.report({Outcome::rejected, Outcome::rejected, Outcome::rejected});
+  BOOST_TEST(turns.next() == "8>200 ");
+  BOOST_TEST(turns.next(Kind::wrong) == "7>103 ");
+  turns.selection = {.rows = {}, .kind = Kind::wrong, .requests = {{entity, 103, 2}}};
+  turns.report({Outcome::rejected, Outcome::written});
+  BOOST_TEST(turns.next(Kind::wrong).empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_entity_is_large_until_a_batch_has_none_of_its_large_data) {

@@ -247,6 +247,32 @@ BOOST_AUTO_TEST_CASE(an_entity_with_rows_that_were_passed_over_is_read_again_aft
   BOOST_TEST(ready.found({7, {100}, false}));
 }
 
+// Wrong: entities of which notifications can only be rejected, as far as is known.
+
+BOOST_AUTO_TEST_CASE(an_entity_that_does_not_exist_takes_no_place_in_line_and_no_turn_of_others) {
+  ReadyEntities ready;
+  BOOST_TEST(ready.arrived({1, 7}));
+  BOOST_TEST(ready.found({8, {2}, false}));
+  ready.appeared(9);
+  for (const auto id : {7, 8, 9}) ready.set_wrong(id, true);
+  ready.arrived({4, 5});
+  BOOST_TEST((line(ready, 9) == Line{4}));
+  BOOST_TEST(next(ready, 9).empty());
+  BOOST_TEST((next(ready, 9, Kind::wrong) == Ids{7, 8, 9}));
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_is_wrong_until_a_batch_is_better) {
+  auto ready = with_many({7});
+  ready.set_wrong(7, true);
+  BOOST_TEST((next(ready, 9, Kind::wrong) == Ids{7}));
+  ready.set_wrong(7, false);
+  BOOST_TEST((next(ready, 9) == Ids{7}));
+  ready.set_wrong(7, true);
+  ready.finished(7);
+  ready.arrived({500, 7});
+  BOOST_TEST((line(ready, 9) == Line{500}));
+}
+
 BOOST_AUTO_TEST_CASE(each_kind_has_a_turn_of_its_own) {
   auto ready = with_many({1, 2, 9});
   ready.mark_busy(9);

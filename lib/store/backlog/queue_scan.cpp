@@ -20,9 +20,10 @@ constexpr std::string_view queue_at_a_glance = R"sql(
     (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes) AS ultima_notificacion)sql";
 
 constexpr std::string_view notifications_after = R"sql(
-  SELECT id, entidad_id, estado = 'pendiente' AS pendiente
-  FROM notificaciones_pendientes FORCE INDEX (PRIMARY)
-  WHERE id > ? AND id <= ? ORDER BY id LIMIT ?)sql";
+  SELECT n.id, n.entidad_id, n.estado = 'pendiente' AS pendiente,
+    n.estado = 'pendiente' AND NOT EXISTS (SELECT 1 FROM entidades t WHERE t.id = n.entidad_id AND t.activa) AS sin_entidad
+  FROM notificaciones_pendientes n FORCE INDEX (PRIMARY)
+  WHERE n.id > ? AND n.id <= ? ORDER BY n.id LIMIT ?)sql";
 constexpr std::string_view end_of_ids = R"sql(
   SELECT MAX(id) AS id FROM (
     SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT ?) t)sql";
@@ -33,10 +34,11 @@ constexpr std::string_view still_pending = R"sql(
 // equality, and then sorts that id's whole backlog.
 
 constexpr std::string_view first_of_waiting_entities = R"sql(
-  SELECT entidad_id, id
-  FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
-  WHERE estado = 'pendiente' AND entidad_id >= ? AND entidad_id <= ?
-  ORDER BY entidad_id, id LIMIT 16)sql";
+  SELECT n.entidad_id, n.id,
+    NOT EXISTS (SELECT 1 FROM entidades t WHERE t.id = n.entidad_id AND t.activa) AS sin_entidad
+  FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
+  WHERE n.estado = 'pendiente' AND n.entidad_id >= ? AND n.entidad_id <= ?
+  ORDER BY n.entidad_id, n.id LIMIT 16)sql";
 static_assert(rows_per_range == 16);
 
 constexpr std::string_view first_waiting_webhook = R"sql(
@@ -98,13 +100,15 @@ NewNotifications find_new_notifications(Session& session, NotificationId after, 
   const auto end = end_of_window(session, after, newest);
   constexpr auto no_end = std::numeric_limits<std::int64_t>::max();
   const auto rows = session.query(notifications_after, after, end.value_or(no_end), limit);
-  NewNotifications result{{}, rows.empty() ? after : rows.back().integer("id"), rows.size() == limit, false};
+  NewNotifications result{
+      {}, {}, rows.empty() ? after : rows.back().integer("id"), rows.size() == limit, false};
   if (end && !result.full) {
     result.last = *end;
     result.passed_over = true;
   }
   for (const auto& row : rows) {
     if (row.boolean("pendiente")) result.pending.push_back({row.integer("id"), row.integer("entidad_id")});
+    if (row.boolean("sin_entidad")) result.unreachable.insert(row.integer("entidad_id"));
   }
   return result;
 }
@@ -121,6 +125,7 @@ WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRang
     const EntityId id = row.integer("entidad_id");
     auto& [entity, count] = found.try_emplace(id, Found{{id, {}, false}}).first->second;
     ++count;
+    entity.unreachable = row.boolean("sin_entidad");
     if (committed.contains(row.integer("id"))) entity.oldest.push_back(row.integer("id"));
   }
   WaitingEntities result;
