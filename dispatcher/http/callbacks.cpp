@@ -3,14 +3,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
-#include "dispatcher/http/local_fault.hpp"
-#include "dispatcher/http/source.hpp"
 #include "dispatcher/http/tls_connection.hpp"
 #include "lib/text/text.hpp"
 #include "lib/webhook/address_policy.hpp"
@@ -43,9 +40,8 @@ curl_socket_t interrupt(Progress& progress) {
   return CURL_SOCKET_BAD;
 }
 
-/// Checks each address, in whatever form the URL writes it, before libcurl dials it
-/// (docs/security.md#addresses-and-ports-that-are-refused). If a name has several addresses, the dialler
-/// checks and dials them instead.
+/// Gives libcurl the connection that the dialler has made. Without one, asks for a dial: the dialler checks
+/// each address before it dials (docs/security.md#addresses-and-ports-that-are-refused).
 curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* candidate) {
   auto& progress = *static_cast<Progress*>(data);
   if (progress.connected) {  // libcurl sends again after a 417, or if a kept connection gave no answer
@@ -57,12 +53,13 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
     progress.port_refused = true;
     return CURL_SOCKET_BAD;
   }
-  if (progress.several) {
+  const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
+  if (progress.dialled.fd() < 0) {
     progress.needs_dial = true;
     progress.port = port;
+    progress.address = address;
     return interrupt(progress);
   }
-  const auto address = platform::IpAddress::from_sockaddr(&candidate->addr);
   if (!address || !webhook::may_connect(*address, progress.host, *progress.settings)) {
     progress.refused = true;  // libcurl reports it like a closed port
     return CURL_SOCKET_BAD;
@@ -70,16 +67,9 @@ curl_socket_t open_socket(void* data, curlsocktype /*purpose*/, curl_sockaddr* c
   progress.address = address;
   // libcurl calls connect() even on a socket that the dialler has connected; Linux lets the first such call
   // succeed.
-  const int fd = progress.dialled.fd() >= 0
-                     ? progress.dialled.release()
-                     : open_source_socket(*progress.settings, candidate->family).release();
-  if (fd < 0) {
-    progress.fault = fault_of_socket(errno);
-    return CURL_SOCKET_BAD;
-  }
-  progress.opened = fd;
+  progress.opened = progress.dialled.release();
   ++progress.connections->sockets;
-  return fd;
+  return progress.opened;
 }
 
 int close_socket(void* connections, curl_socket_t fd) {
@@ -109,7 +99,7 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   const auto now = platform::monotonic_now();
   // After a stop of this process the webhook may be deleted, or the lease over.
   if (now > progress.deadline) {
-    progress.fault = LocalFault::stopped;
+    progress.fault = delivery::LocalFault::stopped;
     return CURL_PREREQFUNC_ABORT;
   }
   if (!progress.kept) {

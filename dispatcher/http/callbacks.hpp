@@ -34,7 +34,7 @@ struct Progress {
   delivery::TestRequest* test_request = nullptr;  // of the request; nullptr: no diagnosis
   std::string host;                               // of the request, without its port
   std::chrono::seconds life{};                    // how long a connection may be kept
-  std::optional<platform::IpAddress> address;     // the last one dialled, or the kept connection's
+  std::optional<platform::IpAddress> address;     // to be dialled, dialled last, or the kept connection's
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   platform::MonotonicTime last_byte{};  // of head or body
@@ -44,10 +44,9 @@ struct Progress {
   Socket dialled;                       // connected by the dialler, for the new connection
   int opened = -1;                      // socket of a new connection that has sent no request yet
   std::uint16_t port = 0;               // the port that the dialler must dial
-  bool several = false;                 // the host has several addresses; the dialler chooses one
   bool literal = false;                 // the URL has an address, so no name is looked up
   bool interrupted = false;             // `handle` is in Connections::interrupted
-  bool needs_dial = false;              // no kept connection was found, and there are several addresses
+  bool needs_dial = false;              // no kept connection was found
   bool stale = false;                   // the kept connection was unusable, or ended without an answer
   bool kept = false;                    // a kept connection was chosen for the request
   bool connected = false;               // a connection is ready for the request

@@ -1,4 +1,4 @@
-// Makes TCP connections to names with several addresses (RFC 8305). A dial tries the addresses of one name.
+// Makes all TCP connections of transfers (RFC 8305). A dial tries the addresses of one name.
 // While an address is silent (has neither accepted nor refused), the dial tries the next address too; the
 // first connection wins. libcurl itself tries a second address of the same family only when half of the
 // connect time-out has passed. When events drive libcurl 7.88, it never tries that address.

@@ -31,6 +31,7 @@ void Poller::forget(int fd) noexcept { ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullp
 std::span<const Poller::Event> Poller::wait(platform::Milliseconds longest) {
   std::array<epoll_event, std::tuple_size_v<decltype(ready_)>> events{};
   const auto began = platform::monotonic_now();
+  last_round_ = began - ran_;
   const int count =
       ::epoll_wait(fd_, events.data(), static_cast<int>(events.size()), static_cast<int>(longest.count()));
   const auto now = platform::monotonic_now();

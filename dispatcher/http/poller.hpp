@@ -40,11 +40,14 @@ class Poller {
   /// process was stopped or its cgroup frozen, the machine was paused, or the thread was very busy.
   bool stopped_since(platform::MonotonicTime time) const;
   static constexpr platform::Milliseconds longest_lag{1000};
+  /// How long the thread worked between the last two calls of wait().
+  platform::MonotonicTime::duration last_round() const { return last_round_; }
 
  private:
   int fd_;
   platform::MonotonicTime read_until_{};
   platform::MonotonicTime unread_since_{};
+  platform::MonotonicTime::duration last_round_{};
   platform::MonotonicTime stopped_until_{};
   platform::MonotonicTime ran_ = platform::monotonic_now();  // when the last wait() returned
   std::array<Event, 256> ready_{};

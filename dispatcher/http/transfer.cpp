@@ -81,9 +81,9 @@ void Transfer::begin(Job job) {
 
 void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
   begin_try();
-  progress_.several = false;
   progress_.dialled = std::move(socket);
-  set_addresses({address});
+  // The URL's own address is not looked up.
+  set_addresses(progress_.literal ? Addresses{} : Addresses{address});
   set_request(true);
 }
 
@@ -109,7 +109,6 @@ void Transfer::begin_try() {
   progress_.test_request = job_.request.test_request.get();
   progress_.host = host_name_;
   progress_.life = connection_life(job_.request.host);
-  progress_.several = job_.addresses.size() > 1;
   progress_.literal = job_.addresses.empty();
   progress_.deadline = connect_deadline();
   began_ = platform::monotonic_now();
@@ -118,6 +117,13 @@ void Transfer::begin_try() {
 
 platform::MonotonicTime Transfer::connect_deadline() const {
   return std::min(connecting_since_ + settings_.connect_timeout, job_.since + settings_.timeout);
+}
+
+Transfer::Dial Transfer::begin_dial() {
+  connecting_since_ = platform::monotonic_now();
+  const auto& found = job_.addresses;
+  return {host_name_, progress_.port,
+          found.empty() && progress_.address ? Addresses{*progress_.address} : found, connect_deadline()};
 }
 
 std::optional<platform::MonotonicTime> Transfer::deadline() const {

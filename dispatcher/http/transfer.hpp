@@ -37,13 +37,21 @@ class Transfer {
   /// After needs_fresh_connection(): repeats the request.
   void begin_again();
 
-  // The next five functions are for a handle that has been removed from the multi handle.
+  // The next six functions are for a handle that has been removed from the multi handle.
 
   /// True: a callback has stopped the transfer and added its handle to Connections::interrupted. libcurl must
   /// not continue it: the caller dials for it, repeats it or ends it.
   bool interrupted() const { return progress_.interrupted; }
-  /// True: the request needs a new connection to one of several addresses.
+  /// True: the request needs a new connection.
   bool needs_dial() const { return progress_.needs_dial; }
+  struct Dial {
+    std::string host;  // without its port
+    std::uint16_t port;
+    Addresses addresses;
+    platform::MonotonicTime deadline;
+  };
+  /// Returns what the dialler must do for this transfer. The time to connect begins now.
+  Dial begin_dial();
   /// While repeats are left, true in two cases (docs/receivers.md#what-counts-as-an-answer). First: a kept
   /// connection was unusable, or ended without an answer or with a 408, which is no failure of the receiver.
   /// Second: the receiver reset a new connection before it had read the whole request. The reset may have
@@ -57,9 +65,6 @@ class Transfer {
 
   /// The present job; an empty job before begin() and after the end of the attempt.
   const Job& job() const { return job_; }
-  const std::string& host_name() const { return host_name_; }
-  std::uint16_t port() const { return progress_.port; }
-  platform::MonotonicTime connect_deadline() const;
   /// When the caller must end the transfer, unless it makes progress; nullopt: libcurl does not have it.
   std::optional<platform::MonotonicTime> deadline() const;
 
@@ -71,6 +76,8 @@ class Transfer {
   void fail_locally(delivery::LocalFault fault) { progress_.fault = fault; }
 
  private:
+  platform::MonotonicTime connect_deadline() const;
+
   struct HandleDeleter {
     void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
   };

@@ -15,6 +15,12 @@ std::uint64_t key_of(const Transfer& transfer) {
   return std::hash<std::string>{}(transfer.job().request.host);
 }
 
+/// A handshake takes as much of this thread's time as ten requests on kept connections. So few new
+/// connections are begun at once, and only one after a round that took longer than this: otherwise the
+/// handshakes of a broadcast would delay all other requests.
+constexpr platform::Milliseconds short_round{20};
+constexpr std::size_t dials_at_once = 8;
+
 }  // namespace
 
 Transfers::Transfers(const platform::DeliverySettings& settings, Poller& poller)
@@ -41,6 +47,7 @@ Transfers::Progressed Transfers::advance() {
     if (!transfer.interrupted()) repeat_or_finish(transfer, code);
   }
   for (auto* handle : std::exchange(connections_.interrupted, {})) continue_interrupted(handle);
+  dial_some();
   end_overdue();
   return std::exchange(progressed_, {});
 }
@@ -62,6 +69,7 @@ void Transfers::process(const Poller::Event& event) {
 }
 
 std::optional<platform::MonotonicTime> Transfers::next_timeout() const {
+  if (!undialled_.empty()) return platform::MonotonicTime{};
   auto next = next_deadline_;
   for (const auto& time : {dialler_.next_timeout(), transport_.next_timeout()}) {
     if (time && (!next || *time < *next)) next = time;
@@ -155,10 +163,20 @@ void Transfers::continue_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));
   if (transfer.needs_dial()) {
-    dialler_.dial(&transfer, transfer.host_name(), transfer.port(), transfer.job().addresses,
-                  transfer.connect_deadline());
+    undialled_.push_back(&transfer);
   } else {
     repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
+  }
+}
+
+/// Begins some of the connections that are wanted, the oldest wish first.
+void Transfers::dial_some() {
+  const auto most = poller_.last_round() < short_round ? dials_at_once : 1;
+  for (std::size_t i = 0; i < most && !undialled_.empty(); ++i) {
+    auto& transfer = *undialled_.front();
+    undialled_.pop_front();
+    auto dial = transfer.begin_dial();
+    dialler_.dial(&transfer, dial.host, dial.port, std::move(dial.addresses), dial.deadline);
   }
 }
 

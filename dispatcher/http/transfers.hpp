@@ -1,7 +1,8 @@
-// Carries out transfers: each turns a job with its addresses into an attempt. Transfer says when the dialler
-// must make the connection, and when a request must be repeated on a fresh one.
+// Carries out transfers: each turns a job with its addresses into an attempt. Transfer says when it needs a
+// new connection, which the dialler makes, and when a request must be repeated on a fresh one.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -70,6 +71,7 @@ class Transfers {
   void continue_interrupted(CURL* handle);
   void note_deadline(const Transfer& transfer);
   void end_overdue();
+  void dial_some();
 
   const platform::DeliverySettings& settings_;
   const Poller& poller_;
@@ -78,6 +80,7 @@ class Transfers {
   Transport transport_;  // after connections_, because its destructor closes connections counted there
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;                           // the free ones of transfers_
+  std::deque<Transfer*> undialled_;                       // those that want a new connection
   Progressed progressed_;                                 // since the last advance()
   std::optional<platform::MonotonicTime> next_deadline_;  // of a transfer, or earlier
 };

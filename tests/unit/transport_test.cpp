@@ -1,6 +1,7 @@
 #include "dispatcher/http/transport.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dispatcher/http/source.hpp"
 #include "dispatcher/http/transfer.hpp"
 #include "tests/unit/silent_port.hpp"
 
@@ -62,16 +64,18 @@ class Sending {
     settings_.timeout = settings_.connect_timeout = 300ms;
   }
 
-  /// Starts a request, and waits until libcurl has opened its socket.
+  /// Starts a request, and waits until libcurl has its socket, or the transfer has ended.
   void start(Transfer& transfer, const std::string& url) {
     const auto before = connections.sockets;
     Request request;
     request.url = url;
     request.body = "{}";
     transfer.begin(dispatcher::begun(std::move(request)));
+    transfer.begin_on(dispatcher::open_source_socket(settings_, AF_INET),
+                      platform::IpAddress::parse("127.0.0.1").value());
     BOOST_REQUIRE(transport_.add(transfer.handle(), 1));
     started_.push_back(&transfer);
-    go_on_until([&] { return connections.sockets > before; }, [] {});
+    go_on_until([&] { return connections.sockets > before || results.contains(&transfer); }, [] {});
   }
 
   void finish(std::size_t count) {
