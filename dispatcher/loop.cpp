@@ -25,6 +25,7 @@ constexpr unsigned attempts_in_outage = 10;  // in flight
 // While the database refuses all results, a few attempts at intervals find out when it accepts results again.
 constexpr unsigned trials = 4;
 constexpr platform::Milliseconds between_trials{1000};
+constexpr auto answers_count_for = std::chrono::minutes(1);  // about as long as connections are kept
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
 /// The time after which the result writer checks its idle database session. It is short with several database
@@ -39,7 +40,8 @@ FairSlots::Outcome outcome_of(const Attempt& attempt) {
       attempt.transport == TransportResult::local_failure)
     return not_started;
   if (attempt.transport != TransportResult::answered) return failed;
-  return asks_to_wait(attempt) ? asked_to_wait : answered;
+  if (asks_to_wait(attempt)) return asked_to_wait;
+  return attempt.status >= 200 && attempt.status <= 299 ? answered : answered_error;
 }
 
 /// True: the receiver failed, not this host.
@@ -65,7 +67,8 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
                .longest = settings.delivery.timeout}),
       slots_(limits_),
       maintenance_(settings, log, metrics),
-      scanner_(settings.delivery, static_cast<std::int64_t>(std::random_device{}() % 1000)),
+      scanner_(settings.delivery, static_cast<std::int64_t>(std::random_device{}() % 1000),
+               [this](auto entity) { return slots_.is_quick(entity); }),
       newer_rows_(log),
       claimer_(session_, scanner_, slots_, settings.delivery.lease, log, newer_rows_),
       early_claimer_(session_, scanner_, slots_, settings.delivery, log),
@@ -267,6 +270,10 @@ void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
 /// fault, or can no longer wait for that.
 void Loop::collect() {
   const auto now = platform::monotonic_now();
+  if (now >= next_forgetting_) {
+    slots_.forget_old_answers();
+    next_forgetting_ = now + answers_count_for;
+  }
   auto attempts = attempts_.take();
   std::erase_if(attempts, [this](const auto& attempt) {
     if (attempt.test_request) diagnoses_.ended(attempt);
@@ -336,7 +343,10 @@ void Loop::send(LeasedBatch leased_batch) {
   writer_.hold(std::move(unreadable));
   for (const auto& request : requests) leased_batch.grants.keep(request.delivery.webhook);
   leased_batch.grants = Grants(slots_);  // gives back slots not kept, before slots() is read
-  for (auto& request : requests) request.slots = slots_.slots(request.delivery.webhook);
+  for (auto& request : requests) {
+    request.slots = slots_.slots(request.delivery.webhook);
+    request.to_quick = slots_.is_quick(request.delivery.webhook);
+  }
   sender_.submit(std::move(requests));
 }
 

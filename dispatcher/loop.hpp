@@ -94,6 +94,7 @@ class Loop {
   bool away_ = false;      // the database is away; logged once
   bool outage_ = false;    // an outage of our own has limited the slots
   bool refusing_ = false;  // the database refuses all results, and the slots are limited
+  platform::MonotonicTime next_forgetting_{};
   platform::MonotonicTime next_trial_{};
   bool idle_ = false;  // the last round found nothing to do
 };

@@ -30,6 +30,7 @@ struct Request {
   std::string url;
   std::string host;                   // of the URL, with its port; requests to one host share connections
   unsigned slots = 1;                 // how many requests of the webhook may be in flight together
+  bool to_quick = false;              // FairSlots::is_quick: its connection is made before those of others
   std::optional<std::string> secret;  // decrypted, to sign with
   std::optional<std::string> previous_secret;  // set during its grace period
   std::string body;

@@ -163,7 +163,7 @@ void Transfers::continue_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));
   if (transfer.needs_dial()) {
-    undialled_.push_back(&transfer);
+    transfer.job().request.to_quick ? undialled_.push_front(&transfer) : undialled_.push_back(&transfer);
   } else {
     repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
   }

@@ -56,10 +56,11 @@ std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
 
 }  // namespace
 
-QueueScanner::QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor)
+QueueScanner::QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor,
+                           ReadyEntities::IsQuick is_quick)
     : poll_interval_(settings.poll_interval),
       look_interval_(settings.poll_interval),
-      entities_(cursor),
+      entities_(cursor, std::move(is_quick)),
       early_({.per_webhook = std::max(1U, settings.max_in_flight_per_webhook / 2),
               .probes = std::max(1U, settings.max_in_flight / 10),
               .lease = settings.lease}) {}

@@ -23,7 +23,9 @@ namespace dispatcher {
 class QueueScanner {
  public:
   /// `cursor`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
-  QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor);
+  QueueScanner(
+      const platform::DeliverySettings& settings, delivery::EntityId cursor,
+      ReadyEntities::IsQuick is_quick = [](auto) { return true; });
 
   /// Looks at the queue if a look is due. Otherwise reads only the pauses and, if the last read of new
   /// notifications did not reach their end, the next ones. `idle`: the caller has nothing else to do. Throws

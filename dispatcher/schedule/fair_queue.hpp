@@ -26,12 +26,23 @@ class FairQueue {
 
   void enter(Id id) {
     auto& entry = activate(id);
-    if (!std::exchange(entry.waiting, true)) order_.emplace(entry.account, id);
+    if (!std::exchange(entry.waiting, true)) order_.emplace(entry.account + entry.behind, id);
+  }
+  /// Until the id leaves, order() counts `behind` as used, too.
+  void put_behind(Id id, SlotTime behind) {
+    auto& entry = entries_.at(id);
+    order_.erase({entry.account + entry.behind, id});
+    entry.behind = behind;
+    order_.emplace(entry.account + behind, id);
+  }
+  SlotTime behind(Id id) const {
+    const auto found = entries_.find(id);
+    return found == entries_.end() ? SlotTime{} : found->second.behind;
   }
   void leave(Id id) {
     const auto found = entries_.find(id);
     if (found == entries_.end() || !std::exchange(found->second.waiting, false)) return;
-    order_.erase({found->second.account, id});
+    order_.erase({found->second.account + std::exchange(found->second.behind, {}), id});
     retire(id, found->second);
   }
 
@@ -57,7 +68,7 @@ class FairQueue {
     advance();
   }
 
-  /// The ids that wait, lowest account first. The lower id wins a tie.
+  /// The ids that wait, in the order of their accounts, with `behind`. The lower id wins a tie.
   const Order& order() const { return order_; }
   /// The minimum.
   SlotTime least() const { return least_; }
@@ -79,6 +90,7 @@ class FairQueue {
  private:
   struct Entry {
     SlotTime account{};
+    SlotTime behind{};  // of put_behind()
     bool waiting = false;
     unsigned held = 0;
     bool active() const { return waiting || held > 0; }
@@ -94,14 +106,14 @@ class FairQueue {
     return entry;
   }
   void move(Id id, Entry& entry, SlotTime account) {
-    const auto rename = [&](Order& order) {
-      if (auto node = order.extract({entry.account, id})) {
-        node.value().first = account;
+    const auto rename = [&](Order& order, SlotTime behind) {
+      if (auto node = order.extract({entry.account + behind, id})) {
+        node.value().first = account + behind;
         order.insert(std::move(node));
       }
     };
-    rename(active_);
-    if (entry.waiting) rename(order_);
+    rename(active_, {});
+    if (entry.waiting) rename(order_, entry.behind);
     entry.account = account;
   }
   void retire(Id id, Entry& entry) {

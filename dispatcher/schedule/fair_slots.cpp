@@ -1,6 +1,7 @@
 #include "dispatcher/schedule/fair_slots.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace dispatcher {
 
@@ -14,6 +15,43 @@ constexpr SlotTime slow_from = 1s;
 /// With so many webhooks of one entity known, those that are idle are forgotten before one more is added. An
 /// entity has five; the others were deleted.
 constexpr std::size_t many_webhooks = 16;
+/// In the order of FairSlots::queue_ the entities that are not quick come behind all quick ones.
+constexpr SlotTime behind_quick = std::chrono::years(100);
+constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+
+/// The entities that wait, in the order in which they get slots. An entity that is not quick counts as if it
+/// had used slot_carries more: its next attempt begins with a handshake, or may take the whole time of an
+/// attempt.
+class InOrder {
+ public:
+  explicit InOrder(const FairQueue<delivery::EntityId>& queue)
+      : quick_(queue.order().begin()),
+        last_quick_(queue.order().lower_bound({behind_quick, lowest})),
+        other_(last_quick_),
+        last_other_(queue.order().end()) {}
+
+  struct Entity {
+    SlotTime used;
+    delivery::EntityId id;
+    bool quick;
+  };
+  /// `quick`: quick ones come before all others.
+  std::optional<Entity> first(bool quick = false) const {
+    const auto other =
+        other_ == last_other_
+            ? std::nullopt
+            : std::optional<Entity>({other_->first - behind_quick + slot_carries, other_->second, false});
+    if (quick_ == last_quick_ || (!quick && other && other->used < quick_->first)) return other;
+    return Entity{quick_->first, quick_->second, true};
+  }
+  void skip(const Entity& entity) { ++(entity.quick ? quick_ : other_); }
+  /// Skips all entities that are quick, or all that are not.
+  void skip_all(bool quick) { quick ? quick_ = last_quick_ : other_ = last_other_; }
+
+ private:
+  using Place = FairQueue<delivery::EntityId>::Order::const_iterator;
+  Place quick_, last_quick_, other_, last_other_;
+};
 
 }  // namespace
 
@@ -35,6 +73,7 @@ void FairSlots::identify(const Destination& destination) {
     join_host(webhook, destination.host);
   } else if (webhook.slots == 0 && webhook.host->first != destination.host) {
     const auto wanted = std::exchange(webhook.wanted, false);
+    quick_webhooks_.forget(id);
     place(id, webhook);
     leave_host(webhook);
     join_host(webhook, destination.host);
@@ -75,17 +114,32 @@ FairSlots::NextWebhooks FairSlots::next(std::size_t most) {
 bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::WebhookId> without_room;
   const auto last_for_reserve = queue_.least() + limits_.longest;
-  for (const auto& [account, entity] : queue_.order()) {
-    if (full() || (unreserved() == 0 && (reserved_ >= reserve_ || account > last_for_reserve))) break;
+  InOrder waiting(queue_);
+  if (unreserved() == 0) {
+    for (const bool quick : {false, true}) {
+      if (reserve_used(quick)) waiting.skip_all(quick);
+    }
+  }
+  // So many quick ones come first, because the reserve has room for them. Others have half of the list at
+  // least.
+  auto room =
+      std::min<std::size_t>(reserve_for(true) - std::min(reserve_for(true), reserved_[true]), most / 2);
+  while (const auto entity = full() ? std::nullopt : waiting.first(room > 0)) {
+    if (unreserved() == 0 && entity->used > last_for_reserve) {
+      waiting.skip_all(entity->quick);
+      continue;
+    }
     if (result.webhooks.size() >= most) {
-      result.until = account;
+      result.until = entity->used;
       break;
     }
-    for (const auto& [own, id] : entities_.at(entity).webhooks.order()) {
+    waiting.skip(*entity);
+    if (entity->quick && room > 0) --room;
+    for (const auto& [own, id] : entities_.at(entity->id).webhooks.order()) {
       const auto& webhook = webhooks_.at(id);
       if (!host_has_room(webhook)) {
         without_room.push_back(id);
-      } else if (slot_free(webhook)) {
+      } else if (slot_free(id, webhook)) {
         result.webhooks.push_back(id);
         break;
       }
@@ -112,12 +166,18 @@ FairSlots::Rank FairSlots::rank(delivery::WebhookId id) const {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end()) return {};
   const auto entity = found->second.entity;
-  return {queue_.account(entity), entities_.at(entity).webhooks.account(id)};
+  const auto behind = queue_.behind(entity) > SlotTime{} ? slot_carries : SlotTime{};  // as InOrder counts
+  return {queue_.account(entity) + behind, entities_.at(entity).webhooks.account(id)};
 }
 
 bool FairSlots::joins(delivery::WebhookId id) const {
   const auto found = webhooks_.find(id);
   return found != webhooks_.end() && may_join(id, found->second);
+}
+
+bool FairSlots::goes_first(delivery::WebhookId id) const {
+  const auto found = webhooks_.find(id);
+  return found != webhooks_.end() && goes_first(id, found->second);
 }
 
 bool FairSlots::take(delivery::WebhookId id) {
@@ -127,8 +187,8 @@ bool FairSlots::take(delivery::WebhookId id) {
   if (!has_room(webhook)) return false;
   if (!may_join(id, webhook)) {
     place(id, webhook);
-    if (!slot_free(webhook) || !host_has_room(webhook)) return false;
-    hold_slot(webhook);
+    if (!slot_free(id, webhook) || !host_has_room(webhook)) return false;
+    hold_slot(id, webhook);
   }
   const bool known = webhook.recent && !webhook.probing;
   const auto charge = known ? std::max(*webhook.recent, least_charge) : limits_.longest;
@@ -150,17 +210,17 @@ bool FairSlots::take(delivery::WebhookId id) {
 /// free must not count against it when a new entity comes.
 void FairSlots::pass_present(FairQueue<delivery::EntityId>& queue, delivery::EntityId entity) const {
   auto present = queue.account(entity);
-  if (!queue.order().empty()) present = std::min(present, queue.order().begin()->first);
+  if (const auto first = InOrder(queue).first()) present = std::min(present, first->used);
   queue.pass(present - limits_.longest);
 }
 
 bool FairSlots::take_new(const Destination& destination) {
   identify(destination);
   const auto& webhook = webhooks_.at(destination.webhook);
-  const auto& waiting = queue_.order();
-  // If all free slots are of the reserve, a new delivery may go ahead of the entities that wait.
-  const bool others_first = unreserved() > 0 && unreserved() <= waiting.size() &&
-                            waiting.begin()->first < queue_.account(webhook.entity);
+  const auto waiting = queue_.order().size();
+  // A new delivery may go ahead of the entities that wait if it gets a slot of the reserve.
+  const bool others_first = !takes_reserve(destination.webhook, webhook) && unreserved() <= waiting &&
+                            InOrder(queue_).first()->used < used_by(destination.webhook, webhook);
   const auto& host = webhook.host->second;
   const bool others_first_at_host = host.slots + host.ordered >= limits_.per_host &&
                                     host.queue.least() < host.queue.account(webhook.entity);
@@ -195,16 +255,18 @@ void FairSlots::ended(delivery::WebhookId id, Outcome outcome, platform::Millise
   if (found == webhooks_.end() || found->second.in_hand == 0) return;
   auto& webhook = found->second;
   ++webhook.unrecorded;
-  if (outcome == Outcome::answered || outcome == Outcome::asked_to_wait)
+  if (outcome == Outcome::answered || outcome == Outcome::answered_error || outcome == Outcome::asked_to_wait)
     webhook.recent = webhook.recent ? *webhook.recent + (took - *webhook.recent) / 4 : took;
   if (outcome == Outcome::failed) webhook.recent.reset();
+  note_answer(id, webhook, outcome);
   if (outcome == Outcome::diagnosed)
     webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
   else
     webhook.stalled = outcome == Outcome::not_started;
   // The webhook takes nothing until these results are recorded: it may have to rest, and no newer delivery
   // may overtake one that was not started.
-  if (outcome != Outcome::answered && outcome != Outcome::diagnosed) webhook.awaiting_result = true;
+  if (outcome != Outcome::answered && outcome != Outcome::answered_error && outcome != Outcome::diagnosed)
+    webhook.awaiting_result = true;
   drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
 }
 
@@ -233,6 +295,29 @@ unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
       std::max<SlotTime::rep>(1, slot_carries / std::max(*webhook.recent, least_charge)));
 }
 
+bool FairSlots::is_quick(delivery::WebhookId id, const Webhook& webhook) const {
+  return !webhook.probing && quick_webhooks_.contains(id);
+}
+
+/// Remembers whether the webhook is quick. One that is not makes its entity count as not quick until another
+/// one answers.
+void FairSlots::note_answer(delivery::WebhookId id, const Webhook& webhook, Outcome outcome) {
+  if (outcome == Outcome::not_started || outcome == Outcome::diagnosed) return;
+  const bool quick = outcome == Outcome::answered && webhook.recent && *webhook.recent <= slow_from;
+  if (quick) {
+    quick_webhooks_.note(id);
+    quick_entities_.note(webhook.entity);
+  } else {
+    quick_webhooks_.forget(id);
+    quick_entities_.forget(webhook.entity);
+  }
+}
+
+/// What the webhook's entity has used, as compared with those that wait (InOrder).
+SlotTime FairSlots::used_by(delivery::WebhookId id, const Webhook& webhook) const {
+  return queue_.account(webhook.entity) + (is_quick(id, webhook) ? SlotTime{} : slot_carries);
+}
+
 /// True: the webhook's own limit and the results of its last attempts allow it to take one more delivery.
 bool FairSlots::has_room(const Webhook& webhook) const {
   const unsigned limit = webhook.probing ? 1 : limits_.per_webhook;
@@ -249,9 +334,9 @@ bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) con
     if (account < host.queue.account(webhook.entity) || first == webhook.entity) return true;
   }
   if (unreserved() > 0 || queue_.order().empty()) return false;
-  const auto& [account, entity] = *queue_.order().begin();
-  if (entity != webhook.entity) return account < queue_.account(webhook.entity);
-  const auto& own = entities_.at(entity).webhooks;
+  const auto first = *InOrder(queue_).first();
+  if (first.id != webhook.entity) return first.used < used_by(id, webhook);
+  const auto& own = entities_.at(first.id).webhooks;
   return own.order().begin()->first < own.account(id);
 }
 
@@ -264,14 +349,29 @@ bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
          (webhook.given < carries || !others_first(id, webhook));
 }
 
-/// True: a slot is free for the webhook. A slot of the reserve goes only to a webhook that is not known to be
-/// slow. The webhook's entity must hold no slot, and have an account at most Limits::longest above the
-/// minimum. So an entity holds at most one slot of the reserve, also when it becomes slow.
-bool FairSlots::slot_free(const Webhook& webhook) const {
-  if (unreserved() > 0) return true;
+/// True: a slot of the reserve is free for the webhook. A quick webhook must hold no slot. Of a webhook that
+/// is not known, the entity must hold none. The entity's account must be at most Limits::longest above the
+/// minimum. So a webhook holds at most one slot of the reserve, also when it becomes slow.
+bool FairSlots::reserve_free(delivery::WebhookId id, const Webhook& webhook) const {
+  const bool quick = is_quick(id, webhook);
   const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
-  return !slow && reserved_ < reserve_ && entities_.at(webhook.entity).slots == 0 &&
+  return !slow && !reserve_used(quick) && (quick ? webhook.slots : entities_.at(webhook.entity).slots) == 0 &&
          queue_.account(webhook.entity) <= queue_.least() + limits_.longest;
+}
+
+/// True: the webhook is quick, and a slot of the reserve is free for it. Quick webhooks use the reserve
+/// first, the others last.
+bool FairSlots::goes_first(delivery::WebhookId id, const Webhook& webhook) const {
+  return is_quick(id, webhook) && reserve_free(id, webhook);
+}
+
+/// True: the webhook's next slot, if it gets one, is of the reserve.
+bool FairSlots::takes_reserve(delivery::WebhookId id, const Webhook& webhook) const {
+  return unreserved() == 0 || goes_first(id, webhook);
+}
+
+bool FairSlots::slot_free(delivery::WebhookId id, const Webhook& webhook) const {
+  return unreserved() > 0 || reserve_free(id, webhook);
 }
 
 bool FairSlots::host_has_room(const Webhook& webhook) const {
@@ -301,7 +401,10 @@ void FairSlots::put(delivery::WebhookId id, Webhook& webhook, Place place) {
     queue.leave(id);
     --host.ordered;
     host.queue.release(webhook.entity, SlotTime{});
-    if (queue.order().empty()) queue_.leave(webhook.entity);
+    if (queue.order().empty())
+      queue_.leave(webhook.entity);
+    else
+      update_order(webhook.entity);
   }
   webhook.place = place;
   if (place == Place::joining) joining_.insert(id);
@@ -313,8 +416,17 @@ void FairSlots::put(delivery::WebhookId id, Webhook& webhook, Place place) {
     queue.enter(id);
     ++host.ordered;
     queue_.enter(webhook.entity);
+    update_order(webhook.entity);
   }
   if (makes_room) let_in(host);
+}
+
+/// Puts a waiting entity behind all quick ones, unless a quick webhook of it waits for a slot.
+void FairSlots::update_order(delivery::EntityId id) {
+  const bool quick = std::ranges::any_of(entities_.at(id).webhooks.order(), [this](const auto& one) {
+    return is_quick(one.second, webhooks_.at(one.second));
+  });
+  queue_.put_behind(id, quick ? SlotTime{} : behind_quick);
 }
 
 void FairSlots::place(delivery::WebhookId id, Webhook& webhook) {
@@ -324,11 +436,11 @@ void FairSlots::place(delivery::WebhookId id, Webhook& webhook) {
     put(id, webhook, host_has_room(webhook) ? Place::ordered : Place::at_host);
 }
 
-void FairSlots::hold_slot(Webhook& webhook) {
+void FairSlots::hold_slot(delivery::WebhookId id, Webhook& webhook) {
   auto& entity = entities_.at(webhook.entity);
-  if (unreserved() == 0) {
-    entity.reserved = true;
-    ++reserved_;
+  if (takes_reserve(id, webhook)) {
+    webhook.reserved = is_quick(id, webhook);
+    ++reserved_[*webhook.reserved];
   }
   ++used_;
   ++entity.slots;
@@ -344,7 +456,7 @@ void FairSlots::release_slots(Webhook& webhook) {
   const unsigned each = deliveries_per_slot(webhook);
   const unsigned needed = webhook.diagnosing + (deliveries(webhook) + each - 1) / each;
   for (; webhook.slots > needed; --webhook.slots) {
-    if (std::exchange(entity.reserved, false)) --reserved_;
+    if (const auto quick = std::exchange(webhook.reserved, std::nullopt)) --reserved_[*quick];
     --used_;
     --entity.slots;
     --host.slots;
@@ -455,7 +567,8 @@ std::map<delivery::WebhookId, unsigned> share_out(const FairSlots& slots,
     order.erase(order.begin());
     if (const auto now = slots.rank(webhook); rank < now) {
       order.emplace(now, webhook);  // another webhook of its entity has taken a delivery
-    } else if ((rank.first <= candidates.until || slots.joins(webhook)) && grants.take(webhook)) {
+    } else if ((rank.first <= candidates.until || slots.joins(webhook) || slots.goes_first(webhook)) &&
+               grants.take(webhook)) {
       ++granted[webhook];
       ++total;
       order.emplace(slots.rank(webhook), webhook);

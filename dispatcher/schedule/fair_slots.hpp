@@ -5,9 +5,16 @@
 // Account: the slot-time that an entity or a webhook has used.
 // In hand: taken for an attempt that has neither ended nor been given back.
 // Unrecorded: ended, with a result that is not recorded yet.
-// Reserve: an eighth of all slots, kept for entities that hold no slot (slot_free).
+//
+// Quick: the webhook's last attempt was answered with 2xx, and the last ones within a second on average
+// (slow_from). An entity is quick if the last attempt to one of its webhooks was. This is remembered for a
+// minute or two (forget_old_answers).
+//
+// Reserve: an eighth of all slots, kept for webhooks that hold no slot (reserve_free). Quick ones use it
+// before all other slots, so that a broadcast to receivers without a connection does not delay them.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -18,6 +25,7 @@
 #include <vector>
 
 #include "dispatcher/schedule/fair_queue.hpp"
+#include "dispatcher/schedule/recent_ids.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
 
@@ -61,7 +69,7 @@ class FairSlots {
   struct NextWebhooks {
     std::vector<delivery::WebhookId> webhooks;
     /// The account of the first entity that did not fit in the list. Entities with a higher account get no
-    /// further slot.
+    /// further slot, but for those that goes_first().
     SlotTime until = SlotTime::max();
   };
   NextWebhooks next(std::size_t most);
@@ -69,6 +77,8 @@ class FairSlots {
   using Rank = std::pair<SlotTime, SlotTime>;
   Rank rank(delivery::WebhookId webhook) const;
 
+  /// True: the webhook's next delivery can have a slot of the reserve, whatever its entity has used.
+  bool goes_first(delivery::WebhookId webhook) const;
   /// True: the webhook's next delivery needs no further slot.
   bool joins(delivery::WebhookId webhook) const;
   /// Takes one delivery for the webhook, with a slot if it needs one. False: the webhook may take none now.
@@ -85,21 +95,29 @@ class FairSlots {
   void take_unsent(delivery::WebhookId webhook);
 
   enum class Outcome {
-    answered,
-    asked_to_wait,  // 429 or 503
-    failed,         // in transport
+    answered,        // 2xx
+    answered_error,  // another status, but for 429 and 503
+    asked_to_wait,   // 429 or 503
+    failed,          // in transport
     /// The delivery was not sent. The webhook takes nothing until another of its deliveries ends with another
     /// outcome, or none of its deliveries is in hand.
     not_started,
     diagnosed,  // a diagnosis, not a delivery; says nothing about the next delivery
   };
   /// An attempt has ended and is unrecorded. The webhook gives up slots that it does not need. Unless the
-  /// outcome is `answered` or `diagnosed`, the webhook takes nothing while it has anything unrecorded: it may
-  /// have to rest.
+  /// outcome is `answered`, `answered_error` or `diagnosed`, the webhook takes nothing while it has anything
+  /// unrecorded: it may have to rest.
   void ended(delivery::WebhookId webhook, Outcome outcome, platform::Milliseconds took);
   /// The result of an attempt is recorded.
   void recorded(delivery::WebhookId webhook);
 
+  bool is_quick(delivery::EntityId entity) const { return quick_entities_.contains(entity); }
+  /// Forgets which webhooks and entities were quick only before the last call.
+  void forget_old_answers() {
+    quick_webhooks_.age();
+    quick_entities_.age();
+  }
+  bool is_quick(delivery::WebhookId webhook) const { return quick_webhooks_.contains(webhook); }
   /// True: the webhook has something in hand or unrecorded.
   bool holds_any(delivery::WebhookId webhook) const;
   unsigned slots(delivery::WebhookId webhook) const;
@@ -111,6 +129,8 @@ class FairSlots {
   std::size_t size() const { return webhooks_.size() + entities_.size(); }
 
  private:
+  static constexpr std::size_t remembered = 16'384;
+
   /// What an entity has at a host.
   struct Share {
     unsigned slots = 0;
@@ -132,7 +152,6 @@ class FairSlots {
     FairQueue<delivery::WebhookId> webhooks;
     std::vector<delivery::WebhookId> known;
     unsigned slots = 0;
-    bool reserved = false;  // one of its slots belongs to the reserve
   };
   /// Where a waiting webhook is. `joining`: needs no further slot; `ordered`: in its entity's queue for a
   /// slot; `at_host`: waits for room at its host. `none`: does not wait, or may take nothing now (has_room).
@@ -147,9 +166,11 @@ class FairSlots {
     unsigned in_hand = 0;
     unsigned diagnosing = 0;  // diagnoses among those in hand
     unsigned slots = 0;
+    std::optional<bool>
+        reserved;        // one of its slots belongs to the reserve, that of quick webhooks or the other
     unsigned given = 0;  // deliveries taken since the webhook last held no slot
     unsigned unrecorded = 0;
-    bool awaiting_result = false;    // an unrecorded attempt ended neither `answered` nor `diagnosed`
+    bool awaiting_result = false;    // an unrecorded attempt ended in another way than with an answer
     bool stalled = false;            // the last attempt to end was not started
     std::optional<SlotTime> recent;  // moving average of the time of answers
     std::deque<SlotTime> charged;    // expected time of each delivery in hand, oldest first
@@ -158,22 +179,33 @@ class FairSlots {
 
   static unsigned deliveries(const Webhook& webhook) { return webhook.in_hand - webhook.diagnosing; }
   static unsigned deliveries_per_slot(const Webhook& webhook);
+  bool is_quick(delivery::WebhookId id, const Webhook& webhook) const;
+  void note_answer(delivery::WebhookId id, const Webhook& webhook, Outcome outcome);
+  SlotTime used_by(delivery::WebhookId id, const Webhook& webhook) const;
+  void update_order(delivery::EntityId entity);
   bool has_room(const Webhook& webhook) const;
   bool others_first(delivery::WebhookId id, const Webhook& webhook) const;
   bool may_join(delivery::WebhookId id, const Webhook& webhook) const;
-  bool slot_free(const Webhook& webhook) const;
+  bool goes_first(delivery::WebhookId id, const Webhook& webhook) const;
+  bool takes_reserve(delivery::WebhookId id, const Webhook& webhook) const;
+  bool reserve_free(delivery::WebhookId id, const Webhook& webhook) const;
+  bool slot_free(delivery::WebhookId id, const Webhook& webhook) const;
   bool host_has_room(const Webhook& webhook) const;
   unsigned unreserved() const {
     const unsigned all = limits_.total - reserve_;
-    return all - std::min(all, used_ - reserved_);
+    return all - std::min(all, used_ - reserved_[false] - reserved_[true]);
   }
+
+  /// Half of the reserve is for quick webhooks, the other half for those that are not known.
+  unsigned reserve_for(bool quick) const { return quick ? reserve_ / 2 : reserve_ - reserve_ / 2; }
+  bool reserve_used(bool quick) const { return reserved_[quick] >= reserve_for(quick); }
 
   void pass_present(FairQueue<delivery::EntityId>& queue, delivery::EntityId entity) const;
   void put(delivery::WebhookId id, Webhook& webhook, Place place);
   void place(delivery::WebhookId id, Webhook& webhook);
   bool add_ordered(std::size_t most, NextWebhooks& result);
   void add_joining(std::size_t most, NextWebhooks& result);
-  void hold_slot(Webhook& webhook);
+  void hold_slot(delivery::WebhookId id, Webhook& webhook);
   void release_slots(Webhook& webhook);
   void drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTime took);
   void let_in(Host& host);
@@ -188,13 +220,15 @@ class FairSlots {
   void forget_idle();
 
   Limits limits_;
-  unsigned reserve_;       // slots
-  unsigned used_ = 0;      // slots
-  unsigned reserved_ = 0;  // of used_, those of the reserve
-  unsigned in_hand_ = 0;   // of all webhooks
+  unsigned reserve_;                    // slots
+  unsigned used_ = 0;                   // slots
+  std::array<unsigned, 2> reserved_{};  // of used_, those of the reserve: not known, quick
+  unsigned in_hand_ = 0;                // of all webhooks
   FairQueue<delivery::EntityId> queue_;
   std::unordered_map<delivery::EntityId, Entity> entities_;
   Webhooks webhooks_;
+  RecentIds<delivery::EntityId> quick_entities_{remembered};
+  RecentIds<delivery::WebhookId> quick_webhooks_{remembered};
   Hosts hosts_;
   std::set<delivery::WebhookId> joining_;  // webhooks in Place::joining
   delivery::WebhookId joined_ = 0;         // the last of joining_ that next() chose

@@ -13,7 +13,9 @@ constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
 
 }  // namespace
 
-ReadyEntities::ReadyEntities(delivery::EntityId cursor) { cursors_.fill(cursor); }
+ReadyEntities::ReadyEntities(delivery::EntityId cursor, IsQuick is_quick) : is_quick_(std::move(is_quick)) {
+  cursors_.fill(cursor);
+}
 
 bool ReadyEntities::found(const store::WaitingEntity& entity) {
   auto& entry = entities_[entity.id];
@@ -73,7 +75,7 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
 }
 
 void ReadyEntities::missed_some() {
-  for (const auto& [id, entity] : line_) {
+  for (const auto& [place, entity] : line_) {
     ++visits_;
     auto& entry = entities_.at(entity);
     if (!entry.more) take_turns_from(entry, entry.in_line.back());
@@ -82,10 +84,14 @@ void ReadyEntities::missed_some() {
 
 std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit) const {
   std::vector<store::NotificationKey> result;
-  for (const auto& [id, entity] : line_) {
-    if (result.size() == limit) break;
-    result.push_back({id, entity});
-  }
+  const auto add = [&](auto from, auto to, std::size_t most) {
+    for (; from != to && result.size() < most; ++from) result.push_back({from->first.second, from->second});
+    return from;
+  };
+  const auto others = line_.lower_bound({true, lowest});
+  const auto rest = add(line_.begin(), others, (limit + 1) / 2);
+  add(others, line_.end(), limit);
+  add(rest, others, limit);
   return result;
 }
 
@@ -121,7 +127,7 @@ void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId 
   if (entry == nullptr) return;
   auto& in_line = entry->in_line;
   while (!in_line.empty() && in_line.front() <= last) {
-    line_.erase(in_line.front());
+    line_.erase({!entry->quick, in_line.front()});
     in_line.erase(in_line.begin());
   }
   if (in_line.empty()) {
@@ -223,8 +229,11 @@ ReadyEntities::Entry* ReadyEntities::find(delivery::EntityId entity) {
 
 void ReadyEntities::put_in_line(delivery::EntityId entity, Entry& entry, delivery::NotificationId id) {
   if (!entry.in_line.empty() && id <= entry.in_line.back()) return;
-  if (entry.in_line.empty()) entry.sought = look_;
-  line_.emplace(id, entity);
+  if (entry.in_line.empty()) {
+    entry.sought = look_;
+    entry.quick = is_quick_(entity);
+  }
+  line_.emplace(std::pair(!entry.quick, id), entity);
   entry.in_line.push_back(id);
 }
 
@@ -238,7 +247,7 @@ void ReadyEntities::take_turns_from(Entry& entry, delivery::NotificationId after
 void ReadyEntities::leave_line(Entry& entry) {
   if (entry.in_line.empty()) return;
   take_turns_from(entry, entry.in_line.front().previous());
-  for (const auto id : entry.in_line) line_.erase(id);
+  for (const auto id : entry.in_line) line_.erase({!entry.quick, id});
   entry.in_line.clear();
 }
 

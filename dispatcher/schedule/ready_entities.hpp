@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,13 +20,16 @@
 
 namespace dispatcher {
 
-/// Single notifications are *in line*, in the order of their ids, at most line_share of each entity. An
-/// entity with more notifications *takes turns* (round robin) once it has none in line. At its turn, its next
-/// notifications are read from the table.
+/// Single notifications are *in line*, at most line_share of each entity: first those of entities whose
+/// webhooks answer quickly (FairSlots::is_quick), then the others; each of the two in the order of their ids.
+/// An entity with more notifications *takes turns* (round robin) once it has none in line. At its turn, its
+/// next notifications are read from the table.
 class ReadyEntities {
  public:
+  using IsQuick = std::function<bool(delivery::EntityId)>;
   /// The first round begins after the entity `cursor`.
-  explicit ReadyEntities(delivery::EntityId cursor = 0);
+  explicit ReadyEntities(
+      delivery::EntityId cursor = 0, IsQuick is_quick = [](auto) { return true; });
 
   // These calls report what was found. False: no news, for example because the entity was already known to
   // wait.
@@ -50,7 +54,8 @@ class ReadyEntities {
 
   // These calls choose what is next.
 
-  /// Returns the first notifications in line, at most `limit`.
+  /// Returns the first notifications in line, at most `limit`; half of them of quick entities if there are
+  /// enough of both.
   std::vector<store::NotificationKey> line(std::size_t limit) const;
   /// The kinds of entities that take turns.
   enum class Kind {
@@ -106,13 +111,14 @@ class ReadyEntities {
   std::size_t known() const { return entities_.size(); }
   std::uint64_t visits() const { return visits_; }
 
-  static constexpr std::size_t longest_line = 4096;
+  static constexpr std::size_t longest_line = 16'384;
   static constexpr std::size_t line_share = 4;  // notifications of one entity
   static constexpr std::size_t most_entities = 200'000;
 
  private:
   struct Entry {
     std::vector<delivery::NotificationId> in_line;
+    bool quick = false;                  // the entity, when the first of in_line came
     bool more = false;                   // further ones wait, or may wait, after those in line
     delivery::NotificationId after = 0;  // the next turn reads what follows this id
     unsigned look = 0;                   // `after` is valid only while look_ is the same
@@ -140,8 +146,10 @@ class ReadyEntities {
   delivery::EntityId& cursor(Kind kind) { return cursors_[static_cast<std::size_t>(kind)]; }
   std::set<delivery::EntityId>& turns(Kind kind) { return turns_[static_cast<std::size_t>(kind)]; }
 
+  IsQuick is_quick_;
   Entities entities_;
-  std::map<delivery::NotificationId, delivery::EntityId> line_;
+  /// The notifications of quick entities come first.
+  std::map<std::pair<bool, delivery::NotificationId>, delivery::EntityId> line_;
   std::array<std::set<delivery::EntityId>, 5> turns_;
   std::array<delivery::EntityId, 5> cursors_{};
   std::set<std::pair<platform::MonotonicTime, delivery::EntityId>> postponed_;  // by postponed_until

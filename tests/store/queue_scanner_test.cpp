@@ -14,9 +14,9 @@ namespace {
 
 using dispatcher::QueueScanner;
 
-constexpr int others = 20'000;
+constexpr int others = 80'000;
 
-/// Inserts `count` notifications, each for a different entity. The entities' ids are from 1000 to 20999.
+/// Inserts `count` notifications, each for a different entity. The entities' ids are from 1000 to 80999.
 void notify_others(Session& session, int count) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)"
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_notification_committed_late_is_found_among_many_new_ones)
   Session other = database.connect();
   other.execute("START TRANSACTION");
   const auto late = insert_notification(other, 7);
-  notify_others(session, 10'000);
+  notify_others(session, 40'000);  // more than the ready set takes
   while (scanner.entities().has_room() && in_time()) look();
   BOOST_REQUIRE_GT(first(), late);
   other.execute("COMMIT");

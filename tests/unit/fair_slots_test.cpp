@@ -255,8 +255,9 @@ BOOST_AUTO_TEST_CASE(the_least_used_webhook_of_an_entity_is_next) {
 }
 
 BOOST_AUTO_TEST_CASE(the_last_slots_are_for_entities_that_hold_none_one_each) {
-  auto slots = with(16, 20);  // an eighth of the 16 slots, two, are the last slots
-  BOOST_TEST(take(slots, own(1)) == 14U);
+  auto slots = with(
+      32, 40);  // an eighth of the 32 slots are the last slots, two of them for webhooks that are not known
+  BOOST_TEST(take(slots, own(1)) == 28U);
   BOOST_TEST(take(slots, own(2)) == 1U);
   BOOST_TEST(take(slots, {3, 2, "h:443"}) == 0U);  // entity 2 holds a slot already
   BOOST_TEST(take(slots, own(4, true)) == 0U);     // webhook 4 is failing
@@ -264,6 +265,35 @@ BOOST_AUTO_TEST_CASE(the_last_slots_are_for_entities_that_hold_none_one_each) {
   BOOST_TEST(take(slots, own(6)) == 0U);
   end(slots, 5);
   BOOST_TEST(take(slots, own(6)) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_broadcast_to_unknown_webhooks_leaves_slots_to_those_that_answer_quickly) {
+  auto slots = with(32, 40);
+  for (const int webhook : {101, 102, 103}) {
+    know(slots, own(webhook), 5ms);
+    slots.stop_waiting(webhook);
+  }
+  for (int webhook = 1; webhook <= 40; ++webhook) wait(slots, own(webhook));
+  for (int webhook = 1; webhook <= 40; ++webhook) slots.take(webhook);
+  BOOST_TEST(slots.free() == 2U);
+  BOOST_TEST(slots.next(9).webhooks.empty());
+  BOOST_TEST((slots.take_new(own(101)) && slots.take_new(own(102))));
+  BOOST_TEST(!slots.take_new(own(103)));  // it waits, and is next
+  wait(slots, own(103));
+  end(slots, 1, Outcome::answered, 15s);
+  BOOST_TEST(slots.next(1).webhooks == Ids{103}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_not_quick_gets_slots_beside_those_that_have_used_more) {
+  auto slots = with(1);
+  know(slots, own(1), 20ms);
+  wait(slots, own(2));
+  unsigned before = 0;
+  for (; slots.next(1).webhooks == Ids{1} && before < 100; ++before) {
+    BOOST_REQUIRE(slots.take(1));
+    end(slots, 1, Outcome::answered, 20ms);
+  }
+  BOOST_TEST((before >= 1 && before <= 6));
 }
 
 BOOST_AUTO_TEST_CASE(changed_limits_leave_an_eighth_for_the_last_slots_too) {
