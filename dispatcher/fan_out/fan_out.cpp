@@ -83,12 +83,13 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
 
 /// Shares `rows` between the line (notifications in the order of their ids) and the turns (entities served
 /// round robin); ReadyEntities says which are in which. If the slots are not enough for all, the group that
-/// comes first has an advantage, so each comes first in every second batch.
+/// comes first has an advantage, so each comes first in every second batch; likewise in the line.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
   const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
-  turns_first_ = !turns_first_;
-  auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first_ ? 0 : 1)) / 2);
+  ++batch_;
+  const bool turns_first = batch_ % 2 != 0;
+  auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first ? 0 : 1)) / 2, batch_ / 2 % 2 != 0);
   Selection selection{.rows = {}, .kind = Kind::ready, .requests = {}};
   const unsigned rest = rows - static_cast<unsigned>(line.size());
   if (rest > 0 && in_turns > 0) {
@@ -97,7 +98,7 @@ Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime n
     selection.requests = entities.next(most, Kind::ready, each, now);
   }
   selection.rows = store::find_oldest_pending(session_, selection.requests);
-  selection.rows.insert(turns_first_ ? selection.rows.end() : selection.rows.begin(), line.begin(),
+  selection.rows.insert(turns_first ? selection.rows.end() : selection.rows.begin(), line.begin(),
                         line.end());
   return selection;
 }

@@ -67,9 +67,8 @@ class FanOut {
   Pacer busy_pacer_{10};     // percent of the loop's time
   Pacer suspect_pacer_{10};  // percent of the loop's time
   Pacer large_pacer_{25};    // percent of the loop's time, while other notifications wait
-  /// Whether the last batch took entities in turns before notifications in the order of arrival.
-  bool turns_first_ = false;
-  Pacer again_pacer_{25};  // percent of the loop's time, for what was passed over
+  unsigned batch_ = 0;       // counts the batches of run_sendable()
+  Pacer again_pacer_{25};    // percent of the loop's time, for what was passed over
   PassedOver passed_over_;
   platform::MonotonicTime next_report_{};
   platform::Log log_;

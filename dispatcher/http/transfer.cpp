@@ -119,8 +119,9 @@ platform::MonotonicTime Transfer::connect_deadline() const {
   return std::min(connecting_since_ + settings_.connect_timeout, job_.since + settings_.timeout);
 }
 
-Transfer::Dial Transfer::begin_dial() {
-  connecting_since_ = platform::monotonic_now();
+Transfer::Dial Transfer::begin_dial(platform::MonotonicTime::duration waited) {
+  job_.since += waited;
+  connecting_since_ += waited;
   const auto& found = job_.addresses;
   return {host_name_, progress_.port,
           found.empty() && progress_.address ? Addresses{*progress_.address} : found, connect_deadline()};

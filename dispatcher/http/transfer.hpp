@@ -50,8 +50,9 @@ class Transfer {
     Addresses addresses;
     platform::MonotonicTime deadline;
   };
-  /// Returns what the dialler must do for this transfer. The time to connect begins now.
-  Dial begin_dial();
+  /// Returns what the dialler must do for this transfer. `waited`: for a turn to be dialled, which is no time
+  /// of the receiver's.
+  Dial begin_dial(platform::MonotonicTime::duration waited);
   /// While repeats are left, true in two cases (docs/receivers.md#what-counts-as-an-answer). First: a kept
   /// connection was unusable, or ended without an answer or with a 408, which is no failure of the receiver.
   /// Second: the receiver reset a new connection before it had read the whole request. The reset may have

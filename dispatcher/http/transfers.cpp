@@ -69,7 +69,7 @@ void Transfers::process(const Poller::Event& event) {
 }
 
 std::optional<platform::MonotonicTime> Transfers::next_timeout() const {
-  if (!undialled_.empty()) return platform::MonotonicTime{};
+  if (!undialled_[0].empty() || !undialled_[1].empty()) return platform::MonotonicTime{};
   auto next = next_deadline_;
   for (const auto& time : {dialler_.next_timeout(), transport_.next_timeout()}) {
     if (time && (!next || *time < *next)) next = time;
@@ -163,19 +163,44 @@ void Transfers::continue_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));
   if (transfer.needs_dial()) {
-    transfer.job().request.to_quick ? undialled_.push_front(&transfer) : undialled_.push_back(&transfer);
+    const auto& request = transfer.job().request;
+    const bool first = request.to_quick || request.purpose != Request::Purpose::deliver;
+    undialled_[first].push_back({&transfer, platform::monotonic_now()});
   } else {
     repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
   }
 }
 
-/// Begins some of the connections that are wanted, the oldest wish first.
+/// Returns the next transfer to be dialled for, and since when it waits; nullopt: none waits. Three of four
+/// are for quick webhooks, or checks.
+std::optional<Transfers::Undialled> Transfers::take_undialled() {
+  auto& [others, first] = undialled_;
+  if (others.empty() && first.empty()) return std::nullopt;
+  const bool others_turn = ++dials_ % 4 == 0;
+  auto& from = first.empty() || (others_turn && !others.empty()) ? others : first;
+  const auto next = from.front();
+  from.pop_front();
+  return next;
+}
+
+/// Begins some of the connections that are wanted.
 void Transfers::dial_some() {
   const auto most = poller_.last_round() < short_round ? dials_at_once : 1;
-  for (std::size_t i = 0; i < most && !undialled_.empty(); ++i) {
-    auto& transfer = *undialled_.front();
-    undialled_.pop_front();
-    auto dial = transfer.begin_dial();
+  for (std::size_t i = 0; i < most; ++i) {
+    const auto next = take_undialled();
+    if (!next) return;
+    auto& transfer = *next->transfer;
+    const auto now = platform::monotonic_now();
+    // The attempt must end within the lease.
+    const auto& request = transfer.job().request;
+    if (request.purpose == Request::Purpose::deliver && now + settings_.timeout >= request.lease_until) {
+      Dialled undialled;
+      undialled.caller = &transfer;
+      undialled.fault = delivery::LocalFault::other;
+      continue_dialled(std::move(undialled));
+      continue;
+    }
+    auto dial = transfer.begin_dial(now - next->since);
     dialler_.dial(&transfer, dial.host, dial.port, std::move(dial.addresses), dial.deadline);
   }
 }

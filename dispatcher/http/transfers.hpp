@@ -2,6 +2,7 @@
 // new connection, which the dialler makes, and when a request must be repeated on a fresh one.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -71,6 +72,11 @@ class Transfers {
   void continue_interrupted(CURL* handle);
   void note_deadline(const Transfer& transfer);
   void end_overdue();
+  struct Undialled {
+    Transfer* transfer;
+    platform::MonotonicTime since;
+  };
+  std::optional<Undialled> take_undialled();
   void dial_some();
 
   const platform::DeliverySettings& settings_;
@@ -79,8 +85,9 @@ class Transfers {
   Connections connections_;
   Transport transport_;  // after connections_, because its destructor closes connections counted there
   std::vector<std::unique_ptr<Transfer>> transfers_;
-  std::vector<Transfer*> idle_;                           // the free ones of transfers_
-  std::deque<Transfer*> undialled_;                       // those that want a new connection
+  std::vector<Transfer*> idle_;                     // the free ones of transfers_
+  std::array<std::deque<Undialled>, 2> undialled_;  // the second one goes first
+  unsigned dials_ = 0;
   Progressed progressed_;                                 // since the last advance()
   std::optional<platform::MonotonicTime> next_deadline_;  // of a transfer, or earlier
 };

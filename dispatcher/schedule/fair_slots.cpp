@@ -113,6 +113,7 @@ FairSlots::NextWebhooks FairSlots::next(std::size_t most) {
 /// host have left Place::ordered, and other webhooks may have entered it.
 bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::WebhookId> without_room;
+  std::vector<delivery::EntityId> without_slot;
   const auto last_for_reserve = queue_.least() + limits_.longest;
   InOrder waiting(queue_);
   if (unreserved() == 0) {
@@ -144,7 +145,11 @@ bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
         break;
       }
     }
+    if (entity->quick &&
+        (result.webhooks.empty() || webhooks_.at(result.webhooks.back()).entity != entity->id))
+      without_slot.push_back(entity->id);
   }
+  for (const auto entity : without_slot) update_order(entity);  // its answers may be forgotten
   for (const auto id : without_room) put(id, webhooks_.at(id), Place::at_host);
   for (const auto id : without_room) let_in(webhooks_.at(id).host->second);
   return !without_room.empty();
@@ -371,7 +376,7 @@ bool FairSlots::takes_reserve(delivery::WebhookId id, const Webhook& webhook) co
 }
 
 bool FairSlots::slot_free(delivery::WebhookId id, const Webhook& webhook) const {
-  return unreserved() > 0 || reserve_free(id, webhook);
+  return !full() && (unreserved() > 0 || reserve_free(id, webhook));
 }
 
 bool FairSlots::host_has_room(const Webhook& webhook) const {
@@ -382,7 +387,10 @@ bool FairSlots::host_has_room(const Webhook& webhook) const {
 }
 
 void FairSlots::put(delivery::WebhookId id, Webhook& webhook, Place place) {
-  if (webhook.place == place) return;
+  if (webhook.place == place) {
+    if (place == Place::ordered) update_order(webhook.entity);  // the webhook may have become quick
+    return;
+  }
   auto& queue = entities_.at(webhook.entity).webhooks;
   auto& host = webhook.host->second;
   const bool makes_room = webhook.place == Place::ordered && place != Place::at_host;

@@ -193,7 +193,7 @@ class FairSlots {
   bool host_has_room(const Webhook& webhook) const;
   unsigned unreserved() const {
     const unsigned all = limits_.total - reserve_;
-    return all - std::min(all, used_ - reserved_[false] - reserved_[true]);
+    return std::min(free(), all - std::min(all, used_ - reserved_[false] - reserved_[true]));
   }
 
   /// Half of the reserve is for quick webhooks, the other half for those that are not known.

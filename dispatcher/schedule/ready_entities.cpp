@@ -82,16 +82,22 @@ void ReadyEntities::missed_some() {
   }
 }
 
-std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit) const {
+std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit, bool others_lead) const {
   std::vector<store::NotificationKey> result;
-  const auto add = [&](auto from, auto to, std::size_t most) {
+  const auto add = [&](auto& from, auto to, std::size_t most) {
     for (; from != to && result.size() < most; ++from) result.push_back({from->first.second, from->second});
-    return from;
   };
-  const auto others = line_.lower_bound({true, lowest});
-  const auto rest = add(line_.begin(), others, (limit + 1) / 2);
-  add(others, line_.end(), limit);
-  add(rest, others, limit);
+  auto first = line_.begin();
+  auto second = line_.lower_bound({true, lowest});
+  auto first_end = second;
+  auto second_end = line_.end();
+  if (others_lead) {
+    std::swap(first, second);
+    std::swap(first_end, second_end);
+  }
+  add(first, first_end, (limit + 1) / 2);
+  add(second, second_end, limit);
+  add(first, first_end, limit);
   return result;
 }
 

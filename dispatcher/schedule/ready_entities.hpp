@@ -55,8 +55,8 @@ class ReadyEntities {
   // These calls choose what is next.
 
   /// Returns the first notifications in line, at most `limit`; half of them of quick entities if there are
-  /// enough of both.
-  std::vector<store::NotificationKey> line(std::size_t limit) const;
+  /// enough of both. `others_lead`: those of the other entities come first.
+  std::vector<store::NotificationKey> line(std::size_t limit, bool others_lead = false) const;
   /// The kinds of entities that take turns.
   enum class Kind {
     ready,    // the entity's deliveries can be sent, as far as is known

@@ -97,6 +97,7 @@ struct Fixture {
     if (!transfers) transfers.emplace(settings, poller);
     dispatcher::Request request;
     request.host = host;
+    request.lease_until = platform::monotonic_now() + 1h;
     request.url = "https://" + host + "/";
     request.body = "{}";
     auto job = dispatcher::begun(std::move(request));
