@@ -34,9 +34,9 @@ Ids next(ReadyEntities& ready, unsigned limit, Kind kind = Kind::ready, Monotoni
   return result;
 }
 
-Line line(const ReadyEntities& ready, std::size_t limit = 99) {
+Line line(const ReadyEntities& ready, std::size_t limit = 99, bool others_lead = false) {
   Line result;
-  for (const auto& notification : ready.line(limit)) result.push_back(notification.id);
+  for (const auto& notification : ready.line(limit, others_lead)) result.push_back(notification.id);
   return result;
 }
 
@@ -54,6 +54,18 @@ BOOST_AUTO_TEST_CASE(notifications_of_many_entities_are_in_line_in_the_order_of_
   BOOST_TEST(next(ready, 9).empty());
   ready.advance(5, 95);
   BOOST_TEST((line(ready) == Line{96, 97}));
+}
+
+BOOST_AUTO_TEST_CASE(notifications_of_quick_entities_have_half_of_the_line) {
+  ReadyEntities ready(0, [](delivery::EntityId entity) { return entity >= 100; });
+  for (const int id : {1, 2, 3, 4}) ready.arrived({id, id});
+  for (const int id : {101, 102, 103}) ready.arrived({id, id});
+  BOOST_TEST((line(ready, 4) == Line{101, 102, 1, 2}));
+  BOOST_TEST((line(ready, 4, true) == Line{1, 2, 101, 102}));
+  BOOST_TEST((line(ready, 1, true) == Line{1}));
+  BOOST_TEST((line(ready, 6) == Line{101, 102, 103, 1, 2, 3}));
+  for (const int id : {101, 102, 103}) ready.advance(id, id);
+  BOOST_TEST((line(ready) == Line{1, 2, 3, 4}));
 }
 
 BOOST_AUTO_TEST_CASE(an_entity_without_work_is_forgotten) {
