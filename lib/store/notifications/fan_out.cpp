@@ -20,7 +20,7 @@ namespace store {
 namespace {
 
 /// The number of entities in one statement.
-constexpr std::size_t entities_per_statement = 128;
+constexpr std::size_t entities_per_statement = 32;
 
 /// Reads without a lock; lock_pending() locks by key afterwards. A locking read would not stop at the end of
 /// an entity's rows: it goes on to the next live index entry and locks every dead entry before that, which
