@@ -243,8 +243,8 @@ BOOST_AUTO_TEST_CASE(two_thousand_silent_receivers_hardly_delay_a_healthy_one) {
   simulation.run(time_out);
   const auto webhook = simulation.add({healthy, 5ms, {}, 100});
   simulation.run(time_out * 2);
-  // An eighth of the slots (64) is a reserve for entities that hold no slot. The 400 silent entities are
-  // more than that, so a few rows wait until attempts end.
+  // Half of the reserve (32 slots) is for entities that are not known and hold no slot. The 400 silent
+  // entities are more than that, so a few rows wait until attempts end.
   BOOST_TEST(simulation.p99_wait(webhook).count() <= 200);
 }
 
