@@ -83,13 +83,16 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
 
 /// Shares `rows` between the line (notifications in the order of their ids) and the turns (entities served
 /// round robin); ReadyEntities says which are in which. If the slots are not enough for all, the group that
-/// comes first has an advantage, so each comes first in every second batch; likewise in the line.
+/// comes first has an advantage, so each comes first in every second batch; likewise in the line. While the
+/// free slots are for quick entities alone, only these are read, from the line.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
-  const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
+  const auto for_others = slots_.free_for_others();
+  const auto in_turns = for_others == 0 ? 0 : static_cast<unsigned>(entities.count(Kind::ready, now));
   ++batch_;
   const bool turns_first = batch_ % 2 != 0;
-  auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first ? 0 : 1)) / 2, batch_ / 2 % 2 != 0);
+  auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first ? 0 : 1)) / 2, batch_ / 2 % 2 != 0,
+                            for_others);
   Selection selection{.rows = {}, .kind = Kind::ready, .requests = {}};
   const unsigned rest = rows - static_cast<unsigned>(line.size());
   if (rest > 0 && in_turns > 0) {

@@ -18,7 +18,7 @@ enum class Outcome {
   refused,     // the database refuses it even in a transaction of its own
   // The notification waits. Its entity is read again from this notification on.
   no_room,  // the batch has no room for its data, or for those of an earlier notification of its entity
-  no_slot,  // no slot is free at all
+  no_slot,  // no slot is free for its entity
   busy,     // a slot is free, but its webhooks must first end attempts, a backlog or a rest of their own
   recipient_locked,  // another session has locked the row of its entity or of a webhook
   write_locked,      // the write of its deliveries met a lock

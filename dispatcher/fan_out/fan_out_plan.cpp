@@ -109,17 +109,17 @@ class Planner {
   }
 
   /// Adds the notification's deliveries to the plan. With Ahead::no, adds none if at least one would be
-  /// pending and none would be leased: the notification waits instead. If no slot is free at all (`no_slot`),
+  /// pending and none would be leased: the notification waits instead. If no slot is free for it (`no_slot`),
   /// it waits until any attempt ends. Otherwise (`busy`) it waits until the result of one of the entity's
   /// webhooks is recorded, or until a call with Ahead::yes. Exception: if a slot is free and one of the
   /// webhooks waits for other webhooks, the deliveries are added, because that webhook has no result to wait
   /// for.
   Outcome add_deliveries(const JudgedNotification& notification, const store::Recipient& recipient) {
-    const bool full = slots_.full();
+    const bool full = slots_.full_for(notification.entity);
     waiting_.for_others = false;
     const auto deliveries = deliveries_of(notification, recipient, waiting_, slots_);
     if (ahead_ == Ahead::no && would_only_wait(deliveries) && (full || !waiting_.for_others)) {
-      full_ = full;
+      full_ = slots_.full();
       if (full) return Outcome::no_slot;
       busy_.insert(notification.entity);
       return Outcome::busy;

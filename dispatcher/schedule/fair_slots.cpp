@@ -116,10 +116,9 @@ bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::EntityId> without_slot;
   const auto last_for_reserve = queue_.least() + limits_.longest;
   InOrder waiting(queue_);
-  if (unreserved() == 0) {
-    for (const bool quick : {false, true}) {
-      if (reserve_used(quick)) waiting.skip_all(quick);
-    }
+  if (unreserved() == 0 && reserve_used(false)) {
+    waiting.skip_all(false);
+    if (reserve_used(true)) waiting.skip_all(true);
   }
   // So many quick ones come first, because the reserve has room for them. Others have half of the list at
   // least.
@@ -354,20 +353,24 @@ bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
          (webhook.given < carries || !others_first(id, webhook));
 }
 
-/// True: a slot of the reserve is free for the webhook. A quick webhook must hold no slot. Of a webhook that
-/// is not known, the entity must hold none. The entity's account must be at most Limits::longest above the
-/// minimum. So a webhook holds at most one slot of the reserve, also when it becomes slow.
-bool FairSlots::reserve_free(delivery::WebhookId id, const Webhook& webhook) const {
-  const bool quick = is_quick(id, webhook);
-  const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
-  return !slow && !reserve_used(quick) && (quick ? webhook.slots : entities_.at(webhook.entity).slots) == 0 &&
-         queue_.account(webhook.entity) <= queue_.least() + limits_.longest;
+/// True: the webhook is quick and holds no slot, and the quick ones' half of the reserve has room. They use
+/// this half before all other slots.
+bool FairSlots::goes_first(delivery::WebhookId id, const Webhook& webhook) const {
+  return is_quick(id, webhook) && !reserve_used(true) && webhook.slots == 0 && may_use_reserve(webhook);
 }
 
-/// True: the webhook is quick, and a slot of the reserve is free for it. Quick webhooks use the reserve
-/// first, the others last.
-bool FairSlots::goes_first(delivery::WebhookId id, const Webhook& webhook) const {
-  return is_quick(id, webhook) && reserve_free(id, webhook);
+/// False for a webhook that is known to be slow, and for an entity with an account of more than
+/// Limits::longest above the minimum.
+bool FairSlots::may_use_reserve(const Webhook& webhook) const {
+  const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
+  return !slow && queue_.account(webhook.entity) <= queue_.least() + limits_.longest;
+}
+
+/// True: a slot of the reserve is free for the webhook. The second half is for all entities that hold no
+/// slot. So a webhook holds at most one slot of the reserve, also when it becomes slow.
+bool FairSlots::reserve_free(delivery::WebhookId id, const Webhook& webhook) const {
+  return goes_first(id, webhook) ||
+         (!reserve_used(false) && entities_.at(webhook.entity).slots == 0 && may_use_reserve(webhook));
 }
 
 /// True: the webhook's next slot, if it gets one, is of the reserve.
@@ -447,7 +450,7 @@ void FairSlots::place(delivery::WebhookId id, Webhook& webhook) {
 void FairSlots::hold_slot(delivery::WebhookId id, Webhook& webhook) {
   auto& entity = entities_.at(webhook.entity);
   if (takes_reserve(id, webhook)) {
-    webhook.reserved = is_quick(id, webhook);
+    webhook.reserved = goes_first(id, webhook);
     ++reserved_[*webhook.reserved];
   }
   ++used_;

@@ -125,6 +125,11 @@ class FairSlots {
   /// Free slots, including the reserve.
   unsigned free() const { return limits_.total - std::min(limits_.total, used_); }
   bool full() const { return free() == 0; }
+  /// Free slots that an entity may use that is not quick.
+  unsigned free_for_others() const {
+    return std::min(free(),
+                    unreserved() + reserve_for(false) - std::min(reserve_for(false), reserved_[false]));
+  }
   /// Webhooks and entities remembered.
   std::size_t size() const { return webhooks_.size() + entities_.size(); }
 
@@ -187,6 +192,7 @@ class FairSlots {
   bool others_first(delivery::WebhookId id, const Webhook& webhook) const;
   bool may_join(delivery::WebhookId id, const Webhook& webhook) const;
   bool goes_first(delivery::WebhookId id, const Webhook& webhook) const;
+  bool may_use_reserve(const Webhook& webhook) const;
   bool takes_reserve(delivery::WebhookId id, const Webhook& webhook) const;
   bool reserve_free(delivery::WebhookId id, const Webhook& webhook) const;
   bool slot_free(delivery::WebhookId id, const Webhook& webhook) const;
@@ -196,7 +202,7 @@ class FairSlots {
     return std::min(free(), all - std::min(all, used_ - reserved_[false] - reserved_[true]));
   }
 
-  /// Half of the reserve is for quick webhooks, the other half for those that are not known.
+  /// Half of the reserve is for quick webhooks, the other half for all entities that hold no slot.
   unsigned reserve_for(bool quick) const { return quick ? reserve_ / 2 : reserve_ - reserve_ / 2; }
   bool reserve_used(bool quick) const { return reserved_[quick] >= reserve_for(quick); }
 
@@ -222,7 +228,7 @@ class FairSlots {
   Limits limits_;
   unsigned reserve_;                    // slots
   unsigned used_ = 0;                   // slots
-  std::array<unsigned, 2> reserved_{};  // of used_, those of the reserve: not known, quick
+  std::array<unsigned, 2> reserved_{};  // of used_, those of the reserve: for all, for quick ones
   unsigned in_hand_ = 0;                // of all webhooks
   FairQueue<delivery::EntityId> queue_;
   std::unordered_map<delivery::EntityId, Entity> entities_;
@@ -270,6 +276,10 @@ class Grants {
     if (const auto found = taken_.find(webhook); found != taken_.end() && found->second > 0) --found->second;
   }
   bool full() const { return slots_->full(); }
+  /// True: no free slot is left that the entity may use.
+  bool full_for(delivery::EntityId entity) const {
+    return full() || (slots_->free_for_others() == 0 && !slots_->is_quick(entity));
+  }
   bool holds_any(delivery::WebhookId webhook) const { return slots_->holds_any(webhook); }
 
  private:

@@ -82,7 +82,8 @@ void ReadyEntities::missed_some() {
   }
 }
 
-std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit, bool others_lead) const {
+std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit, bool others_lead,
+                                                        std::size_t most_others) const {
   std::vector<store::NotificationKey> result;
   const auto add = [&](auto& from, auto to, std::size_t most) {
     for (; from != to && result.size() < most; ++from) result.push_back({from->first.second, from->second});
@@ -90,7 +91,8 @@ std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit, bool 
   auto first = line_.begin();
   auto second = line_.lower_bound({true, lowest});
   auto first_end = second;
-  auto second_end = line_.end();
+  auto second_end = std::ranges::next(
+      second, static_cast<std::ptrdiff_t>(std::min(most_others, line_.size())), line_.end());
   if (others_lead) {
     std::swap(first, second);
     std::swap(first_end, second_end);

@@ -50,13 +50,15 @@ class ReadyEntities {
     return line_.size() < 2 * longest_line && entities_.size() < most_entities;
   }
   /// True: the line will soon be empty, and more entities may be added.
-  bool runs_short() const { return line_.size() < longest_line / 2 && entities_.size() < most_entities; }
+  bool runs_short() const { return line_.size() < short_line && entities_.size() < most_entities; }
 
   // These calls choose what is next.
 
-  /// Returns the first notifications in line, at most `limit`; half of them of quick entities if there are
-  /// enough of both. `others_lead`: those of the other entities come first.
-  std::vector<store::NotificationKey> line(std::size_t limit, bool others_lead = false) const;
+  /// Returns the first notifications in line, at most `limit`, of which at most `most_others` are of entities
+  /// that are not quick; half of each if there are enough of both. `others_lead`: those of the other entities
+  /// come first.
+  std::vector<store::NotificationKey> line(std::size_t limit, bool others_lead = false,
+                                           std::size_t most_others = 2 * longest_line) const;
   /// The kinds of entities that take turns.
   enum class Kind {
     ready,    // the entity's deliveries can be sent, as far as is known
@@ -112,6 +114,7 @@ class ReadyEntities {
   std::uint64_t visits() const { return visits_; }
 
   static constexpr std::size_t longest_line = 16'384;
+  static constexpr std::size_t short_line = 2048;
   static constexpr std::size_t line_share = 4;  // notifications of one entity
   static constexpr std::size_t most_entities = 200'000;
 

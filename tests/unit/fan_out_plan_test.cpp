@@ -311,6 +311,26 @@ BOOST_AUTO_TEST_CASE(a_locked_webhook_delays_only_its_own_entity) {
        Outcomes{{11, Outcome::recipient_locked}, {12, Outcome::written}, {13, Outcome::recipient_locked}}));
 }
 
+// The last free slot is for quick entities. The notification of another entity waits for a slot in line: if
+// it were fanned out now, its delivery would be written as pending, and claimed later.
+BOOST_AUTO_TEST_CASE(a_slot_that_is_only_for_quick_entities_is_none_for_others) {
+  auto slots = with_slots(16, 20);
+  const dispatcher::Destination quick{9, 8, "rapido.example:443", false};
+  BOOST_REQUIRE(slots.take_new(quick));
+  slots.ended(quick.webhook, FairSlots::Outcome::answered, std::chrono::milliseconds(5));
+  slots.recorded(quick.webhook);
+  while (slots.take_new({100, 100, "lento.example:443", false})) continue;
+  BOOST_REQUIRE(slots.take_new({101, 101, "otro.example:443", false}));
+  BOOST_REQUIRE((slots.free() == 1 && slots.free_for_others() == 0));
+  auto of_quick = opened(12);
+  of_quick.entity = quick.entity;
+  const Recipients recipients{{entity, {true, {subscriber(1)}}},
+                              {quick.entity, {true, {subscriber(quick.webhook)}}}};
+  const auto plan = plan_sendable({opened(11), of_quick}, recipients, std::move(slots));
+  BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::no_slot}, {12, Outcome::written}}));
+  BOOST_TEST(states(plan.fan_out, quick.webhook) == "l");
+}
+
 BOOST_AUTO_TEST_CASE(notifications_that_need_no_slot_are_never_left) {
   auto inactive = subscriber(1);
   inactive.active = false;
