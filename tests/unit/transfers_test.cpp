@@ -1,9 +1,11 @@
-// Transfers whose thread does not run for a time, as when the process is stopped or its machine paused.
+// Transfers whose thread does not run for a time, as when the process is stopped or its machine paused, and
+// the order and pace of new connections.
 #include "dispatcher/http/transfers.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
@@ -84,7 +86,10 @@ struct Fixture {
   platform::DeliverySettings settings;
   Poller poller;
   std::optional<dispatcher::Transfers> transfers;
+  platform::Milliseconds lease = 1h;
   std::map<std::string, Attempt> ended;  // by host
+  std::vector<std::string> reached;      // URLs, in the order in which their connections were made
+  unsigned rounds = 0;
 
   Fixture() {
     hanging_up.hangs_up = true;
@@ -97,7 +102,8 @@ struct Fixture {
     if (!transfers) transfers.emplace(settings, poller);
     dispatcher::Request request;
     request.host = host;
-    request.lease_until = platform::monotonic_now() + 1h;
+    request.to_quick = host.starts_with("quick");
+    request.lease_until = platform::monotonic_now() + lease;
     request.url = "https://" + host + "/";
     request.body = "{}";
     auto job = dispatcher::begun(std::move(request));
@@ -118,8 +124,11 @@ struct Fixture {
     while (!done()) {
       BOOST_REQUIRE(platform::monotonic_now() < deadline);
       for (const auto& event : poller.wait(10ms)) transfers->process(event);
-      for (auto& [purpose, attempt, kept] : transfers->advance().ended)
+      auto progressed = transfers->advance();
+      for (auto& [purpose, attempt, kept] : progressed.ended)
         ended.insert_or_assign(attempt.host, std::move(attempt));
+      for (const auto& one : progressed.reached) reached.push_back(one.url);
+      ++rounds;
     }
   }
 };
@@ -167,6 +176,44 @@ BOOST_AUTO_TEST_CASE(a_receiver_is_charged_with_the_time_in_which_the_thread_ran
     BOOST_TEST((attempt.silence == Silence::network));
     BOOST_TEST((attempt.duration >= timeout));
   }
+}
+
+// A broadcast to hosts without a connection began first.
+BOOST_AUTO_TEST_CASE(connections_to_quick_receivers_are_made_first_and_every_fourth_to_another) {
+  answering.tell();
+  settings.timeout = settings.connect_timeout = 30s;
+  for (int i = 0; i < 40; ++i) begin(answering, "other" + std::to_string(i));
+  for (int i = 0; i < 12; ++i) begin(answering, "quick" + std::to_string(i));
+  run_until([&] {
+    BOOST_TEST(reached.size() <= 8 * rounds);
+    return reached.size() >= 16;
+  });
+  for (const int first : {8, 16}) {
+    const auto quick = std::count_if(reached.begin(), reached.begin() + first,
+                                     [](const auto& url) { return url.starts_with("https://quick"); });
+    BOOST_TEST(quick == first * 3 / 4);
+  }
+}
+
+// In each round the thread works for 25 ms, so it makes one connection a round, and the last one waits for
+// longer than the receiver has.
+BOOST_AUTO_TEST_CASE(a_receiver_is_not_charged_with_the_wait_for_its_turn_to_be_dialled) {
+  answering.tell();
+  std::vector<std::string> hosts;
+  for (int i = 0; i < 40; ++i) hosts.push_back(begin(answering, "a" + std::to_string(i)));
+  run_until([&] {
+    for (const auto until = platform::monotonic_now() + 25ms; platform::monotonic_now() < until;) continue;
+    return ended.size() == hosts.size();
+  });
+  for (const auto& host : hosts) BOOST_TEST(ended.at(host).status == 200, host);
+}
+
+BOOST_AUTO_TEST_CASE(no_connection_is_made_for_an_attempt_that_could_outlast_its_lease) {
+  lease = timeout / 2;
+  const auto host = begin(silent, "a");
+  run_until([&] { return ended.size() == 1; });
+  BOOST_TEST((ended.at(host).transport == TransportResult::local_failure));
+  BOOST_TEST(reached.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
