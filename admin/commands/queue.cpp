@@ -27,6 +27,8 @@ namespace admin {
 namespace {
 
 constexpr std::chrono::milliseconds watch_interval{2000};
+constexpr std::int64_t most_counted = 100'000;  // by --check, which runs every minute
+constexpr platform::Milliseconds longest_wait = std::chrono::hours(24 * 30);  // as a threshold of --check
 constexpr std::string_view clear_screen = "\x1b[2J";
 
 json::Object to_row(const store::QueueStatus& status) {
@@ -62,9 +64,6 @@ json::Value to_row(const store::LockedNotifications& locked) {
                       {"transacciones", locked.holders}};
 }
 
-using Outages = std::vector<store::RunningOutage>;
-using PausedParts = std::vector<store::Pause>;
-
 json::Object to_row(const QueueSight& sight) {
   auto row = to_row(sight.status);
   json::Array rows;
@@ -75,42 +74,30 @@ json::Object to_row(const QueueSight& sight) {
   for (const auto& pause : sight.pauses) paused.emplace_back(to_row(pause));
   row.emplace_back("pausas", std::move(paused));
   if (sight.locked) row.emplace_back("bloqueadas", to_row(*sight.locked));
+  row.emplace_back("sin_despachador_s", sight.without_dispatcher_s);
   return row;
 }
 
-QueueSight look_at_queue(store::Session& session) {
+/// Counts up to `limit`, or all.
+QueueSight look_at_queue(store::Session& session, std::optional<std::int64_t> limit = std::nullopt) {
   const auto start = platform::monotonic_now();
-  QueueSight sight{store::queue_status(session), start, store::list_running_outages(session),
-                   store::read_pauses(session).parts};
+  QueueSight sight{.status = store::queue_status(session, limit),
+                   .at = start,
+                   .outages = store::list_running_outages(session),
+                   .pauses = store::read_pauses(session).parts,
+                   .locked = {},
+                   .without_dispatcher_s = store::since_last_note(session) / std::chrono::seconds(1)};
   if (sight.status.oldest_notification_s >= 60 && !sight.status.paused)
     sight.locked = store::find_locked_notifications(session);
   return sight;
 }
 
-std::string describe(const PausedParts& pauses) {
+/// Shown first, because they may explain the rest.
+std::string describe(const std::vector<Alarm>& alarms) {
   std::string text;
-  for (const auto& pause : pauses) text += describe_pause(pause) + '\n';
+  for (const auto& alarm : alarms) text += alarm.text + '\n';
   return text.empty() ? text : text + '\n';
 }
-
-/// A line for each outage; shown first, because an outage may explain the rest.
-std::string describe(const Outages& outages) {
-  std::string text;
-  for (const auto& outage : outages)
-    text += "OUTAGE (" + outage.kind + ") of this service, seen by dispatcher " + outage.dispatcher +
-            " since " + platform::format_iso8601(outage.since) + ": " + std::to_string(outage.deliveries) +
-            " deliveries delayed, none counted as a failure\n";
-  return text.empty() ? text : text + '\n';
-}
-
-std::string describe_clock(const store::QueueStatus& status) {
-  if (status.clock_jump_s == 0) return {};
-  return "CLOCK: the database's clock has jumped forward by " + describe_age(status.clock_jump_s) +
-         ": nothing is purged until it is right again. If it is right: `apientidades-admin queue clock "
-         "accept`\n\n";
-}
-
-constexpr std::string_view paused = "PAUSED: nothing is sent until `apientidades-admin queue resume`\n\n";
 
 /// The command to follow up each number that needs attention.
 std::string hints(const store::QueueStatus& status) {
@@ -125,9 +112,7 @@ std::string hints(const store::QueueStatus& status) {
 
 Result to_result(const QueueSight& sight) {
   const auto& status = sight.status;
-  auto text = describe(sight.outages) + describe_clock(status) + std::string(status.paused ? paused : "") +
-              describe(sight.pauses) + (sight.locked ? describe_locked(*sight.locked) + "\n\n" : "") +
-              render_people(to_row(status), std::nullopt);
+  auto text = describe(alarms_of(sight)) + render_people(to_row(status), std::nullopt);
   if (const auto more = hints(status); !more.empty()) text += '\n' + more;
   return {to_row(sight), std::move(text)};
 }
@@ -198,7 +183,40 @@ Result watch(Context& context) {
   return {};
 }
 
+/// Throws UsageError.
+Thresholds thresholds_of(const Arguments& arguments) {
+  const auto seconds = [&](std::string_view name, std::chrono::seconds otherwise) {
+    const auto given = arguments.duration(name, platform::Milliseconds(1000), longest_wait);
+    return given ? std::chrono::duration_cast<std::chrono::seconds>(*given) : otherwise;
+  };
+  const Thresholds usual;
+  const Thresholds result{seconds("warning", usual.warning), seconds("critical", usual.critical)};
+  if (result.critical < result.warning)
+    throw UsageError("--critical must not be shorter than --warning, which is " +
+                     std::to_string(result.warning.count()) + "s");
+  return result;
+}
+
+/// A check never fails: what prevents it is its result.
+Alarm look_and_check(Context& context, const Thresholds& thresholds) {
+  try {
+    return check_queue(look_at_queue(context.session, most_counted), thresholds);
+  } catch (const store::DatabaseError& error) {
+    return {Level::unknown, std::string("QUEUE UNKNOWN - the database cannot be asked: ") + error.what()};
+  }
+}
+
+Result check(Context& context, const Arguments& arguments) {
+  auto [level, text] = look_and_check(context, thresholds_of(arguments));
+  Result result{json::Object{{"estado", static_cast<std::int64_t>(level)}, {"texto", text}}, text};
+  result.status = static_cast<int>(level);
+  return result;
+}
+
 Result status(Context& context, const Arguments& arguments) {
+  if (arguments.has("check")) return check(context, arguments);
+  if (arguments.has("warning") || arguments.has("critical"))
+    throw UsageError("--warning and --critical go with --check");
   if (arguments.has("watch")) return watch(context);
   return to_result(look_at_queue(context.session));
 }
@@ -334,11 +352,19 @@ std::vector<Command> queue_commands() {
            "bloqueadas: notifications that have waited for a minute because another session keeps them "
            "locked; "
            "absent if\nthere are none.\n"
+           "sin_despachador_s: how long ago a dispatcher last noted that it works; each does so every 10 s.\n"
+           "With --check: one line and the exit status of a plugin of Nagios or Icinga: 0 good, 1 warning "
+           "(the oldest\nwaits for --warning, or a part is paused), 2 critical (it waits for --critical, no "
+           "dispatcher works, an outage,\na stop, locked notifications, a clock that has jumped), 3 the "
+           "database cannot be asked.\n"
            "With --watch: on a terminal, also the change per second since the last look; colours unless "
            "NO_COLOR is\n"
            "set. With --watch and --json: one object per line.",
-       .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"}}},
-       .example = "apientidades-admin queue status --watch",
+       .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"},
+                               {"check", "", "one line and an exit status, for monitoring"},
+                               {"warning", "DURATION", "with --check: from this wait on (default 60s)"},
+                               {"critical", "DURATION", "with --check: from this wait on (default 10m)"}}},
+       .example = "apientidades-admin queue status --check --critical 5m",
        .recorded = Recorded::never,
        .run = status},
       {.words = "queue pause",

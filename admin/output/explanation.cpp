@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "admin/output/queue_screen.hpp"
+#include "admin/output/queue_alarms.hpp"
 #include "lib/webhook/target_url.hpp"
 
 namespace admin {

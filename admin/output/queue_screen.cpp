@@ -81,21 +81,9 @@ std::vector<Line> lines_of(const QueueSight& now, const std::optional<QueueSight
                            std::string_view time) {
   const auto& status = now.status;
   std::vector<Line> lines{{"apientidades queue  " + std::string(time) + "  (Ctrl-C ends)", Tone::dim}};
-  for (const auto& outage : now.outages)
-    lines.push_back({"OUTAGE (" + outage.kind + ") of this service since " +
-                         platform::format_iso8601(outage.since) + ", " + outage.dispatcher,
-                     Tone::bad});
-  if (status.clock_jump_s > 0)
-    lines.push_back({"CLOCK of the database jumped by " + describe_age(status.clock_jump_s) +
-                         ": nothing is purged until `apientidades-admin queue clock accept`",
-                     Tone::bad});
-  if (status.paused) {
-    lines.push_back({"PAUSED: nothing is sent until `apientidades-admin queue resume`", Tone::bad});
-  } else {
-    lines.push_back({"sending", Tone::good});
-  }
-  for (const auto& pause : now.pauses) lines.push_back({describe_pause(pause), Tone::warning});
-  if (now.locked) lines.push_back({describe_locked(*now.locked), Tone::bad});
+  if (!status.paused) lines.push_back({"sending", Tone::good});
+  for (const auto& [level, text] : alarms_of(now))
+    lines.push_back({text, level == Level::critical ? Tone::bad : Tone::warning});
   lines.push_back({});
   const double seconds = before ? std::chrono::duration<double>(now.at - before->at).count() : 0;
   for (const auto& [name, field, tone] : numbers) {
@@ -113,38 +101,6 @@ std::vector<Line> lines_of(const QueueSight& now, const std::optional<QueueSight
 }
 
 }  // namespace
-
-std::string selector_of(const store::Pause& pause) {
-  const bool entity = pause.what == store::Paused::entity;
-  return "--" + std::string(entity ? "entity" : store::name(pause.what)) + ' ' + pause.object;
-}
-
-std::string describe_pause(const store::Pause& pause) {
-  const bool entity = pause.what == store::Paused::entity;
-  return "paused: " + std::string(entity ? "entity" : store::name(pause.what)) + ' ' + pause.object +
-         (pause.until ? " until " + platform::format_iso8601(*pause.until) : "") +
-         (pause.reason.empty() ? "" : " (" + pause.reason + ")") + ": `queue resume " + selector_of(pause) +
-         '`';
-}
-
-std::string describe_locked(const store::LockedNotifications& locked) {
-  return "LOCKED: " + std::to_string(locked.count) +
-         " notifications wait for another session's lock; the oldest is " + to_string(locked.first.id) +
-         " of entity " + to_string(locked.first.entity) + "; open transactions: " + locked.holders;
-}
-
-std::string describe_age(std::int64_t seconds) {
-  std::array<char, 48> text{};
-  const auto write = [&](const char* format, std::int64_t large, std::int64_t small) {
-    std::snprintf(text.data(), text.size(), format, static_cast<long long>(large),
-                  static_cast<long long>(small));
-    return std::string(text.data());
-  };
-  if (seconds < 60) return std::to_string(seconds) + " s";
-  if (seconds < 3600) return write("%lld min %02lld s", seconds / 60, seconds % 60);
-  if (seconds < 86400) return write("%lld h %02lld min", seconds / 3600, seconds / 60 % 60);
-  return write("%lld d %lld h", seconds / 86400, seconds / 3600 % 24);
-}
 
 std::string draw_queue(const QueueSight& now, const std::optional<QueueSight>& before, std::string_view time,
                        const Screen& screen) {

@@ -7,6 +7,7 @@ from fakes import verify
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.locks import locked
+from support.stack import setting
 from support.wait import holds_for, wait_until
 
 
@@ -71,6 +72,25 @@ def test_queue_status_counts(entity, receiver, stack):
     during = stack.admin("queue", "status")
     assert during["en_curso"] >= 1 and during["rechazadas"] == before["rechazadas"] + 1
     receiver.release(hook.path)
+
+
+def test_a_check_tells_a_monitor_what_is_wrong(stack):
+    def check(*thresholds, **settings):
+        found = stack.dev("admin", "queue", "status", "--check", *thresholds, check=False, **settings)
+        return found.returncode, found.stdout
+    whatever = ("--warning", "30d", "--critical", "30d")  # earlier tests may have left rows
+    status, text = check(*whatever)
+    assert status == 0 and text.startswith("QUEUE OK - the oldest waits for ") and ";2592000;2592000 notificaciones_pen" in text
+    stack.stop("dispatcher")
+    try:
+        stack.sql("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) - INTERVAL 2 MINUTE")
+        status, text = check(*whatever)
+        assert status == 2 and "QUEUE CRITICAL - " in text and "; NO DISPATCHER has worked for 2 min 0" in text
+    finally:
+        stack.start("dispatcher")
+    wait_until(lambda: check(*whatever)[0] == 0, 20, "the dispatcher to note that it works")
+    status, text = check(**setting(database_socket="/nonexistent"))
+    assert status == 3 and text.startswith("QUEUE UNKNOWN - the database cannot be asked: ")
 
 
 def test_delete_cancels_what_was_pending(entity, receiver, stack):

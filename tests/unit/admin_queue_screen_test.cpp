@@ -115,4 +115,34 @@ BOOST_AUTO_TEST_CASE(a_pause_reason_is_never_cut_inside_a_character) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_check_judges_the_oldest_and_the_alarms) {
+  const auto check = [](const QueueSight& now) {
+    const auto [level, text] = admin::check_queue(now, {.warning = 60s, .critical = 600s});
+    return std::to_string(static_cast<int>(level)) + ' ' + text.substr(0, text.find(" | "));
+  };
+  auto now = sight(busy());
+  now.status.oldest_s = 59;
+  BOOST_TEST(check(now) == "0 QUEUE OK - the oldest waits for 59 s");
+  now.status.oldest_s = 60;
+  BOOST_TEST(check(now) == "1 QUEUE WARNING - the oldest waits for 1 min 00 s");
+  now.status.oldest_s = 600;
+  BOOST_TEST(check(now) == "2 QUEUE CRITICAL - the oldest waits for 10 min 00 s");
+  now.status.oldest_s = 0;
+  now.pauses.push_back({store::Paused::host, "a.example.com", {}, {}, {}, {}});
+  BOOST_TEST(
+      check(now).starts_with("1 QUEUE WARNING - the oldest waits for 0 s; paused: host a.example.com"));
+  now.without_dispatcher_s = 60;
+  BOOST_TEST(check(now).starts_with("1 "));
+  now.without_dispatcher_s = 61;
+  BOOST_TEST(check(now).starts_with(
+      "2 QUEUE CRITICAL - the oldest waits for 0 s; NO DISPATCHER has worked for 1 min 01 s"));
+}
+
+BOOST_AUTO_TEST_CASE(a_check_has_data_for_a_graph) {
+  const auto text = admin::check_queue(sight(busy()), {}).text;
+  BOOST_TEST(text.ends_with(
+      " | mas_antigua=75s;60;600 notificaciones_pendientes=1234567 entregas_pendientes=40 en_curso=5"
+      " retenidas=0 fallidas=0 rechazadas=2"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

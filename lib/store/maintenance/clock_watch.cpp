@@ -231,6 +231,10 @@ ClockLook watch_clock(Session& session, std::optional<ClockSight>& first, platfo
   return {{}, known};
 }
 
+Milliseconds since_last_note(Session& session) {
+  return Milliseconds(std::max<std::int64_t>(0, -session.query(read_clock).at(0).integer("atraso_ms")));
+}
+
 Milliseconds accept_clock(Session& session) {
   return transaction(session, [&] {
     const Milliseconds jumped(session.query(read_clock).at(0).integer("salto_ms"));

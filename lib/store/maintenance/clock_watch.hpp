@@ -38,6 +38,9 @@ struct ClockLook {
 /// last note of any dispatcher and there are notifications.
 ClockLook watch_clock(Session& session, std::optional<ClockSight>& first, platform::MonotonicTime now);
 
+/// How long ago a dispatcher last noted the clock's time; zero while the clock is behind that.
+platform::Milliseconds since_last_note(Session& session);
+
 /// Accepts the clock as it is now. Returns how far the clock had jumped; 0 when it had not.
 platform::Milliseconds accept_clock(Session& session);
 
