@@ -8,10 +8,10 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/input/command_line.hpp"
-#include "admin/input/suggestion.hpp"
 #include "admin/input/usage.hpp"
 #include "admin/recorded.hpp"
 #include "lib/platform/file.hpp"
+#include "lib/text/suggestion.hpp"
 
 namespace admin {
 
@@ -45,9 +45,9 @@ std::string unknown_command(const std::vector<std::string>& words) {
     known.emplace_back(group_of(command));
   }
   // The second word may belong to the command, or be an id.
-  const auto one = nearest(phrase, known);
+  const auto one = text::nearest(phrase, known);
   if (typed.size() > 1) phrase += " " + typed[1];
-  const auto two = nearest(phrase, known);
+  const auto two = text::nearest(phrase, known);
   const auto& near = two ? two : one;
   return "unknown command '" + phrase +
          "': " + (near ? "did you mean '" + *near + "'?" : "apientidades-admin --help lists them");

@@ -4,7 +4,7 @@
 #include <boost/program_options.hpp>
 
 #include "admin/errors.hpp"
-#include "admin/input/suggestion.hpp"
+#include "lib/text/suggestion.hpp"
 #include "lib/text/text.hpp"
 #include "lib/text/utf8.hpp"
 
@@ -36,7 +36,7 @@ po::options_description describe(const OptionTable& table) {
 std::string unknown_option(const OptionTable& table, const std::string& typed) {
   std::vector<std::string> known = {"--json", "--help", "--config"};
   for (const auto& option : table.options) known.push_back("--" + std::string(option.name));
-  const auto near = nearest(typed, known);
+  const auto near = text::nearest(typed, known);
   return "unknown option '" + typed + "'" + (near ? ": did you mean '" + *near + "'?" : "");
 }
 

@@ -9,8 +9,8 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/input/command_line.hpp"
-#include "admin/input/suggestion.hpp"
 #include "admin/input/usage.hpp"
+#include "lib/text/suggestion.hpp"
 
 BOOST_AUTO_TEST_SUITE(admin_run)
 
@@ -177,11 +177,11 @@ BOOST_AUTO_TEST_CASE(a_bad_configuration_is_status_2_and_a_database_away_is_1) {
 }
 
 BOOST_AUTO_TEST_CASE(edit_distance_counts_a_swap_as_one) {
-  BOOST_TEST(admin::edit_distance("", "") == 0U);
-  BOOST_TEST(admin::edit_distance("token", "token") == 0U);
-  BOOST_TEST(admin::edit_distance("toekn", "token") == 1U);
-  BOOST_TEST(admin::edit_distance("", "abc") == 3U);
-  BOOST_TEST(admin::edit_distance("list", "lost") == 1U);
+  BOOST_TEST(text::edit_distance("", "") == 0U);
+  BOOST_TEST(text::edit_distance("token", "token") == 0U);
+  BOOST_TEST(text::edit_distance("toekn", "token") == 1U);
+  BOOST_TEST(text::edit_distance("", "abc") == 3U);
+  BOOST_TEST(text::edit_distance("list", "lost") == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -137,9 +137,17 @@ BOOST_AUTO_TEST_CASE(bad_lines_of_the_file_are_named_by_number) {
        R"(test.conf:2: api.threads = "\"4\"" is not accepted; expected: 1 to 256)"},
       {"[api]\nthreads = 4 = 5\n",
        "test.conf:2: api.threads = \"4 = 5\" is not accepted; expected: 1 to 256"},
-      {"[api]\nthread = 4\n", "test.conf:2: unknown key api.thread" + help},
+      {"[delivery]\ntimeout = 5\n",
+       "test.conf:2: delivery.timeout = \"5\" is not accepted; expected: duration, 100ms to 5m (units: ms, "
+       "s, m, h, d)"},
+      {"[delivery]\nmax_response = 5 kB\n",
+       "test.conf:2: delivery.max_response = \"5 kB\" is not accepted; expected: size, 1KiB to 16MiB (units: "
+       "KiB, MiB; none: "
+       "bytes)"},
+      {"[api]\nthread = 4\n", "test.conf:2: unknown key api.thread; did you mean api.threads?" + help},
       {"[api]\nTHREADS = 4\n", "test.conf:2: unknown key api.THREADS" + help},
-      {"[api]\napi.threads = 4\n", "test.conf:2: unknown key api.api.threads" + help},
+      {"[api]\napi.threads = 4\n",
+       "test.conf:2: unknown key api.api.threads; did you mean api.threads?" + help},
       {"[api]\n= 4\n", "test.conf:2: unknown key api." + help},
       {"[log]\nlevel = debug\n[nonsense]\n", "test.conf:3: unknown section [nonsense]" + help},
       {"[API]\nthreads = 4\n", "test.conf:1: unknown section [API]" + help},
@@ -176,8 +184,9 @@ BOOST_AUTO_TEST_CASE(a_value_is_never_cut_at_a_hash_in_silence) {
 }
 
 BOOST_AUTO_TEST_CASE(an_invalid_file_is_an_error_even_where_it_is_overridden) {
-  BOOST_TEST(config_failure({.file = "[api]\nthread = 2\n", .arguments = {"--api.threads=3"}}) ==
-             "test.conf:2: unknown key api.thread (apientidades.conf(5) lists the keys)");
+  BOOST_TEST(
+      config_failure({.file = "[api]\nthread = 2\n", .arguments = {"--api.threads=3"}}) ==
+      "test.conf:2: unknown key api.thread; did you mean api.threads? (apientidades.conf(5) lists the keys)");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read) {
@@ -208,9 +217,9 @@ BOOST_AUTO_TEST_CASE(bad_variables_are_named) {
   BOOST_TEST(failure("APIENTIDADES_API_THREADS=") ==
              "environment variable APIENTIDADES_API_THREADS: api.threads = \"\" is not accepted; expected: 1 "
              "to 256");
-  BOOST_TEST(
-      failure("APIENTIDADES_API_THREAD=4") ==
-      "environment variable APIENTIDADES_API_THREAD names no key (apientidades.conf(5) lists the keys)");
+  BOOST_TEST(failure("APIENTIDADES_API_THREAD=4") ==
+             "environment variable APIENTIDADES_API_THREAD names no key; did you mean "
+             "APIENTIDADES_API_THREADS? (apientidades.conf(5) lists the keys)");
   BOOST_TEST(contains(failure("APIENTIDADES_=4"), "variable APIENTIDADES_ names no key"));
   BOOST_TEST(contains(failure("APIENTIDADES_X"), "variable APIENTIDADES_X names no key"));
   BOOST_TEST(contains(failure("APIENTIDADES_api_threads=4"), "names no key"));
@@ -236,7 +245,8 @@ BOOST_AUTO_TEST_CASE(bad_options_are_named) {
   const std::string help = " (apientidades.conf(5) lists the keys)";
   BOOST_TEST(with_argument("--api.threads=257") ==
              "command line: api.threads = \"257\" is not accepted; expected: 1 to 256");
-  BOOST_TEST(with_argument("--api.thread=4") == "command line: unknown option \"--api.thread=4\"" + help);
+  BOOST_TEST(with_argument("--api.thread=4") ==
+             "command line: unknown option \"--api.thread=4\"; did you mean api.threads?" + help);
   BOOST_TEST(contains(with_argument("--API.THREADS=4"), "unknown option \"--API.THREADS=4\""));
   BOOST_TEST(with_argument("--api.threads") ==
              "command line: the required argument for option '--api.threads' is missing" + help);

@@ -16,6 +16,14 @@ namespace platform {
 
 namespace {
 
+/// What a key accepts, with the units of a number that needs one.
+std::string expected(const std::string& accepts) {
+  if (accepts.find("duration") != std::string::npos) return accepts + " (units: ms, s, m, h, d)";
+  if (accepts.starts_with("network ")) return accepts + " (10.0.0.0/8)";
+  if (accepts.starts_with("size")) return accepts + " (units: KiB, MiB; none: bytes)";
+  return accepts;
+}
+
 void apply(Config& config, const ConfigKey& key, const GivenValues& given) {
   const auto& name = key.doc.name;
   const auto found = given.find(name);
@@ -25,7 +33,7 @@ void apply(Config& config, const ConfigKey& key, const GivenValues& given) {
     key.read(config.settings, value.text);
   } catch (const std::invalid_argument&) {
     throw_config_error(value.place + ": " + name + " = " + text::in_quotes(value.text) +
-                       " is not accepted; expected: " + key.doc.accepts);
+                       " is not accepted; expected: " + expected(key.doc.accepts));
   }
   config.values.push_back({name, value.text, value.source});
 }

@@ -7,6 +7,7 @@
 
 #include "lib/platform/config/keys.hpp"
 #include "lib/platform/file.hpp"
+#include "lib/text/suggestion.hpp"
 #include "lib/text/text.hpp"
 
 namespace platform {
@@ -17,6 +18,18 @@ namespace {
 
 constexpr std::string_view environment_prefix = "APIENTIDADES_";
 constexpr std::string_view see_manual = " (apientidades.conf(5) lists the keys)";
+
+/// The end of a message about a word that is none of `known`.
+std::string suggestion(std::string_view typed, const std::vector<std::string>& known) {
+  const auto near = text::nearest(typed, known);
+  return (near ? "; did you mean " + *near + "?" : "") + std::string(see_manual);
+}
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> keys;
+  for (const auto& key : config_table()) keys.push_back(key.doc.name);
+  return keys;
+}
 
 options::options_description known_options() {
   options::options_description result;
@@ -72,7 +85,8 @@ class FileReader {
     const auto& key = option.string_key;
     if (section_.empty())
       throw_config_error(place_ + ": key " + key + " stands before any [section]" + std::string(see_manual));
-    if (option.unregistered) throw_config_error(place_ + ": unknown key " + key + std::string(see_manual));
+    if (option.unregistered)
+      throw_config_error(place_ + ": unknown key " + key + suggestion(key, known_keys()));
     if (hides_text(line))
       throw_config_error(place_ + ": " + key +
                          ": a value cannot contain #; a comment needs a blank before it");
@@ -139,8 +153,11 @@ std::vector<options::option> parse_arguments(const std::vector<std::string>& arg
         .run()
         .options;
   } catch (const options::unknown_option& error) {
-    throw_config_error("command line: unknown option " + text::in_quotes(error.get_option_name()) +
-                       std::string(see_manual));
+    const auto option = error.get_option_name();
+    const auto name = option.substr(0, option.find('='));
+    const auto key = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    throw_config_error("command line: unknown option " + text::in_quotes(option) +
+                       suggestion(key, known_keys()));
   } catch (const options::error& error) {
     throw_config_error(std::string("command line: ") + error.what() + std::string(see_manual));
   }
@@ -159,14 +176,19 @@ void read_config_file(const std::string& path, GivenValues& given) {
 
 void read_environment(const std::vector<std::string>& environment, GivenValues& given) {
   std::map<std::string, std::string> keys;
-  for (const auto& key : config_table()) keys.emplace(variable_of(key.doc.name), key.doc.name);
+  std::vector<std::string> variables;
+  for (const auto& key : config_table()) {
+    variables.push_back(variable_of(key.doc.name));
+    keys.emplace(variables.back(), key.doc.name);
+  }
   for (const auto& assignment : environment) {
     if (!assignment.starts_with(environment_prefix)) continue;
     const auto equals = std::min(assignment.find('='), assignment.size());
     const auto variable = assignment.substr(0, equals);
     const auto key = keys.find(variable);
     if (key == keys.end())
-      throw_config_error("environment variable " + variable + " names no key" + std::string(see_manual));
+      throw_config_error("environment variable " + variable + " names no key" +
+                         suggestion(variable, variables));
     const auto text = equals == assignment.size() ? std::string() : assignment.substr(equals + 1);
     given.insert_or_assign(key->second, GivenValue{text, "environment", "environment variable " + variable});
   }

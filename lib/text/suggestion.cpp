@@ -1,8 +1,8 @@
-#include "admin/input/suggestion.hpp"
+#include "lib/text/suggestion.hpp"
 
 #include <algorithm>
 
-namespace admin {
+namespace text {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // table[i][j]: the distance of the first i letters of `a` from the first j of `b` (optimal string
@@ -27,7 +27,7 @@ std::optional<std::string> nearest(std::string_view typed, const std::vector<std
   std::optional<std::string> result;
   // If more than half of the letters are wrong, it is not a typing error.
   std::size_t best = typed.size() / 2 + 1;
-  // No command is longer than 64 letters; the bound limits the time.
+  // No command and no key is longer than 64 letters; the bound limits the time.
   if (typed.size() > 64) return result;
   for (const auto& candidate : candidates) {
     const auto distance = edit_distance(typed, candidate);
@@ -38,4 +38,4 @@ std::optional<std::string> nearest(std::string_view typed, const std::vector<std
   return result;
 }
 
-}  // namespace admin
+}  // namespace text

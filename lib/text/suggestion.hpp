@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace admin {
+namespace text {
 
 /// The least number of changes that turn one text into the other. A change inserts, deletes or replaces a
 /// byte, or swaps two neighbouring bytes.
@@ -15,4 +15,4 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The candidate nearest to `typed`; nullopt when none is near enough.
 std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates);
 
-}  // namespace admin
+}  // namespace text
