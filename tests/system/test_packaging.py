@@ -130,6 +130,10 @@ def test_the_scripts_of_the_package_say_what_runs_what_is_removed_and_what_stays
     assert len(installed) == 1 and "are started, now and at every boot" in installed[0] and "apientidades-setup-database" in installed[0]
     upgraded = run_script(tmp_path, "postinst", "configure", "0.1.0")
     assert upgraded == ["apientidades: unit.service runs this version now"] * 2
+    lost = (tmp_path / "etc/apientidades/secrets.keys").rename(tmp_path / "lost")
+    assert any("secrets.keys is missing: put it back" in line for line in run_script(tmp_path, "postinst", "configure", "0.1.0"))
+    assert not (tmp_path / "etc/apientidades/secrets.keys").exists()
+    lost.rename(tmp_path / "etc/apientidades/secrets.keys")
     assert run_script(tmp_path, "prerm", "upgrade") == []
     assert ["stopping the pool and the dispatcher" in line for line in run_script(tmp_path, "prerm", "remove")] == [True]
     removed = run_script(tmp_path, "postrm", "remove")
