@@ -1,7 +1,9 @@
 #include "lib/platform/config/config.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <set>
 
@@ -187,6 +189,22 @@ BOOST_AUTO_TEST_CASE(an_invalid_file_is_an_error_even_where_it_is_overridden) {
   BOOST_TEST(
       config_failure({.file = "[api]\nthread = 2\n", .arguments = {"--api.threads=3"}}) ==
       "test.conf:2: unknown key api.thread; did you mean api.threads? (apientidades.conf(5) lists the keys)");
+}
+
+BOOST_AUTO_TEST_CASE(files_beside_the_file_override_it_in_the_order_of_their_names) {
+  const unit::TemporaryFolder folder;
+  const auto file = folder.write("test.conf", "[api]\nthreads = 2\n[delivery]\ntimeout = 9s\nlease = 1m\n");
+  std::filesystem::create_directory(file + ".d");
+  folder.write("test.conf.d/20-b.conf", "[api]\nthreads = 4\n");
+  folder.write("test.conf.d/10-a.conf", "[api]\nthreads = 3\n[delivery]\ntimeout = 8s\n");
+  folder.write("test.conf.d/30-c.conf.bak", "[api]\nthreads = 5\n");
+  const auto config = load_config({}, file, {});
+  BOOST_TEST(config.settings.api.threads == 4U);
+  BOOST_TEST((config.settings.delivery.timeout == 8s && config.settings.delivery.lease == 1min));
+  const auto shown = std::ranges::find(config.values, "delivery.timeout", &platform::KeyValue::name);
+  BOOST_TEST(shown->source == folder.path() + "/test.conf.d/10-a.conf:4");
+  folder.write("test.conf.d/40-d.conf", "[api]\nthread = 5\n");
+  BOOST_CHECK_THROW(load_config({}, file, {}), ConfigError);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read) {

@@ -114,6 +114,20 @@ bool is_absent(const std::string& path) {
   return !std::filesystem::exists(path, unknown) && !unknown;
 }
 
+/// The files of the folder beside the file, in the order of their names: FILE.d/*.conf.
+std::vector<std::string> files_beside(const std::string& path) {
+  std::vector<std::string> files;
+  const std::string folder = path + ".d";
+  if (is_absent(folder)) return files;
+  std::error_code error;
+  for (auto next = std::filesystem::directory_iterator(folder, error); !error && next != end(next);
+       next.increment(error))
+    if (next->path().extension() == ".conf") files.push_back(next->path());
+  if (error) throw_config_error("configuration folder " + folder + ": " + error.message());
+  std::ranges::sort(files);
+  return files;
+}
+
 }  // namespace
 
 Config load_config(const std::vector<std::string>& arguments, const std::optional<std::string>& file,
@@ -121,6 +135,7 @@ Config load_config(const std::vector<std::string>& arguments, const std::optiona
   GivenValues given;
   const std::string path = file.value_or(std::string(default_config_path));
   if (file || !is_absent(path)) read_config_file(path, given);
+  for (const auto& more : files_beside(path)) read_config_file(more, given);
   read_environment(environment, given);
   read_arguments(arguments, given);
   Config config;
