@@ -28,10 +28,10 @@ constexpr platform::Milliseconds between_trials{1000};
 constexpr auto answers_count_for = std::chrono::minutes(1);  // about as long as connections are kept
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
-/// The time after which the result writer checks its idle database session. It is short with several database
-/// servers, so that the result writer soon notices a frozen server and moves to another.
+/// The time after which the result writer checks its idle database session. It is short over the
+/// network, so that the result writer soon notices a frozen server and moves to another.
 Milliseconds between_looks(const platform::DatabaseSettings& database) {
-  return Milliseconds(database.hosts.size() > 1 ? 1000 : 10'000);
+  return Milliseconds(database.hosts.empty() ? 10'000 : 1000);
 }
 
 FairSlots::Outcome outcome_of(const Attempt& attempt) {

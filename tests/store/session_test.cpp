@@ -314,30 +314,50 @@ BOOST_AUTO_TEST_CASE(progress_is_told_while_connecting_and_after_the_preparation
   BOOST_CHECK_EQUAL(during(none, [&] { BOOST_CHECK_THROW(none.connect(), Unavailable); }), 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_session_that_only_reads_leaves_a_server_that_became_read_only) {
-  // After a switch of the primary, the former primary still answers reads, with rows that may be old.
-  Database database;
-  NetworkUser user(database, true);
-  user.settings.hosts.push_back(user.settings.hosts.front());
-  Session session(user.settings, {user.settings.user});
-  const auto read = [&] { return session.query("SELECT 1 AS one").at(0).integer("one"); };
-  BOOST_CHECK_EQUAL(read(), 1);
-  database.session.execute("SET GLOBAL read_only = ON");
-  bool left = false;
-  for (const auto start = std::chrono::steady_clock::now();
-       !left && std::chrono::steady_clock::now() < start + std::chrono::seconds(10);) {
+namespace {
+
+/// Reads until the session leaves the server, which has become read-only.
+void read_until_left(Session& session) {
+  const auto read = [&] { session.query("SELECT 1 AS one"); };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (session.connected()) {
+    BOOST_REQUIRE(std::chrono::steady_clock::now() < deadline);
     // A read in a transaction does not check read_only, because the transaction's writes would fail anyway.
     BOOST_CHECK_NO_THROW(transaction(session, [&] { read(); }));
     try {
       read();
     } catch (const Unavailable&) {
-      left = true;
+      BOOST_CHECK(!session.connected());
     }
   }
-  BOOST_CHECK(left);
-  BOOST_CHECK(!session.connected());
+}
+
+}  // namespace
+
+// After a switch of the primary, the former primary still answers reads, with rows that may be old. One
+// address, such as that of HAProxy, may lead to either.
+BOOST_AUTO_TEST_CASE(a_session_that_only_reads_leaves_a_server_that_became_read_only) {
+  Database database;
+  NetworkUser user(database, true);
+  for (const auto addresses : {1, 2}) {
+    user.settings.hosts.resize(addresses, user.settings.hosts.front());
+    Session session(user.settings, {user.settings.user});
+    session.query("SELECT 1 AS one");
+    database.session.execute("SET GLOBAL read_only = ON");
+    read_until_left(session);
+    BOOST_CHECK_THROW(session.connect(), Unavailable);
+    database.session.execute("SET GLOBAL read_only = OFF");
+    BOOST_CHECK_NO_THROW(session.query("SELECT 1 AS one"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_only_reads_may_use_a_replica) {
+  Database database;
+  NetworkUser user(database, true);
+  database.session.execute("SET GLOBAL read_only = ON");
+  Session session(user.settings, {.program_user = user.settings.user, .read_only = true});
+  BOOST_CHECK_NO_THROW(session.query("SELECT 1 AS one"));
   database.session.execute("SET GLOBAL read_only = OFF");
-  BOOST_CHECK_EQUAL(read(), 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_accepts_and_says_nothing_is_unavailable_in_time) {

@@ -140,6 +140,7 @@ struct Session::Impl {
   void report_progress();
   void execute(std::string_view sql);
   void require_tls();
+  bool checks_role() const;
   void require_member();
   void require_still_writable();
   sql::PreparedStatement& prepare(std::string_view sql);
@@ -233,6 +234,12 @@ void Session::Impl::require_tls() {
   }
 }
 
+/// One address may lead to another server after each switch of the primary: HAProxy, a virtual address, a
+/// name with several. A session that only reads may use a replica that the configuration names alone.
+bool Session::Impl::checks_role() const {
+  return hosts.several() || (!settings.hosts.empty() && !options.read_only);
+}
+
 /// Throws Unavailable unless the server accepts writes, is in its cluster's majority and has caught up.
 void Session::Impl::require_member() {
   report_progress();
@@ -259,7 +266,7 @@ void Session::Impl::require_member() {
 /// reads would stay with that server. So a query outside of transactions checks whether the server is
 /// writable, unless a check has said so within role_trusted_for.
 void Session::Impl::require_still_writable() {
-  if (!hosts.several() || platform::monotonic_now() - seen_writable < role_trusted_for) return;
+  if (!checks_role() || platform::monotonic_now() - seen_writable < role_trusted_for) return;
   const std::string address = hosts.current();
   try {
     const std::unique_ptr<sql::Statement> statement(connection->createStatement());
@@ -309,7 +316,7 @@ void Session::Impl::connect_to(const std::string& address) {
   execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   if (options.read_only) execute("SET SESSION TRANSACTION READ ONLY");
   if (tls) require_tls();
-  if (hosts.several()) require_member();
+  if (checks_role()) require_member();
 }
 
 void Session::Impl::connect() {

@@ -45,10 +45,10 @@ class OpenTransaction;
 /// One connection, used by one thread at a time. Connects at first use, and reconnects at the first use after
 /// a loss. Every connection uses UTC, READ COMMITTED, a strict sql_mode and utf8mb4; with tls_ca, also
 /// verified TLS. MariaDB closes a connection that has an open transaction and sends no statement for 4 s.
-/// With several servers (lib/store/session/hosts.hpp) the session accepts only a writable server in the
-/// majority of its cluster, and stays with that server while it works. A query then reads everything that any
-/// node committed before the query. Outside of transactions, a query first checks, at most once a second,
-/// whether the server is still writable.
+/// Over the network (lib/store/session/hosts.hpp) the session accepts only a writable server in the majority
+/// of its cluster, and stays with that server while it works; a session that only reads, and has one address,
+/// accepts any. A query then reads everything that any node committed before the query. Outside of
+/// transactions, a query first checks, at most once a second, whether the server is still writable.
 class Session {
  public:
   /// Throws platform::FileError as read_password() does, if the options need the password.
