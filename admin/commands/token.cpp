@@ -1,6 +1,11 @@
 // token issue|list|revoke
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
@@ -38,6 +43,18 @@ store::Token find(store::Session& session, store::TokenId id, std::optional<deli
   return *found;
 }
 
+/// Writes a new file that its owner alone can read. Throws Failure.
+void write_private(const std::string& path, const std::string& text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool good = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                    ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (good) return;
+  if (fd >= 0) ::unlink(path.c_str());
+  throw Failure("--output: " + path + ": " + std::generic_category().message(error));
+}
+
 Result issue(Context& context, const Arguments& arguments) {
   const store::EntityId entity = arguments.required_id("entity");
   const auto ttl = arguments.duration("ttl", min_ttl, max_ttl);
@@ -49,6 +66,11 @@ Result issue(Context& context, const Arguments& arguments) {
     throw Failure("there is no entity " + to_string(entity) + ": `entity add --id " + to_string(entity) +
                   " --name …` adds it");
   auto row = to_row(find(context.session, *id, entity));
+  if (const auto path = arguments.text("output")) {
+    // Before the commit: a token that exists has been handed out.
+    write_private(*path, token + '\n');
+    return {std::move(row), "The token is in " + *path + ": hand it over, and remove the file."};
+  }
   row.emplace_back("token", token);
   return {std::move(row), token};
 }
@@ -76,13 +98,16 @@ std::vector<Command> token_commands() {
   return {
       {.words = "token issue",
        .summary = "Make an access token for an entity and print it",
-       .details = "The token alone is on standard output. It is shown this once: only its hash is stored.",
+       .details = "The token alone is on standard output, or in the file of --output. It is shown this once: "
+                  "only its hash is stored.",
        .options = {.options = {{"entity", "N", "the entity that will use it", true},
                                {"ttl", "DURATION", "how long it is valid: 12h, 30d (default: for ever)"},
                                {"label", "TEXT",
                                 "a name by which `token list` shows it, up to 100 characters"},
+                               {"output", "FILE", "a new file for it, which only you can read"},
                                {"read-only", "", "a token that can read, but change nothing"}}},
-       .example = "apientidades-admin token issue --entity 7 --ttl 365d --label produccion",
+       .example =
+           "apientidades-admin token issue --entity 7 --ttl 365d --label produccion --output token.txt",
        .recorded = Recorded::in_transaction,
        .run = issue},
       {.words = "token list",

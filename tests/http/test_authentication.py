@@ -130,3 +130,15 @@ def test_callers_who_come_together_each_see_their_own(new_entity, stack):
     with ThreadPoolExecutor(32) as pool:
         answers = list(pool.map(ask, list(expected) * 100))
     assert [(token, seen) for token, seen in answers if seen != expected[token]] == []
+
+
+def test_a_token_goes_into_a_new_file_that_only_its_owner_reads(entity, stack, tmp_path):
+    file = tmp_path / "token.txt"
+    issue = lambda: stack.try_admin("token", "issue", "--entity", entity.id, "--output", file)
+    before = len(stack.admin("token", "list", "--entity", entity.id))
+    issued = issue()
+    assert issued.returncode == 0 and "apie_" not in issued.stdout and file.stat().st_mode & 0o777 == 0o600
+    assert stack.api("GET", BASE, file.read_text().strip()).status == 200
+    refused = issue()
+    assert refused.returncode == 1 and refused.stderr == f"apientidades-admin: --output: {file}: File exists\n"
+    assert len(stack.admin("token", "list", "--entity", entity.id)) == before + 1
