@@ -150,7 +150,9 @@ Screen screen_of_terminal() {
 
 void print_watched(const Output& output, const QueueSight& now, const std::optional<QueueSight>& before) {
   if (output.json || !output.terminal) {
-    print(output, {to_row(now), log_line(now)});
+    auto row = to_row(now);
+    row.emplace_back("hora", platform::format_iso8601(platform::utc_now()));
+    print(output, {std::move(row), log_line(now)});
     return;
   }
   const auto screen = screen_of_terminal();
@@ -359,7 +361,7 @@ std::vector<Command> queue_commands() {
            "database cannot be asked.\n"
            "With --watch: on a terminal, also the change per second since the last look; colours unless "
            "NO_COLOR is\n"
-           "set. With --watch and --json: one object per line.",
+           "set. With --watch and --json: one object per line, with its time (hora).",
        .options = {.options = {{"watch", "", "again every 2 seconds, until Ctrl-C or SIGTERM"},
                                {"check", "", "one line and an exit status, for monitoring"},
                                {"warning", "DURATION", "with --check: from this wait on (default 60s)"},

@@ -100,7 +100,7 @@ def test_json_is_one_object_to_a_line_until_the_signal(command, number):
                                text=True)
     try:
         for _ in range(2):
-            assert set(json.loads(process.stdout.readline())) >= {"en_curso", "mas_antigua_s", "pausada"}
+            assert set(json.loads(process.stdout.readline())) >= {"en_curso", "mas_antigua_s", "pausada", "hora"}
         process.send_signal(number)
         out, err = process.communicate(timeout=5)
         assert process.returncode == 0 and err == "" and "\x1b" not in out
