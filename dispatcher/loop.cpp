@@ -379,6 +379,7 @@ void Loop::drain() {
     if (done || platform::monotonic_now() >= deadline) break;
     wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }
+  fan_out_.report_rest();
   const auto left = slots_.in_hand() + writer_.waiting();
   if (left > 0)
     log_.warning(

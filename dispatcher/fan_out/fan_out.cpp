@@ -146,7 +146,7 @@ void FanOut::note(const std::vector<store::NotificationKey>& rows, const Outcome
 void FanOut::run_passed_over(LeasedBatch& into) {
   const auto start = monotonic_now();
   if (start >= next_report_) report_locked();
-  writer_.report_rejected();
+  writer_.rejections().report();
   if (!again_pacer_.due(start)) return;
   const auto rows = passed_over_.due(start, rows_again);
   if (rows.empty()) return;

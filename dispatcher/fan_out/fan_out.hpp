@@ -47,6 +47,8 @@ class FanOut {
   /// Tries notifications again that were passed over (docs/delivery.md#notifications-that-are-passed-over).
   /// Takes only a share of the loop's time. Once a minute, logs those that have been locked for a minute.
   void run_passed_over(LeasedBatch& into);
+  /// To be called at a stop: logs the rejections that no line of the log has counted yet.
+  void report_rest() { writer_.rejections().report_rest(); }
   /// When run_passed_over() has something to do; nullopt: no such notification is known.
   std::optional<platform::MonotonicTime> next_passed_over() const;
 

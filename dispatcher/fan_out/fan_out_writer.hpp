@@ -29,7 +29,7 @@ class FanOutWriter {
   /// `into` has the deliveries that were created and leased before the error.
   Outcomes write(const std::vector<JudgedNotification>& notifications, Ahead ahead, LeasedBatch& into);
 
-  void report_rejected() { rejections_.report(); }
+  Rejections& rejections() { return rejections_; }
 
  private:
   struct Written;

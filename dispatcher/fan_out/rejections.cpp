@@ -38,7 +38,7 @@ void Rejections::reject(store::Session& session, const std::vector<RejectedNotif
     return store::is_refused(error) || store::is_lock_timeout(error);
   };
   store::isolate(rejected, write, fail, concerns_one);
-  report(done, rejected.front());
+  count(done, rejected.front());
 }
 
 void Rejections::blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
@@ -49,23 +49,33 @@ void Rejections::blamed(store::Session& session, delivery::EntityId entity, deli
   if (!refusals_.refused(id, monotonic_now())) return;
   const RejectedNotification one{id, store::refusal_text(error)};
   try {
-    report(store::reject_notifications(session, {one}), one);
+    count(store::reject_notifications(session, {one}), one);
   } catch (const store::Refused& again) {
     report_refused(id, again);
   } catch (const store::LockTimeout&) {  // it is refused, and tried, again
   }
 }
 
-void Rejections::report(std::uint64_t count, const RejectedNotification& one) {
+void Rejections::count(std::uint64_t count, const RejectedNotification& one) {
+  if (count == 0) return;
   metrics_.rejected.add(count);
-  if (count > 0) example_ = one;
-  if (const auto sum = rejected_.add(count, monotonic_now()))
+  rejected_.add(count);
+  example_ = one;
+  report();
+}
+
+void Rejections::report() { report(rejected_.take_if_due(monotonic_now())); }
+void Rejections::report_rest() { report(rejected_.take()); }
+
+void Rejections::report(std::optional<std::uint64_t> sum) const {
+  if (sum)
     log_.warning("notifications rejected",
                  {{"notifications", *sum}, {"notification", example_.id}, {"reason", example_.reason}});
 }
 
 void Rejections::report_refused(delivery::NotificationId id, const store::Refused& error) {
-  if (const auto times = not_rejected_.add(1, monotonic_now()))
+  not_rejected_.add(1);
+  if (const auto times = not_rejected_.take_if_due(monotonic_now()))
     log_.error("the database refuses even to reject notifications; they are tried again",
                {{"times", *times}, {"notification", id}, {"error", error.what()}});
 }

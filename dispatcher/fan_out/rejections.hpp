@@ -2,6 +2,8 @@
 // (docs/delivery.md#bad-rows). Those of which it refuses even the rejection stay pending, and are named.
 #pragma once
 
+#include <optional>
+
 #include "dispatcher/fan_out/fan_out_outcome.hpp"
 #include "dispatcher/fan_out/refusals.hpp"
 #include "dispatcher/observation/metrics.hpp"
@@ -18,8 +20,8 @@ class Rejections {
   /// `metrics` outlives this object.
   Rejections(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
-  /// Rejects notifications that are wrong. Sets the outcome of each that cannot be rejected now: `row_locked`
-  /// or `refused`. Throws errors of the session or the server.
+  /// Rejects notifications that are wrong. Sets the outcome of each that cannot be rejected now:
+  /// `row_locked` or `refused`. Throws errors of the session or the server.
   void reject(store::Session& session, const std::vector<store::RejectedNotification>& rejected,
               Outcomes& outcomes);
   /// To be called when the database has refused the notification in a transaction with no other notification.
@@ -29,10 +31,13 @@ class Rejections {
   /// A fan-out was committed: Refusals learns which notifications the database accepts.
   void passed(const store::FanOut& fan_out);
   /// To be called at least once a minute: logs how many were rejected since the last line.
-  void report() { report(0, {}); }
+  void report();
+  /// To be called at a stop: logs the same at once.
+  void report_rest();
 
  private:
-  void report(std::uint64_t count, const store::RejectedNotification& one);
+  void count(std::uint64_t count, const store::RejectedNotification& one);
+  void report(std::optional<std::uint64_t> sum) const;
   void report_refused(delivery::NotificationId id, const store::Refused& error);
 
   platform::Log log_;

@@ -12,13 +12,17 @@ namespace dispatcher {
 
 class OncePerMinute {
  public:
-  /// Adds `count`. Returns the sum since the last report if the log is to be written now: the first at once,
-  /// and then one a minute. Who wants the last sum, too, goes on with a count of 0.
-  std::optional<std::uint64_t> add(std::uint64_t count, platform::MonotonicTime now) {
-    sum_ += count;
+  void add(std::uint64_t count) { sum_ += count; }
+  /// Returns the sum since it was last taken if the log is to be written now: the first at once, and then one
+  /// a minute. nullopt: nothing was added, or it is too early.
+  std::optional<std::uint64_t> take_if_due(platform::MonotonicTime now) {
     if (sum_ == 0 || now < next_) return std::nullopt;
     next_ = now + std::chrono::minutes(1);
-    return std::exchange(sum_, 0);
+    return take();
+  }
+  /// Returns the sum at once, for the log of a stop. nullopt: nothing was added.
+  std::optional<std::uint64_t> take() {
+    return sum_ == 0 ? std::nullopt : std::optional(std::exchange(sum_, 0));
   }
 
  private:
