@@ -96,6 +96,7 @@ void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& r
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
     const bool busy = round();
     show();
+    report_slow(slow_tasks_.report(platform::monotonic_now()));
     feed_watchdog();
     if (!busy) wait(away_ ? away_wait : until_next_look(), {stop.fd(), reload.fd()});
   }
@@ -119,9 +120,7 @@ bool Loop::work() {
   collect();
   const bool recorded = take_recorded();
   // While results cannot be recorded, maintenance must not recover their leases or change their deliveries.
-  if (!writer_.away())
-    task("maintenance",
-         [this] { return maintenance_.run(session_, platform::monotonic_now(), idle_), false; });
+  if (!writer_.away()) maintain();
   // These webhooks no longer rest, but the ready set may postpone them for up to a minute more. The
   // loop below ends the postponement.
   for (const auto webhook : maintenance_.take_changed())
@@ -136,6 +135,13 @@ bool Loop::work() {
   const bool diagnoses_wait = diagnose(may);
   const bool taken = may && take_in();
   return taken || recorded || diagnoses_wait;
+}
+
+/// Needs no task(): maintenance catches the errors of each of its own tasks.
+void Loop::maintain() {
+  feed_watchdog();
+  const auto start = platform::monotonic_now();
+  note_time(maintenance_.run(session_, start, idle_), start);
 }
 
 /// True: attempts may start. False while the whole queue is paused, and while results cannot be recorded or
@@ -208,11 +214,12 @@ bool Loop::take_in(std::string_view name, Source&& source) {
 template <class F>
 bool Loop::task(std::string_view name, F&& body) {
   feed_watchdog();
-  const auto now = platform::monotonic_now();
+  const auto start = platform::monotonic_now();
   const auto failed = retry_at_.find(name);
-  if (failed != retry_at_.end() && now < failed->second) return false;
+  if (failed != retry_at_.end() && start < failed->second) return false;
+  bool more = false;
   try {
-    return body();
+    more = body();
   } catch (const store::Unavailable&) {
     throw;
   } catch (const store::Conflict& error) {
@@ -220,9 +227,21 @@ bool Loop::task(std::string_view name, F&& body) {
   } catch (const std::exception& error) {
     log_.error("a task failed; retrying", {{"duty", name}, {"error", error.what()}});
     session_.disconnect();  // its state is unknown
-    retry_at_[name] = now + away_wait;
+    retry_at_[name] = start + away_wait;
   }
-  return false;
+  note_time(name, start);
+  return more;
+}
+
+void Loop::note_time(std::string_view name, platform::MonotonicTime start) {
+  if (slow_tasks_.ended(name, platform::monotonic_now() - start)) metrics_.slow_tasks.add();
+}
+
+void Loop::report_slow(const std::optional<SlowTasks::Report>& report) const {
+  if (!report) return;
+  const auto took = std::chrono::duration_cast<Milliseconds>(report->took);
+  log_.warning("a task kept the loop from all others for a second or longer",
+               {{"times", report->times}, {"duty", report->longest}, {"longest_ms", took.count()}});
 }
 
 void Loop::show() const {
@@ -380,6 +399,7 @@ void Loop::drain() {
     wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }
   fan_out_.report_rest();
+  report_slow(slow_tasks_.rest());
   const auto left = slots_.in_hand() + writer_.waiting();
   if (left > 0)
     log_.warning(

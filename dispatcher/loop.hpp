@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@
 #include "dispatcher/http/sender.hpp"
 #include "dispatcher/maintenance/maintenance.hpp"
 #include "dispatcher/observation/metrics.hpp"
+#include "dispatcher/observation/slow_tasks.hpp"
 #include "dispatcher/outage/outage_watch.hpp"
 #include "dispatcher/results/result_writer.hpp"
 #include "dispatcher/scan/queue_scanner.hpp"
@@ -49,6 +51,9 @@ class Loop {
   bool work();
   template <class F>
   bool task(std::string_view name, F&& body);  // `name`: a literal
+  void maintain();
+  void note_time(std::string_view name, platform::MonotonicTime start);
+  void report_slow(const std::optional<SlowTasks::Report>& report) const;
   void drain();
   void stop_diagnoses(bool& records);
   void feed_watchdog();
@@ -90,6 +95,7 @@ class Loop {
   Diagnoses diagnoses_;
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
+  SlowTasks slow_tasks_;
   unsigned order_ = 0;     // which of the six orders of its tasks take_in() used last
   bool away_ = false;      // the database is away; logged once
   bool outage_ = false;    // an outage of our own has limited the slots

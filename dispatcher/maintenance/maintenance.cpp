@@ -62,12 +62,13 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
           {"forget idempotency keys", &Maintenance::forget_requests, 10min, true},
       }} {}
 
-void Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
-  if (now < resting_until_) return;
+std::string_view Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
+  if (now < resting_until_) return {};
   auto& task = *std::ranges::min_element(tasks_, {}, &Task::next);
-  if (now < task.next) return;
+  if (now < task.next) return {};
   const auto cost = run_task(session, task);
   resting_until_ = platform::monotonic_now() + (idle ? cost : 3 * cost);
+  return task.name;
 }
 
 /// Runs the task and returns how long it took. An error delays only this task.

@@ -34,10 +34,10 @@ class Maintenance {
   /// `metrics` outlives this object.
   Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics);
 
-  /// Runs the task that has been due for longest, if one is due. `idle`: nothing waits to be delivered, so
-  /// the tasks wait only as long as the run took, and maintenance may take half of the thread's time. Throws
-  /// store::Unavailable, and nothing else.
-  void run(store::Session& session, platform::MonotonicTime now, bool idle = false);
+  /// Runs the task that has been due for longest, if one is due, and returns its name. `idle`: nothing waits
+  /// to be delivered, so the tasks wait only as long as the run took, and maintenance may take half of the
+  /// thread's time. Throws store::Unavailable, and nothing else.
+  std::string_view run(store::Session& session, platform::MonotonicTime now, bool idle = false);
   /// Each recovery of leases calls `unrecorded` and leaves the leases of the deliveries that it returns:
   /// these have been attempted, and their results wait to be recorded.
   void leave_leases_of(std::function<std::set<delivery::DeliveryId>()> unrecorded) {

@@ -60,6 +60,8 @@ std::vector<Metric> counters() {
        series("kind", {store::error_kinds.begin(), store::error_kinds.end()})},
       {Kind::counter, "apientidades_rounds_total",
        "Rounds of the main loop. A flat counter means that the loop is stuck."},
+      {Kind::counter, "apientidades_slow_tasks_total",
+       "Tasks of the main loop that took a second or longer, while all others waited. The log names them."},
   };
 }
 
@@ -179,6 +181,7 @@ Metrics::Metrics()
       paused(table.gauge("apientidades_paused")),
       outages{table.gauge("apientidades_outage", 0), table.gauge("apientidades_outage", 1)},
       rounds(table.counter("apientidades_rounds_total")),
+      slow_tasks(table.counter("apientidades_slow_tasks_total")),
       processed(table.counter("apientidades_notifications_total", 0)),
       rejected(table.counter("apientidades_notifications_total", 1)),
       deactivated(table.counter("apientidades_webhooks_deactivated_total")),

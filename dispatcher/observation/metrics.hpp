@@ -54,6 +54,7 @@ class Metrics {
   metrics::Gauge paused;
   std::vector<metrics::Gauge> outages;  // by store::OutageKind
   metrics::Counter rounds;
+  metrics::Counter slow_tasks;
   metrics::Counter processed;
   metrics::Counter rejected;
   metrics::Counter deactivated;
