@@ -26,6 +26,7 @@ constexpr unsigned attempts_in_outage = 10;  // in flight
 constexpr unsigned trials = 4;
 constexpr platform::Milliseconds between_trials{1000};
 constexpr auto answers_count_for = std::chrono::minutes(1);  // about as long as connections are kept
+constexpr std::string_view again = "fan-out again";          // the task that retries what was passed over
 constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
 
 /// The time after which the result writer checks its idle database session. It is short over the
@@ -131,9 +132,9 @@ bool Loop::work() {
   // not concern are claimed again.
   if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
-  const bool may = may_start();
-  const bool diagnoses_wait = diagnose(may);
-  const bool taken = may && take_in();
+  takes_in_ = may_start();
+  const bool diagnoses_wait = diagnose(takes_in_);
+  const bool taken = takes_in_ && take_in();
   return taken || recorded || diagnoses_wait;
 }
 
@@ -188,7 +189,7 @@ bool Loop::take_in() {
     }
   }
   busy = take_in("fan-out of wrong ones", [&](auto& into) { fan_out_.run_wrong(into); }) || busy;
-  busy = take_in("fan-out again", [&](auto& into) { fan_out_.run_passed_over(into); }) || busy;
+  busy = take_in(again, [&](auto& into) { fan_out_.run_passed_over(into); }) || busy;
   return take_in("fan-out ahead", [&](auto& into) { fan_out_.run_ahead(into); }) || busy;
 }
 
@@ -215,8 +216,7 @@ template <class F>
 bool Loop::task(std::string_view name, F&& body) {
   feed_watchdog();
   const auto start = platform::monotonic_now();
-  const auto failed = retry_at_.find(name);
-  if (failed != retry_at_.end() && start < failed->second) return false;
+  if (start < earliest(name)) return false;
   bool more = false;
   try {
     more = body();
@@ -231,6 +231,12 @@ bool Loop::task(std::string_view name, F&& body) {
   }
   note_time(name, start);
   return more;
+}
+
+/// When a task may run again after a failure.
+platform::MonotonicTime Loop::earliest(std::string_view name) const {
+  const auto failed = retry_at_.find(name);
+  return failed == retry_at_.end() ? platform::MonotonicTime{} : failed->second;
 }
 
 void Loop::note_time(std::string_view name, platform::MonotonicTime start) {
@@ -264,7 +270,8 @@ void Loop::report_back() {
 
 Milliseconds Loop::until_next_look() const {
   auto next = scanner_.next_look();
-  if (const auto again = fan_out_.next_passed_over()) next = std::min(next, *again);
+  if (const auto due = fan_out_.next_passed_over(); due && takes_in_)
+    next = std::min(next, std::max(*due, earliest(again)));
   const auto wait = std::chrono::ceil<Milliseconds>(next - platform::monotonic_now());
   return std::clamp(wait, Milliseconds{1}, std::min(scanner_.longest_interval(), watchdog_.interval()));
 }

@@ -52,6 +52,7 @@ class Loop {
   template <class F>
   bool task(std::string_view name, F&& body);  // `name`: a literal
   void maintain();
+  platform::MonotonicTime earliest(std::string_view name) const;
   void note_time(std::string_view name, platform::MonotonicTime start);
   void report_slow(const std::optional<SlowTasks::Report>& report) const;
   void drain();
@@ -97,6 +98,7 @@ class Loop {
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
   SlowTasks slow_tasks_;
   unsigned order_ = 0;     // which of the six orders of its tasks take_in() used last
+  bool takes_in_ = false;  // the last round was allowed to fan out and claim
   bool away_ = false;      // the database is away; logged once
   bool outage_ = false;    // an outage of our own has limited the slots
   bool refusing_ = false;  // the database refuses all results, and the slots are limited

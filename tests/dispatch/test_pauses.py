@@ -1,9 +1,12 @@
 """`queue pause` of an entity, a webhook or a host: nothing is sent to it, and everything else is sent. With --for the pause ends
 by itself."""
+import time
+
 import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import BASE
+from support.metrics import observed_dispatcher
 from support.wait import holds_for, wait_until
 
 
@@ -144,6 +147,31 @@ def test_the_explanation_names_why_a_webhook_waits(entity, receiver, stack):
 def test_the_explanation_needs_no_right_to_the_key_file(entity, stack):
     hook = entity.register()
     assert stack.admin("webhook", "explain", hook.id, "--secrets.key_file=/nonexistent/keys")["causas"] == []
+
+
+def test_the_loop_rests_in_a_pause_although_a_notification_is_passed_over(entity, receiver, stack):
+    hook = entity.register()
+    stack.admin("queue", "pause")
+    locked = entity.notify()
+    writer = stack.writer()
+    with observed_dispatcher(stack) as scrape:
+        try:
+            writer("START TRANSACTION")
+            writer(f"SELECT id FROM notificaciones_pendientes WHERE id = {locked} LOCK IN SHARE MODE")
+            stack.admin("queue", "resume")
+            entity.notify()
+            receiver.wait(hook.path, 1)  # the locked one has been passed over
+            stack.admin("queue", "pause")
+            wait_until(lambda: scrape().value("apientidades_paused") == 1, what="the pause")
+            begun, before = time.monotonic(), scrape().value("apientidades_rounds_total")
+            rounds = lambda: scrape().value("apientidades_rounds_total") - before
+            wait_until(lambda: rounds() > 30, 30, "rounds")
+            assert rounds() / (time.monotonic() - begun) < 200
+            writer("ROLLBACK")
+        finally:
+            writer.close()
+            stack.admin("queue", "resume")
+    receiver.wait(hook.path, 2)
 
 
 def test_a_locked_notification_does_not_bypass_a_pause(new_entity, receiver, stack, pause):
