@@ -16,6 +16,7 @@ enum class Outcome {
   left,        // left to a newer release
   row_locked,  // another session has locked the row, or finished the notification after this batch read it
   refused,     // the database refuses it even in a transaction of its own
+  untried,     // its batch met too many locked or refused ones before it
   // The notification waits. Its entity is read again from this notification on.
   no_room,  // the batch has no room for its data, or for those of an earlier notification of its entity
   no_slot,  // no slot is free for its entity
@@ -26,7 +27,7 @@ enum class Outcome {
 };
 
 inline bool is_passed_over(Outcome outcome) {
-  return outcome == Outcome::left || outcome == Outcome::row_locked || outcome == Outcome::refused;
+  return outcome >= Outcome::left && outcome <= Outcome::untried;
 }
 inline bool waits(Outcome outcome) { return outcome >= Outcome::no_room; }
 

@@ -13,11 +13,12 @@ void PassedOver::note(const store::NotificationKey& notification, Outcome outcom
       found = rows_.emplace(notification.id, Row{notification.entity, now}).first;
     }
     auto& row = found->second;
-    if (outcome != Outcome::row_locked)
+    if (outcome == Outcome::row_locked)
+      row.locked_since = row.locked_since.value_or(now);
+    else if (outcome != Outcome::untried)
       row.locked_since.reset();
-    else if (!row.locked_since)
-      row.locked_since = now;
-    wait(found, std::clamp(2 * row.wait, shortest_wait, longest_wait), now);
+    const auto next = outcome == Outcome::untried ? shortest_wait : 2 * row.wait;
+    wait(found, std::clamp(next, shortest_wait, longest_wait), now);
   } else if (found != rows_.end()) {
     if (waits(outcome)) return wait(found, std::max(found->second.wait, shortest_wait), now);
     by_due_.erase({found->second.due, notification.id});

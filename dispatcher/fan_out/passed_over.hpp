@@ -23,9 +23,10 @@ class PassedOver {
   static constexpr platform::Milliseconds shortest_wait{50};
   static constexpr platform::Milliseconds longest_wait{5000};
 
-  /// Learns the outcome of a notification that was tried. Outcomes with which it is passed over add it, or
-  /// double its wait; `written` and `not_pending` remove it. With any other outcome a notification in the
-  /// list stays there.
+  /// Learns the outcome of a notification. Outcomes with which it is passed over add it, or double its wait,
+  /// or begin its wait anew (`untried`, so that it comes before those that its batch found locked or
+  /// refused); `written` and `not_pending` remove it. With any other outcome a notification in the list stays
+  /// there.
   void note(const store::NotificationKey& notification, Outcome outcome, platform::MonotonicTime now);
   bool contains(delivery::NotificationId id) const { return rows_.contains(id); }
   std::size_t size() const { return rows_.size(); }

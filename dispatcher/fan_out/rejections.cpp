@@ -25,7 +25,7 @@ void Rejections::reject(store::Session& session, const std::vector<RejectedNotif
       done += store::reject_notifications(session, some);
       return;
     }
-    for (const auto& one : some) outcomes[one.id] = Outcome::row_locked;
+    for (const auto& one : some) outcomes[one.id] = Outcome::untried;
   };
   const auto fail = [&](const RejectedNotification& one, const store::DatabaseError& error) {
     ++failures;

@@ -21,7 +21,7 @@ class Rejections {
   Rejections(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
 
   /// Rejects notifications that are wrong. Sets the outcome of each that cannot be rejected now:
-  /// `row_locked` or `refused`. Throws errors of the session or the server.
+  /// `row_locked`, `refused` or `untried`. Throws errors of the session or the server.
   void reject(store::Session& session, const std::vector<store::RejectedNotification>& rejected,
               Outcomes& outcomes);
   /// To be called when the database has refused the notification in a transaction with no other notification.

@@ -67,6 +67,17 @@ BOOST_AUTO_TEST_CASE(those_due_longest_come_first_and_stay) {
   BOOST_TEST((ids(list.due(start + 1s, 9)) == Ids{2, 1}));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_was_not_tried_comes_before_those_found_locked) {
+  PassedOver list;
+  for (const auto time : {start, start + 50ms}) {
+    list.note(one, Outcome::row_locked, time);
+    list.note(two, Outcome::untried, time);
+  }
+  BOOST_TEST((ids(list.due(start + 100ms, 9)) == Ids{2}));
+  list.note(one, Outcome::untried, start + 150ms);
+  BOOST_TEST(list.locked_for(1min, start + 1min).count == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(the_list_is_bounded) {
   PassedOver list;
   for (std::int64_t id = 1; id <= std::int64_t{PassedOver::most} + 5; ++id)
