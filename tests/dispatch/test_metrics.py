@@ -1,6 +1,7 @@
 """The dispatcher's metrics, and STATUS= of the dispatcher and the API. Each test causes an event, and reads how the metrics or
 STATUS= show it."""
 import math
+import re
 import socket
 import subprocess
 import tempfile
@@ -172,6 +173,19 @@ def test_nothing_of_an_entity_is_in_the_metrics(scrape, stack, entity, receiver)
     receiver.wait(hook.path)
     text = scrape().text
     assert [word for word in (hook.path[1:], "receptor.test", "unmistakable", str(entity.id)) if word in text] == []
+
+
+def test_a_task_that_keeps_the_loop_from_all_others_is_counted_and_named(scrape, stack, root):
+    before = scrape()
+    root("LOCK TABLES reenvios WRITE")
+    try:
+        waiting = "SELECT 1 FROM information_schema.processlist WHERE state LIKE 'Waiting for table%' AND time >= 2"
+        wait_until(lambda: root(waiting), 20, "the dispatcher to wait for the table")
+    finally:
+        root("UNLOCK TABLES")
+    wait_until(lambda: scrape().value("apientidades_slow_tasks_total") > before.value("apientidades_slow_tasks_total"),
+               what="the task to be counted")
+    wait_until(lambda: re.search("a task kept the loop.* duty=.*replays", stack.dev("logs", "dispatcher").stdout), what="its name")
 
 
 def test_the_database_away(scrape, stack):
