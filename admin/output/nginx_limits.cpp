@@ -43,13 +43,14 @@ struct Count {
   unsigned at_once;
 };
 
-std::array<Count, 3> counts(const LimitSettings& limits) {
+std::array<Count, 4> counts(const LimitSettings& limits) {
   const unsigned at_once = std::min(limits.concurrent_requests_per_address, most_concurrent);
+  const unsigned bodies = (at_once + requests_per_body - 1) / requests_per_body;
+  const auto of_site = [](unsigned count) { return std::min(addresses_per_site * count, most_concurrent); };
   return {{{"$apientidades_network", "apientidades_concurrent", at_once},
-           {"$apientidades_site", "apientidades_site_concurrent",
-            std::min(addresses_per_site * at_once, most_concurrent)},
-           {"$apientidades_sender", "apientidades_bodies",
-            (at_once + requests_per_body - 1) / requests_per_body}}};
+           {"$apientidades_site", "apientidades_site_concurrent", of_site(at_once)},
+           {"$apientidades_sender", "apientidades_bodies", bodies},
+           {"$apientidades_sending_site", "apientidades_site_bodies", of_site(bodies)}}};
 }
 
 /// Seconds until nginx accepts a request again once the limit is used up. nginx counts in thousandths of a

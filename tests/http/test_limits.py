@@ -1,5 +1,6 @@
 """The limits that nginx enforces: how often an address or a token sends requests, how often a token sends tests,
 how many requests an address has at once."""
+import contextlib
 import itertools
 import socket
 import time
@@ -191,7 +192,12 @@ PROXIED = """
         real_ip_header proxy_protocol;
         root FOLDER;
         include {limits}/apientidades-limits.conf;
+        location /body {{ proxy_pass http://127.0.0.1:1; }}  # reads the whole body first
     }}"""
+
+
+def proxied(address: str, request: str) -> bytes:
+    return f"PROXY {'TCP6' if ':' in address else 'TCP4'} {address} {address} 1 2\r\n{request}\r\n\r\n".encode()
 
 
 @pytest.fixture(scope="module")
@@ -202,9 +208,8 @@ def status_from(stack, tmp_path_factory):
     stack.dev("admin", "nginx", "limits", "--folder", limits, **setting(limits_requests_per_address="2"))
     with own_nginx(PROXIED.format(snippets=SNIPPETS, limits=limits)) as port:
         def status(address: str) -> int:
-            family = "TCP6" if ":" in address else "TCP4"
             with socket.create_connection(("127.0.0.1", port), 10) as connection:
-                connection.sendall(f"PROXY {family} {address} {address} 1 2\r\nGET /ok HTTP/1.0\r\n\r\n".encode())
+                connection.sendall(proxied(address, "GET /ok HTTP/1.0"))
                 return int(connection.makefile().readline().split()[1])
         yield status
 
@@ -217,3 +222,23 @@ def status_from(stack, tmp_path_factory):
 def test_an_ipv6_client_is_its_64_bit_prefix(status_from, same, other):
     assert [status_from(address) for address in same] == [200, 200, 429]
     assert status_from(other) == 200
+
+
+def test_the_bodies_of_an_ipv6_client_are_those_of_its_48_bit_prefix(stack, tmp_path):
+    """Of four requests at once, one may have a body: of each /64 one, of each /48 four."""
+    stack.dev("admin", "nginx", "limits", "--folder", tmp_path, **setting(limits_concurrent_requests_per_address="4"))
+    with own_nginx(PROXIED.format(snippets=SNIPPETS, limits=tmp_path)) as port, contextlib.ExitStack() as slow:
+        def post(number: int, length: int, site: str = "2001:db8:7") -> socket.socket:
+            connection = socket.create_connection(("127.0.0.1", port), 10)
+            connection.sendall(proxied(f"{site}:{number}::1", f"POST /body HTTP/1.0\r\nContent-Length: {length}") + b"x")
+            return connection
+
+        def status(*request) -> int:
+            with post(*request) as connection, connection.makefile() as answer:
+                return int(answer.readline().split()[1])
+
+        for number in range(4):
+            slow.enter_context(post(number, 9))
+        others = itertools.count(4)
+        wait_until(lambda: status(next(others), 1) == 429, 5, "four slow bodies of a /48 to count")
+        assert status(0, 1, "2001:db8:8") == 502

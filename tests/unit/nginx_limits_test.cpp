@@ -31,6 +31,7 @@ BOOST_AUTO_TEST_CASE(a_limit_of_n_a_minute_lets_n_come_at_once) {
       "limit_conn_zone $apientidades_network zone=apientidades_concurrent:10m;\n"
       "limit_conn_zone $apientidades_site zone=apientidades_site_concurrent:10m;\n"
       "limit_conn_zone $apientidades_sender zone=apientidades_bodies:10m;\n"
+      "limit_conn_zone $apientidades_sending_site zone=apientidades_site_bodies:10m;\n"
       "map $apientidades_test_token $apientidades_limit_wait {\n    \"\"      1;\n    default 2;\n}\n");
   BOOST_TEST(directives(admin::nginx_limits(all)) ==
              "limit_req_status     429;\nlimit_conn_status    429;\n"
@@ -41,7 +42,8 @@ BOOST_AUTO_TEST_CASE(a_limit_of_n_a_minute_lets_n_come_at_once) {
              "limit_req zone=apientidades_test burst=29 nodelay;\n"
              "limit_conn apientidades_concurrent 100;\n"
              "limit_conn apientidades_site_concurrent 400;\n"
-             "limit_conn apientidades_bodies 25;\n");
+             "limit_conn apientidades_bodies 25;\n"
+             "limit_conn apientidades_site_bodies 100;\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_of_0_is_none) {
