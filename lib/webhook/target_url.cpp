@@ -188,13 +188,12 @@ bool ends_in_number(std::string_view host) {
 }
 
 /// Whether the name has no dot, or belongs to a domain that is customary in private networks or reserved. The
-/// reserved domains are those of RFC 6762, 7686 and 8375, and those of RFC 6761 except its example domains
-/// and reverse zones.
+/// reserved domains are those of RFC 6762, 7686 and 8375, and those of RFC 6761 except its example domains.
 bool is_private_name(std::string_view name) {
-  constexpr std::array<std::string_view, 15> private_domains{
-      ".localhost", ".local", ".localdomain", ".localdomain4", ".localdomain6",
-      ".internal",  ".lan",   ".intranet",    ".home",         ".home.arpa",
-      ".corp",      ".test",  ".private",     ".invalid",      ".onion"};
+  constexpr auto private_domains = std::to_array<std::string_view>(
+      {".localhost", ".local",  ".localdomain", ".localdomain4", ".localdomain6", ".internal", ".intranet",
+       ".lan",       ".home",   ".corp",        ".priv",         ".private",      ".dmz",      ".svc",
+       ".cluster",   ".consul", ".docker",      ".arpa",         ".test",         ".invalid",  ".onion"});
   const std::string dotted = std::string(".").append(name);
   return name.find('.') == std::string_view::npos ||
          std::any_of(private_domains.begin(), private_domains.end(),

@@ -29,7 +29,7 @@ IPV6 = """
 NAMES = """
 localhost LOCALHOST localhost. LocalHost a.localhost a.b.localhost. localhost.localdomain intranet server db1
 printer.local a.localdomain a.internal metadata.google.internal a.intranet a.lan a.home a.corp a.private
-router.home.arpa a.test receptor.test a.invalid a.onion LOCAL.LOCAL %6c%6f%63%61%6c%68%6f%73%74 loc%61lhost
+router.home.arpa a.priv a.dmz api.default.svc a.cluster a.consul a.docker a.test receptor.test a.invalid a.onion LOCAL.LOCAL %6c%6f%63%61%6c%68%6f%73%74 loc%61lhost
 a.lan. localhost6.localdomain6 example.0X7F ｌocalhost ⓛocalhost １２７.0.0.1 ①②⑦.0.0.1 127。0。0。1 10．0．0．1 localhost。
 """.split()
 FORMS = [

@@ -65,7 +65,8 @@ std::string resolved(std::string name) {
   bool is_local = name.find('.') == std::string::npos;
   for (const auto* domain :
        {".localhost", ".localdomain", ".localdomain4", ".localdomain6", ".local", ".internal", ".intranet",
-        ".lan", ".home", ".corp", ".private", ".home.arpa", ".test", ".invalid", ".onion"}) {
+        ".lan",       ".home",        ".corp",         ".private",      ".priv",  ".dmz",      ".svc",
+        ".cluster",   ".consul",      ".docker",       ".arpa",         ".test",  ".invalid",  ".onion"}) {
     is_local |= ("." + name).ends_with(domain);
   }
   return is_local ? "127.0.0.1" : "8.8.4.4";
