@@ -5,8 +5,9 @@
 #include <set>
 
 #include "admin/commands.hpp"
-#include "admin/output/nginx_limits.hpp"
+#include "admin/output/config_notes.hpp"
 #include "lib/platform/file.hpp"
+#include "lib/platform/interfaces.hpp"
 #include "lib/store/session/requirements.hpp"
 #include "lib/webhook/authorities.hpp"
 #include "lib/webhook/key_file.hpp"
@@ -116,8 +117,11 @@ Result check(Context& context, const Arguments&) {
                   (result.note.empty() ? " The database server is as it must be." : "");
   else
     result.status = of_server ? platform::exit_failed : platform::exit_usage;
-  if (const auto note = note_of_nginx(); !note.empty())
-    result.note += (result.note.empty() ? "" : "; ") + note;
+  const auto& delivery = context.config.settings.delivery;
+  for (const auto& note :
+       {note_of_nginx(), denied_networks_note(delivery, platform::interface_addresses())}) {
+    if (!note.empty()) result.note += (result.note.empty() ? "" : "; ") + note;
+  }
   return result;
 }
 
@@ -137,8 +141,9 @@ std::vector<Command> config_commands() {
       {.words = "config check",
        .summary = "Check every key, the passwords, keys and certificates, and the database server",
        .details = "To see what a program may read, run this as that program's user.\n"
-                  "It checks the server's version, settings and clock, that the server accepts writes, and\n"
-                  "that nginx has connections enough.\n"
+                  "It checks the server's version, settings and clock, that the server accepts writes, that\n"
+                  "nginx has connections enough, and that a host with a public address lists\n"
+                  "delivery.denied_networks.\n"
                   "Exit status 2: the configuration is wrong; 1: the server is. A server that cannot "
                   "be asked is only reported.",
        .example = "apientidades-admin config check",

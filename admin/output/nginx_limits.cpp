@@ -4,8 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "lib/text/text.hpp"
-
 namespace admin {
 
 namespace {
@@ -68,33 +66,7 @@ std::string wait_map(const LimitSettings& limits) {
          ";\n    default " + std::to_string(test) + ";\n}\n";
 }
 
-constexpr unsigned fewest_connections = 4096;
-
-/// The number that follows the directive's name, outside of comments; 0 if there is none.
-unsigned number_of(std::string_view nginx_conf, std::string_view directive) {
-  for (std::string_view rest = nginx_conf; !rest.empty();) {
-    auto line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    line = line.substr(0, line.find('#'));
-    const auto at = line.find(directive);
-    if (at == std::string_view::npos) continue;
-    const auto value = line.substr(at + directive.size());
-    return text::parse_number<unsigned>(text::trim(value.substr(0, value.find(';')))).value_or(0);
-  }
-  return 0;
-}
-
 }  // namespace
-
-std::string nginx_connections_note(std::string_view nginx_conf) {
-  const unsigned connections = number_of(nginx_conf, "worker_connections");
-  const unsigned descriptors = number_of(nginx_conf, "worker_rlimit_nofile");
-  if (connections >= fewest_connections && descriptors >= 2 * connections) return {};
-  return "nginx: worker_connections is " + std::to_string(connections) + " and worker_rlimit_nofile " +
-         (descriptors > 0 ? std::to_string(descriptors) : "not set") +
-         ", so a few slow clients could hold all connections: set worker_connections to 4096 or more, and "
-         "worker_rlimit_nofile to twice as many, in /etc/nginx/nginx.conf";
-}
 
 std::string nginx_limit_zones(const LimitSettings& limits) {
   std::string text(header);

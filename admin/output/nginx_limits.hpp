@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "lib/platform/config/config.hpp"
 
@@ -16,9 +15,5 @@ std::string nginx_limit_zones(const platform::LimitSettings& limits);
 
 /// The limits for the API's location.
 std::string nginx_limits(const platform::LimitSettings& limits);
-
-/// Whether the text of nginx.conf has too few connections for slow clients and others beside them: one line,
-/// or empty.
-std::string nginx_connections_note(std::string_view nginx_conf);
 
 }  // namespace admin

@@ -1,6 +1,5 @@
 #include "dispatcher/http/own_addresses.hpp"
 
-#include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -14,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "lib/platform/interfaces.hpp"
+
 namespace dispatcher {
 
 namespace {
@@ -23,19 +24,14 @@ using platform::IpNetwork;
 
 constexpr std::chrono::seconds interval{30};
 
-void add(std::vector<IpNetwork>& networks, const sockaddr* address) {
-  if (address == nullptr) return;
-  if (const auto found = IpAddress::from_sockaddr(address))
-    networks.push_back({*found, found->v6 ? 128U : 32U});
+void add(std::vector<IpNetwork>& networks, const IpAddress& address) {
+  networks.push_back({address, address.v6 ? 128U : 32U});
 }
 
-/// Returns an empty vector if getifaddrs() fails.
-std::vector<IpNetwork> interface_addresses() {
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return {};
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, ::freeifaddrs);
+/// Returns an empty vector if the addresses cannot be read.
+std::vector<IpNetwork> interface_networks() {
   std::vector<IpNetwork> networks;
-  for (const auto* one = first; one != nullptr; one = one->ifa_next) add(networks, one->ifa_addr);
+  for (const auto& address : platform::interface_addresses()) add(networks, address);
   return networks;
 }
 
@@ -53,7 +49,9 @@ std::vector<IpNetwork> host_addresses(const std::string& name) {
   if (::getaddrinfo(name.c_str(), nullptr, &wanted, &first) != 0) return {};
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(first, ::freeaddrinfo);
   std::vector<IpNetwork> networks;
-  for (const auto* one = first; one != nullptr; one = one->ai_next) add(networks, one->ai_addr);
+  for (const auto* one = first; one != nullptr; one = one->ai_next) {
+    if (const auto address = IpAddress::from_sockaddr(one->ai_addr)) add(networks, *address);
+  }
   return networks;
 }
 
@@ -84,7 +82,7 @@ struct OwnAddresses::Shared {
   }
 
   void look() {
-    replace_if_known(interfaces, interface_addresses());
+    replace_if_known(interfaces, interface_networks());
     for (auto& [name, addresses] : database_hosts) {
       replace_if_known(addresses, host_addresses(name));
       tell();
@@ -103,10 +101,9 @@ OwnAddresses::OwnAddresses(const std::vector<std::string>& database_hosts)
     : shared_(std::make_shared<Shared>()) {
   for (const auto& host : database_hosts) {
     auto& addresses = shared_->database_hosts[without_port(host)];
-    if (const auto literal = IpAddress::parse(without_port(host)))
-      addresses.push_back({*literal, literal->v6 ? 128U : 32U});
+    if (const auto literal = IpAddress::parse(without_port(host))) add(addresses, *literal);
   }
-  shared_->interfaces = interface_addresses();
+  shared_->interfaces = interface_networks();
   if (shared_->interfaces.empty())
     throw std::system_error(errno, std::generic_category(), "addresses of this host");
   shared_->tell();

@@ -66,18 +66,6 @@ BOOST_AUTO_TEST_CASE(the_greatest_limits_are_those_of_nginx) {
   BOOST_TEST(text.find("limit_conn apientidades_concurrent 65535;\n") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(an_nginx_with_few_connections_is_named) {
-  const auto debians =
-      admin::nginx_connections_note("events {\n\tworker_connections 768;\n\t# multi_accept on;\n}\n");
-  BOOST_TEST(debians.find("worker_connections is 768 and worker_rlimit_nofile not set") != std::string::npos);
-  BOOST_TEST(
-      !admin::nginx_connections_note("# worker_connections 4096;\nworker_rlimit_nofile 8192;").empty());
-  BOOST_TEST(!admin::nginx_connections_note("worker_connections 4096;\nworker_rlimit_nofile 8191;").empty());
-  BOOST_TEST(!admin::nginx_connections_note("").empty());
-  BOOST_TEST(admin::nginx_connections_note("worker_rlimit_nofile 8192;\nevents { worker_connections 4096; }")
-                 .empty());
-}
-
 BOOST_AUTO_TEST_CASE(one_request_at_once_may_have_a_body) {
   BOOST_TEST(
       admin::nginx_limits({.concurrent_requests_per_address = 1}).find("limit_conn apientidades_bodies 1;") !=
