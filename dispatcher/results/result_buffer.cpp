@@ -326,6 +326,7 @@ void ResultBuffer::log_attempt(const delivery::Attempt& attempt,
                                                             {"attempt", delivery.attempts + 1},
                                                             {"duration_ms", attempt.duration.count()},
                                                             {"status", attempt.status},
+                                                            {"outcome", label(outcome_class(attempt))},
                                                             {"error", delivery_result.error}};
   if (!delivery_result.counted) {
     log_.debug("attempt not counted: an outage of our own", fields);

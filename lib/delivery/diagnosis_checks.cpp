@@ -139,32 +139,29 @@ CheckedItem Diagnosis::check_name() const {
   if (!looked_up) return not_done(Check::name, "No se hizo");
   if (looked_up->test_request.literal)
     return not_done(Check::name, "No hace falta: no hay nombre que buscar en el DNS");
-  if (!looked_up->test_request.addresses.empty())
-    return good(
-        Check::name,
-        host_ + " tiene " + counted(looked_up->test_request.addresses.size(), "dirección", "direcciones"));
-  return bad(Check::name, "El DNS no da ninguna dirección de " + host_,
-             "Revise que la URL esté bien escrita y que el nombre exista en el DNS público, "
-             "con servidores que respondan");
+  if (std::ranges::any_of(looked_up->test_request.addresses,
+                          [this](const auto& one) { return is_allowed(one); }))
+    return good(Check::name, "El DNS tiene el nombre " + host_);
+  // One text, because an entity could otherwise search the private names of the operator's DNS.
+  return bad(Check::name, "No se encontró ninguna dirección pública de " + host_,
+             "Revise que la URL esté bien escrita y que el DNS público dé del nombre una dirección accesible "
+             "desde Internet, con servidores que respondan");
 }
 
 CheckedItem Diagnosis::check_addresses() const {
   constexpr auto check = Check::addresses;
   if (handshakes_.empty()) return not_reached(check);
-  const auto& all = answer(TestRequestKind::lookup)->test_request.addresses;
+  const auto& looked_up = answer(TestRequestKind::lookup)->test_request;
+  const auto& all = looked_up.addresses;
   std::vector<platform::IpAddress> allowed;
   std::ranges::copy_if(all, std::back_inserter(allowed), [this](const auto& one) { return is_allowed(one); });
-  const auto refused = all.size() - allowed.size();
+  if (allowed.empty() && !looked_up.literal) return not_reached(check);
   if (allowed.empty())
-    return bad(check, "El nombre no tiene ninguna dirección pública",
-               "El receptor debe ser accesible desde Internet: publique en el DNS una dirección pública");
-  if (refused > 0)
-    return warning(check,
-                   counted(refused, "de las direcciones no es pública, y no se usa",
-                           "de las direcciones no son públicas, y no se usan"),
+    return bad(check, "La dirección no es pública", "El receptor debe ser accesible desde Internet");
+  if (allowed.size() < all.size())
+    return warning(check, "Alguna de las direcciones no es pública, y no se usa",
                    "Deje en el DNS público solo direcciones públicas");
-  return good(check, (allowed.size() == 1 ? "Se admite su dirección" : "Se admiten sus direcciones") +
-                         shown(allowed));
+  return good(check, "Las direcciones se admiten" + shown(allowed));
 }
 
 CheckedItem Diagnosis::check_connection() const {
@@ -191,10 +188,9 @@ CheckedItem Diagnosis::check_connection() const {
                    shown(silent),
                open_it);
   if (!silent.empty())
-    return warning(
-        check, counted(silent.size(), "dirección no responde", "direcciones no responden") + shown(silent),
-        "Quite del DNS las direcciones que no responden, o póngalas en marcha: "
-        "las conexiones pierden tiempo con ellas");
+    return warning(check, "Alguna dirección no responde" + shown(silent),
+                   "Quite del DNS las direcciones que no responden, o póngalas en marcha: "
+                   "las conexiones pierden tiempo con ellas");
   return good(check, "Se conectó" + shown(reached));
 }
 

@@ -27,15 +27,14 @@ std::string failure_text(TransportResult result, int status, const platform::Del
     case TransportResult::not_started:
     case TransportResult::local_failure:
       return {};
+    // One text, because an entity could otherwise search the private names of the operator's DNS.
     case TransportResult::address_refused:
-      return "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde "
-             "Internet";
+    case TransportResult::name_unresolved:
+      return "No se encontró ninguna dirección pública del receptor: revise la URL y el DNS";
     case TransportResult::port_refused:
       return "La URL del webhook usa un puerto que no se admite, el " +
              std::string(host.substr(host.rfind(':') + 1)) +
              ", por ser de otro protocolo: cámbiela por una en el 443, u otro";
-    case TransportResult::name_unresolved:
-      return "No se pudo resolver el nombre del receptor: revise la URL y el DNS";
     case TransportResult::connection_failed:
       return "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de "
              "la URL";

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 TIMED_OUT = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: compruebe que es accesible desde Internet en el "
              "puerto de la URL")
 UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL"
-NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
+NOT_PUBLIC = "No se encontró ninguna dirección pública del receptor: revise la URL y el DNS"
 
 ANSWERS = {  # the addresses that DNS returns, in this order, and the attempt's error: empty if the attempt succeeds
     "silent, good": ({"a": [SILENT[0], PUBLIC]}, ""),

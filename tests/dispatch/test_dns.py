@@ -18,8 +18,7 @@ pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 A, AAAA = 1, 28
 
-UNRESOLVED = "No se pudo resolver el nombre del receptor: revise la URL y el DNS"
-NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
+NOT_PUBLIC = "No se encontró ninguna dirección pública del receptor: revise la URL y el DNS"
 UNREACHABLE = ("No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL")
 
 ANSWERS = {  # what DNS answers for the receiver's name, and the error that the entity reads: empty if the delivery arrives
@@ -27,27 +26,27 @@ ANSWERS = {  # what DNS answers for the receiver's name, and the error that the 
     "an alias": ({"cname": "elsewhere.example.com", "a": [PUBLIC]}, ""),
     "many addresses": ({"a": [OTHER_PUBLIC, PUBLIC]}, ""),
     "a hundred addresses": ({"a": [f"11.0.1.{n}" for n in range(100)] + [PUBLIC], "fault": "truncated"}, ""),
-    "a thousand addresses": ({"a": [f"11.0.{n // 250}.{n % 250}" for n in range(1000)] + [PUBLIC], "fault": "truncated"}, UNRESOLVED),
+    "a thousand addresses": ({"a": [f"11.0.{n // 250}.{n % 250}" for n in range(1000)] + [PUBLIC], "fault": "truncated"}, NOT_PUBLIC),
     "truncated, whole over TCP": ({"a": [PUBLIC], "fault": "truncated"}, ""),
     "AAAA is never answered": ({"a": [PUBLIC], "fault": "stall_aaaa"}, ""),
     "public and private": ({"a": ["127.0.0.1", PUBLIC]}, ""),
     "the public one cannot be reached": ({"a": ["127.0.0.1", UNROUTED]}, UNREACHABLE),
-    "NXDOMAIN": (None, UNRESOLVED),
-    "no address": ({}, UNRESOLVED),
-    "SERVFAIL": ({"fault": "servfail"}, UNRESOLVED),
-    "REFUSED": ({"fault": "refused"}, UNRESOLVED),
-    "a stall": ({"fault": "stall"}, UNRESOLVED),
-    "truncated, and a stall over TCP": ({"a": [PUBLIC], "fault": "truncated_stall"}, UNRESOLVED),
-    "truncated, and TCP is closed": ({"a": [PUBLIC], "fault": "truncated_close"}, UNRESOLVED),
+    "NXDOMAIN": (None, NOT_PUBLIC),
+    "no address": ({}, NOT_PUBLIC),
+    "SERVFAIL": ({"fault": "servfail"}, NOT_PUBLIC),
+    "REFUSED": ({"fault": "refused"}, NOT_PUBLIC),
+    "a stall": ({"fault": "stall"}, NOT_PUBLIC),
+    "truncated, and a stall over TCP": ({"a": [PUBLIC], "fault": "truncated_stall"}, NOT_PUBLIC),
+    "truncated, and TCP is closed": ({"a": [PUBLIC], "fault": "truncated_close"}, NOT_PUBLIC),
     "EDNS is not answered": ({"a": [PUBLIC], "fault": "drops_edns"}, ""),
     "EDNS is an error": ({"a": [PUBLIC], "fault": "formerr_edns"}, ""),
-    "garbage": ({"a": [PUBLIC], "fault": "garbage"}, UNRESOLVED),
-    "noise": ({"a": [PUBLIC], "fault": "noise"}, UNRESOLVED),
-    "a record cut short": ({"a": [PUBLIC], "fault": "cut"}, UNRESOLVED),
-    "another id": ({"a": [PUBLIC], "fault": "wrong_id"}, UNRESOLVED),
-    "another name": ({"a": [PUBLIC], "fault": "wrong_name"}, UNRESOLVED),
-    "a name that points to itself": ({"a": [PUBLIC], "fault": "loop"}, UNRESOLVED),
-    "an alias of localhost": ({"cname": "localhost"}, UNRESOLVED),
+    "garbage": ({"a": [PUBLIC], "fault": "garbage"}, NOT_PUBLIC),
+    "noise": ({"a": [PUBLIC], "fault": "noise"}, NOT_PUBLIC),
+    "a record cut short": ({"a": [PUBLIC], "fault": "cut"}, NOT_PUBLIC),
+    "another id": ({"a": [PUBLIC], "fault": "wrong_id"}, NOT_PUBLIC),
+    "another name": ({"a": [PUBLIC], "fault": "wrong_name"}, NOT_PUBLIC),
+    "a name that points to itself": ({"a": [PUBLIC], "fault": "loop"}, NOT_PUBLIC),
+    "an alias of localhost": ({"cname": "localhost"}, NOT_PUBLIC),
     "an alias of localhost, with its address": ({"cname": "localhost", "a": ["127.0.0.1"]}, NOT_PUBLIC),
     "an alias of a private name": ({"cname": "db.corp.internal", "a": ["10.1.2.3"]}, NOT_PUBLIC),
     "loopback": ({"a": ["127.0.0.1"]}, NOT_PUBLIC),
@@ -177,7 +176,7 @@ def test_a_failed_lookup_is_not_remembered(world):
     world.dns.say({host_of(hook): answers})
     delivery = world.stack.delivery_id(entity.notify(), hook.id)
     world.stack.wait_delivery(delivery, "entregada")
-    assert [a["error"] for a in world.stack.attempts(delivery)] == [UNRESOLVED, ""]
+    assert [a["error"] for a in world.stack.attempts(delivery)] == [NOT_PUBLIC, ""]
 
 
 def test_a_name_that_does_not_exist_yet_is_not_remembered(world):
@@ -186,7 +185,7 @@ def test_a_name_that_does_not_exist_yet_is_not_remembered(world):
     hook = entity.register()
     world.dns.say({})
     delivery = world.stack.delivery_id(entity.notify(), hook.id)
-    wait_until(lambda: entity.listed(hook)["ultimoError"] == UNRESOLVED, what="a failed lookup")
+    wait_until(lambda: entity.listed(hook)["ultimoError"] == NOT_PUBLIC, what="a failed lookup")
     world.dns.say({host_of(hook): {"a": [PUBLIC]}})
     world.stack.wait_delivery(delivery, "entregada")
 
@@ -201,7 +200,7 @@ def test_a_server_that_was_slow_is_not_waited_for_longer(world):
     for hook, event in zip(slow, EVENTS):
         world.stack.wait_delivery(world.stack.delivery_id(entity.notify(event), hook.id), "entregada")
     delivery = world.stack.delivery_id(entity.notify(EVENTS[4]), stalled.id)
-    wait_until(lambda: entity.listed(stalled)["ultimoError"] == UNRESOLVED, what="a failed lookup")
+    wait_until(lambda: entity.listed(stalled)["ultimoError"] == NOT_PUBLIC, what="a failed lookup")
     assert world.stack.attempts(delivery)[0]["duracion_ms"] <= 1300, "delivery.connect_timeout is 1 s here"
 
 
@@ -237,7 +236,7 @@ def test_webhooks_of_a_host_share_a_lookup_that_delays_no_other(world):
     wait_until(lambda: world.dns.questions(host), what="the lookup to begin")
     other.notify()
     world.receiver.wait(quick.path, timeout=0.7)
-    wait_until(lambda: all(w["ultimoError"] == UNRESOLVED for w in entity.api("GET", BASE).json()), what="the errors")
+    wait_until(lambda: all(w["ultimoError"] == NOT_PUBLIC for w in entity.api("GET", BASE).json()), what="the errors")
     # The first attempts of the four webhooks share a lookup; their retries, due 300 ms later, share a second lookup.
     tries = len(world.dns.questions(host))
     assert tries <= 3 * 2 * 2, "three tries of two types, twice at most"
@@ -250,7 +249,7 @@ def test_a_changed_resolv_conf_is_noticed(world):
     world.network.use_dns("127.0.0.53")  # no server listens there
     try:
         delivery = world.stack.delivery_id(entity.notify(), hook.id)
-        wait_until(lambda: entity.listed(hook)["ultimoError"] == UNRESOLVED, what="a failed lookup")
+        wait_until(lambda: entity.listed(hook)["ultimoError"] == NOT_PUBLIC, what="a failed lookup")
     finally:
         world.network.use_dns("127.0.0.53", "127.0.0.1")
     world.stack.wait_delivery(delivery, "entregada")
@@ -322,11 +321,11 @@ def test_a_name_that_needs_tcp_costs_the_others_nothing(world, tcp):
         entity.notify()
         for other, hook, _ in hooks:
             world.receiver.wait(hook.path)
-            assert entity.listed(needy)["ultimoError"] in ("", UNRESOLVED)
+            assert entity.listed(needy)["ultimoError"] in ("", NOT_PUBLIC)
             wait_until(lambda: other.listed(hook)["ultimaEjecucion"], what="a result")
             assert (other.listed(hook)["ultimoEstado"], other.listed(hook)["ultimoError"]) == (200, "")
             delivery = world.stack.value(f"SELECT id FROM entregas WHERE webhook_id = {hook.id}")
             assert [a["error"] for a in world.stack.attempts(int(delivery))] == [""]
-        wait_until(lambda: entity.listed(needy)["ultimoError"] == UNRESOLVED, what="the name that needs TCP to fail")
+        wait_until(lambda: entity.listed(needy)["ultimoError"] == NOT_PUBLIC, what="the name that needs TCP to fail")
     finally:
         world.network.use_dns("127.0.0.1")

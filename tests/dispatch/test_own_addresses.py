@@ -6,7 +6,7 @@ from support.wait import wait_until
 from support.world import OWN, PUBLIC, host_of, open_world
 
 needs_network = pytest.mark.skipif(bool(why_not()), reason=why_not())
-NOT_PUBLIC = "El nombre del receptor no corresponde a una dirección pública: debe ser accesible desde Internet"
+NOT_PUBLIC = "No se encontró ninguna dirección pública del receptor: revise la URL y el DNS"
 
 
 # This test comes first, because `world` stops the stack's dispatcher.

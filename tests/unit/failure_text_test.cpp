@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_CASE(every_other_transport_result_has_a_text_of_its_own) {
     BOOST_TEST(failure_text(result, 200, settings) == text);  // without an answer, the status does not count
     texts.insert(text);
   }
-  BOOST_TEST(texts.size() == results.size());
+  BOOST_TEST(texts.size() == results.size() - 1);
+  BOOST_TEST(unanswered(TransportResult::address_refused) == unanswered(TransportResult::name_unresolved));
 }
 
 BOOST_AUTO_TEST_CASE(no_attempt_is_no_failure) {

@@ -5,8 +5,8 @@
 
 /** @type {[RegExp, (found: RegExpExecArray) => Remedy][]} */
 const KNOWN = [
-  [/^No se pudo resolver el nombre/, () => ({ cause: "el nombre del receptor no se encuentra en el DNS", remedy: "Compruebe que la URL está bien escrita y que el DNS público tiene ese nombre." })],
-  [/no corresponde a una dirección pública/, () => ({ cause: "el nombre del receptor lleva a una dirección privada", remedy: "El DNS público debe dar una dirección accesible desde Internet, no una de su red interna." })],
+  // The last two are texts of earlier releases, which attempts keep.
+  [/^No se encontró ninguna dirección pública|^No se pudo resolver el nombre|no corresponde a una dirección pública/, () => ({ cause: "el DNS no da ninguna dirección pública del receptor", remedy: "Compruebe que la URL está bien escrita y que el DNS público da de ese nombre una dirección accesible desde Internet, no una de su red interna." })],
   [/usa un puerto que no se admite/, () => ({ cause: "el puerto de la URL no se admite", remedy: "Cambie la URL por otra con un puerto de HTTPS." })],
   [/^No se pudo conectar/, () => ({ cause: "no se puede conectar con el receptor", remedy: "Compruebe que el servidor está en marcha y que el cortafuegos deja entrar desde Internet en el puerto de la URL." })],
   [/^No se completó la conexión/, () => ({ cause: "el receptor no acepta la conexión a tiempo", remedy: "Suele ser un cortafuegos que descarta en silencio: abra el puerto de la URL a las direcciones del servicio." })],
