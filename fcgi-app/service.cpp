@@ -195,7 +195,8 @@ std::optional<Response> Service::perform(AccessLogEntry& entry) {
                   shared_.disable_after,
                   request.preconditions,
                   request.idempotency_key,
-                  shared_.hidden_networks};
+                  shared_.hidden_networks,
+                  shared_.statistics};
   if (!is_read(route)) return route.handler(call);
   return store::repeat_if_lost(session_, [&] { return route.handler(call); });
 }

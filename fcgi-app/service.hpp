@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fcgi-app/caller_lookup.hpp"
+#include "fcgi-app/handlers/kept_statistics.hpp"
 #include "fcgi-app/http/fastcgi.hpp"
 #include "fcgi-app/http/http.hpp"
 #include "fcgi-app/observation.hpp"
@@ -22,8 +23,8 @@
 
 namespace api {
 
-/// What all threads share; it must outlive every Service. Only two members change: the keys, which a reload
-/// replaces, and the observation.
+/// What all threads share; it must outlive every Service. Only three members change: the keys, which a reload
+/// replaces, the observation, and the statistics.
 struct Shared {
   webhook::SharedKeys keys;
   std::vector<platform::HostOverride> overrides;
@@ -32,6 +33,7 @@ struct Shared {
   platform::LimitSettings limits = {};
   platform::Milliseconds disable_after{};                 // delivery.disable_after
   std::vector<platform::IpNetwork> hidden_networks = {};  // addresses in these are shown to no entity
+  KeptStatistics statistics = {};
 };
 
 /// One per thread; it owns the thread's database session.

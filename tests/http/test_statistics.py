@@ -3,7 +3,6 @@ import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import BASE
-from support.wait import wait_until
 
 FIELDS = ["ventana", "entregadas", "fallidas", "pendientes", "retenidas", "intentosFallidos", "p50Ms", "p95Ms", "exacto"]
 
@@ -15,15 +14,13 @@ def shown(entity, hook, query=""):
     return response.json()
 
 
-def test_what_arrived_what_failed_and_how_long_it_took(entity, receiver):
+def test_what_arrived_what_failed_and_how_long_it_took(entity, receiver, stack):
     hook = entity.register()
     assert shown(entity, hook) == dict.fromkeys(FIELDS, 0) | {"ventana": "24h", "p50Ms": None, "p95Ms": None, "exacto": True}
     receiver.behave(hook.path, Behaviour(status=500), Behaviour(delay=0.1))
-    entity.notify()
-    wait_until(lambda: shown(entity, hook)["entregadas"] == 1, 20, "the first delivery to arrive")
+    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
     receiver.behave(hook.path, Behaviour(status=404))
-    entity.notify()
-    wait_until(lambda: shown(entity, hook)["fallidas"] == 1, 20, "the second delivery to fail")
+    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "fallida")
     entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"})
     receiver.wait(hook.path, 7)
     found = shown(entity, hook, "?ventana=7d")
