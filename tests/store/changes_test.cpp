@@ -83,6 +83,20 @@ BOOST_AUTO_TEST_CASE(a_change_is_whole_and_on_record) {
               entries[1].detail.find(webhook.url) != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_change_has_at_most_1_kib_in_the_audit) {
+  const auto url = [](char last) { return "https://a.example.org/" + std::string(1900, 'a') + last; };
+  webhook::EventSet events;
+  for (const auto event : webhook::all_events()) events.insert(event);
+  change({.url = url('a'), .events = events, .active = false});
+  change({.url = url('b'), .events = webhook::EventSet::from_joined("documento.disponible"), .active = true});
+  change({.url = url('c')});
+  change({.url = url('b')});
+  change({.url = url('d')});  // another change, which the cut URL shows
+  const auto entries = audit();
+  BOOST_CHECK_EQUAL(entries.size(), 6U);
+  for (const auto& entry : entries) BOOST_TEST(entry.detail.size() <= 1024U, entry.detail);
+}
+
 BOOST_AUTO_TEST_CASE(a_change_to_the_same_values_writes_nothing) {
   BOOST_CHECK(change({}) == WebhookChanged::done);
   BOOST_CHECK(change({.url = webhook.url, .active = true}) == WebhookChanged::done);

@@ -1,5 +1,6 @@
 #include "lib/store/audit/audit.hpp"
 
+#include "lib/crypto/crypto.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
 
@@ -66,6 +67,15 @@ std::string repeated(const Author& author, AuditedAction action, WebhookId webho
 }
 
 }  // namespace
+
+std::string audited_url(std::string_view url) {
+  constexpr std::size_t longest = 160;
+  constexpr std::size_t kept = 130;
+  constexpr std::size_t digits = 16;
+  if (url.size() <= longest) return std::string(url);
+  return std::string(url.substr(0, kept)) +
+         "… sha256:" + crypto::to_hex(crypto::sha256(url)).substr(0, digits);
+}
 
 void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
                  std::string_view detail, std::optional<std::string_view> what) {

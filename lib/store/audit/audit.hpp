@@ -24,6 +24,10 @@ enum class AuditedAction { registered, changed, secret_changed, deleted, replaye
 inline constexpr std::array<std::string_view, 6> audited_actions{"alta", "cambio",  "secreto",
                                                                  "baja", "reenvio", "diagnostico"};
 
+/// The URL for an entry's `detail`. A long URL is cut, and followed by the start of its SHA-256, so that an
+/// entry has at most 1 KiB.
+std::string audited_url(std::string_view url);
+
 /// Adds a row for a change, within the transaction that makes the change. `detail` is JSON, and never a
 /// secret. Changes with the same author, action, webhook and `what` (by default `detail`) within one clock
 /// hour share a row, which counts them. Takes constant time, and makes no other entity wait.

@@ -52,7 +52,7 @@ json::Object difference(const Webhook& before, const Webhook& after,
     if (!(was == is))
       result.emplace_back(field, json::Object{{"antes", std::move(was)}, {"ahora", std::move(is)}});
   };
-  add("url", before.url, after.url);
+  add("url", audited_url(before.url), audited_url(after.url));
   add("eventos", webhook::event_names(before.events), webhook::event_names(after.events));
   add("activo", before.active, after.active);
   if (ended) add("fallaDesde", platform::format_iso8601(ended->since), {});

@@ -149,7 +149,7 @@ Webhook insert_into_room(Session& session, const NewWebhook& wanted, const Room&
                .url = wanted.url,
                .events = wanted.events,
                .created = row.time("fecha_alta")};
-  json::Object detail{{"url", made.url}, {"eventos", webhook::event_names(made.events)}};
+  json::Object detail{{"url", audited_url(made.url)}, {"eventos", webhook::event_names(made.events)}};
   if (room.url_disabled) {
     session.update(disable, disabled_by_operator, made.id, disabled_by_operator);
     made.active = false;
