@@ -9,6 +9,7 @@
 #include "admin/output/explanation.hpp"
 #include "admin/output/render.hpp"
 #include "lib/delivery/ids.hpp"
+#include "lib/store/webhooks/changes.hpp"
 #include "lib/store/webhooks/disabled_urls.hpp"
 #include "lib/store/webhooks/failing.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
@@ -171,7 +172,15 @@ Result explain(Context& context, const Arguments& arguments) {
 }
 
 Result show(Context& context, const Arguments& arguments) {
-  return {to_row(find(context.session, arguments.required_id()))};
+  const auto hook = find(context.session, arguments.required_id());
+  const auto detail = store::find_detail(context.session, hook.entity, hook.id);
+  Result result{to_row(hook)};
+  if (detail && detail->weak_secret)
+    result.note =
+        "its secret has fewer than 16 bytes, so its signatures could be guessed: ask the entity to set one "
+        "of "
+        "whsec_ and `openssl rand -base64 24`";
+  return result;
 }
 
 /// Names the entity's other webhooks that stay active and go to the same URL, in any spelling.

@@ -171,6 +171,7 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
                                       .messages = random_(),
                                       .diagnosis = {{.url = target.target.url,
                                                      .has_secret = target.target.secret.has_value(),
+                                                     .weak_secret = target.weak_secret,
                                                      .hidden = hidden_,
                                                      .connection_life = longest_life},
                                                     settings_,

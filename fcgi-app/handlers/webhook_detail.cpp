@@ -45,6 +45,7 @@ Response detail_response(const store::WebhookDetail& detail,
   shown.emplace_back("fallaDesde", time_or_null(streak ? std::optional(streak->since) : std::nullopt));
   shown.emplace_back("desactivacion", time_or_null(streak ? streak->deactivation : std::nullopt));
   shown.emplace_back("tieneSecreto", detail.has_secret);
+  shown.emplace_back("secretoDebil", detail.weak_secret);
   shown.emplace_back("secretoAnteriorHasta", time_or_null(detail.previous_until));
   shown.emplace_back("fechaModificacion", time_or_null(detail.modified.value_or(webhook.created)));
   auto response = json_response(200, std::move(shown));

@@ -121,6 +121,7 @@ class Diagnosis {
   struct Subject {
     std::string url;
     bool has_secret = false;
+    bool weak_secret = false;
     std::vector<platform::IpNetwork> hidden{};  // addresses in these networks are not shown
     platform::Milliseconds connection_life{};   // our side ends a kept connection after this time
   };

@@ -324,6 +324,12 @@ CheckedItem Diagnosis::check_refusal(Check check, TestRequestKind kind) const {
                    "No se sabe si rechaza " + what + ": " + unanswered_text(refused->transport, settings_),
                    "Responda 401 a lo que no se acepta");
   const bool decided = refused->status >= 400 && refused->status < 500 && refused->status != 429;
+  if (decided && subject_.weak_secret && kind == TestRequestKind::wrong_signature)
+    return warning(check,
+                   "Se rechazó con " + status + " " + what +
+                       ", pero el secreto tiene menos de 16 bytes, y se podría adivinar",
+                   "Cambie el secreto por uno largo y al azar: "
+                   "printf 'whsec_%s\\n' \"$(openssl rand -base64 24)\"");
   if (decided) return good(check, "Se rechazó con " + status + " " + what);
   return warning(check, "No se aceptó " + what + ", pero se respondió " + status,
                  "Responda 401 a lo que no se acepta: otra respuesta parece una avería");

@@ -31,7 +31,7 @@ def scripted(stack, certificate):
     """A function that starts a receiver, and returns an entity and its webhook at that receiver."""
     running = []
 
-    def start(script, secret="s3creto"):
+    def start(script, secret="s3creto-de-prueba"):
         receiver = ScriptedReceiver(certificate, script)
         running.append(receiver)
         entity = Entity(stack, receiver)
@@ -108,7 +108,7 @@ def test_a_webhook_without_a_secret(scripted):
 
 def test_a_rotation_under_way(scripted):
     """During a rotation, the genuine request has two signatures, and the request `wrong` has two wrong signatures."""
-    verifiers = [Verifier(secret) for secret in ("s3creto", "nuevo-secreto")]
+    verifiers = [Verifier(secret) for secret in ("s3creto-de-prueba", "nuevo-secreto-de-prueba")]
 
     def script(connection, number, fields):
         body = connection.read_body(fields)
@@ -116,7 +116,7 @@ def test_a_rotation_under_way(scripted):
         verifiers[0].received.append((fields, body))
         connection.send(OK if 200 in results else answer(401))
     entity, hook = scripted(script)
-    assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "nuevo-secreto"}).status == 200
+    assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "nuevo-secreto-de-prueba"}).status == 200
     assert not_good(diagnose(entity, hook)) == LITERAL
     genuine, wrong, *_ = verifiers[0].received
     for fields, _ in (genuine, wrong):

@@ -99,7 +99,7 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
 
 
 def test_a_secret_that_stays_unreadable_is_counted_again_and_again(scrape, stack, entity, receiver):
-    hook = entity.register(secret="s3creto")
+    hook = entity.register(secret="s3creto-de-prueba")
     spoil = f"UPDATE webhooks SET secreto_sellado = REVERSE(secreto_sellado) WHERE id = {hook.id}"
     stack.sql(spoil)
     before = scrape()

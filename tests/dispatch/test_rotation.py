@@ -137,7 +137,7 @@ def look_again(stack):
 
 def test_a_dispatcher_without_the_new_key_holds_and_sends_once_it_has_it(stack, receiver, keys):
     entity = Entity(stack, receiver)
-    signed, unsigned = entity.register([STANDING], "s3creto"), entity.register([PASSING], None)
+    signed, unsigned = entity.register([STANDING], "s3creto-de-prueba"), entity.register([PASSING], None)
     keys.write(new_key("primera"), *keys.lines)
     keys.reload("fcgi")  # the wrong order: the dispatcher should be first
     late = entity.register(["incidencia.cerrada"], "tarde")
@@ -158,7 +158,7 @@ def test_a_dispatcher_without_the_new_key_holds_and_sends_once_it_has_it(stack, 
 
 def test_an_old_key_removed_too_early_and_put_back(stack, receiver, keys):
     entity = Entity(stack, receiver)
-    hook = entity.register([STANDING], "s3creto")
+    hook = entity.register([STANDING], "s3creto-de-prueba")
     old = keys.lines
     keys.write(new_key("segunda"), new_key("sobra"))
     keys.reload("dispatcher", "fcgi")

@@ -10,7 +10,7 @@ from support.stack import EVENTS
 from support.wait import wait_until
 
 FIELDS = ["id", "url", "eventos", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "motivo", "fallaDesde",
-          "desactivacion", "tieneSecreto", "secretoAnteriorHasta", "fechaModificacion"]
+          "desactivacion", "tieneSecreto", "secretoDebil", "secretoAnteriorHasta", "fechaModificacion"]
 MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
 
 
@@ -31,9 +31,24 @@ def test_a_webhook_on_its_own_page(entity):
     webhook = response.json()
     listed = entity.listed(hook)
     assert {name: webhook[name] for name in listed} == listed
-    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, True, None, webhook["fechaAlta"]]
+    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, True, False, None, webhook["fechaAlta"]]
     assert seen(entity, entity.register(secret=None)).json()["tieneSecreto"] is False
     assert hook.secret not in response.text
+
+
+@pytest.mark.parametrize("secret, weak", [("x" * 15, True), ("ñ" * 8, False), ("x" * 16, False), (None, False)])
+def test_a_secret_under_16_bytes_is_named(entity, stack, secret, weak):
+    """As each of the two secrets that a webhook has room for."""
+    hook = entity.register(secret=secret)
+    assert seen(entity, hook).json()["secretoDebil"] is weak
+    assert ("fewer than 16 bytes" in stack.dev("admin", "webhook", "show", hook.id).stderr) is weak
+    if secret is None:
+        return
+    entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "another-of-16-bytes", "graciaSegundos": 60})
+    assert seen(entity, hook).json()["secretoDebil"] is False
+    other = entity.register()
+    entity.api("PUT", f"{BASE}/{other.id}/secreto", json_body={"secreto": secret, "graciaSegundos": 60})
+    assert seen(entity, other).json()["secretoDebil"] is weak
 
 
 def test_the_etag_is_of_the_configuration_alone(entity, receiver):

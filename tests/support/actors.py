@@ -55,7 +55,7 @@ class Entity:
     def api(self, method, path, **how):
         return self.stack.api(method, path, self.token, **how)
 
-    def register(self, events=EVENTS, secret: str | None = "s3creto", port: int | None = None) -> Webhook:
+    def register(self, events=EVENTS, secret: str | None = "s3creto-de-prueba", port: int | None = None) -> Webhook:
         """Registers a webhook at a host and a path that no other test uses."""
         name = secrets.token_hex(6)
         url = f"https://{name}.receptor.test:{port or self.receiver.port}/{name}"

@@ -48,7 +48,7 @@ class Verifier:
     """The script of a receiver that verifies requests and processes each message once. A repeated message gets the status
     `again`."""
 
-    def __init__(self, secret="s3creto", signature=True, timestamp=True, again=200):
+    def __init__(self, secret="s3creto-de-prueba", signature=True, timestamp=True, again=200):
         self.secret, self.signature, self.timestamp, self.again = secret, signature, timestamp, again
         self.received, self.processed = [], []
 

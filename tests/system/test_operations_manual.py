@@ -53,7 +53,7 @@ class Place:
     def case(self, behaviour: Behaviour = WORKS, attempted: bool = True, events=("evaluacion.abierta",)) -> dict:
         """Registers a webhook at a receiver with this behaviour, and writes a notification for it; returns their ids."""
         entity = Entity(self.stack, self.receiver, "Universidad de Ejemplo")
-        hook = entity.register(events, secret="s3creto")
+        hook = entity.register(events, secret="s3creto-de-prueba")
         self.receiver.behave(hook.path, behaviour)
         notification = entity.notify()
         delivery = self.stack.delivery_id(notification, hook.id)

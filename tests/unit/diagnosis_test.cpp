@@ -37,7 +37,7 @@ struct Receiver {
 
 struct Fixture {
   platform::DeliverySettings settings{};
-  Diagnosis::Subject subject{"https://receptor.example.es/avisos", true, {}, 60s};
+  Diagnosis::Subject subject{"https://receptor.example.es/avisos", true, false, {}, 60s};
   platform::MonotonicTime clock{};
   std::vector<Kind> asked{};
 
@@ -286,6 +286,16 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_ends_soon_is_a_warning) {
     BOOST_TEST(found.detail.find(std::to_string(days) + " día") != std::string::npos);
     BOOST_TEST(found.detail.find("2 certificados") != std::string::npos);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_weak_secret_is_a_warning_if_the_rest_is_good) {
+  subject.weak_secret = true;
+  BOOST_CHECK((not_good(Receiver{}) == Found{{"firma_incorrecta", Result::warning}}));
+  BOOST_TEST(item(Receiver{}, Check::wrong_signature).remedy.find("openssl rand -base64 24") !=
+             std::string::npos);
+  Receiver open;
+  open.status[Kind::wrong_signature] = 200;
+  BOOST_CHECK(item(open, Check::wrong_signature).result == Result::bad);
 }
 
 BOOST_AUTO_TEST_CASE(a_third_of_the_time_out_is_slow) {

@@ -28,7 +28,7 @@ constexpr std::string_view ask_first = R"sql(
 // `diagnosticable`: an inactive webhook may be diagnosed too, unless the operator disabled it.
 constexpr std::string_view select = "SELECT ";
 constexpr std::string_view and_state_of_diagnosis = R"sql(, d.entidad_nombre, w.eventos,
-    COALESCE(x.sondeo, FALSE) AS sondeo,
+    COALESCE(x.sondeo, FALSE) AS sondeo, COALESCE(w.secreto_debil, FALSE) AS secreto_debil,
     w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable,
     d.pedido_en < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AS caducado
   FROM diagnosticos d )sql";
@@ -117,9 +117,13 @@ AskedDiagnosis ask_locked(Session& session, const Author& author, std::string_vi
 
 DiagnosisTarget read(const Row& row) {
   const auto events = webhook::EventSet::from_joined(row.text("eventos")).events();
-  return {read_target(row),           row.integer("entidad_id"),
-          row.text("entidad_nombre"), events.empty() ? std::nullopt : std::optional(events.front()),
-          row.boolean("sondeo"),      row.boolean("diagnosticable"),
+  return {read_target(row),
+          row.integer("entidad_id"),
+          row.text("entidad_nombre"),
+          events.empty() ? std::nullopt : std::optional(events.front()),
+          row.boolean("sondeo"),
+          row.boolean("diagnosticable"),
+          row.boolean("secreto_debil"),
           row.boolean("caducado")};
 }
 

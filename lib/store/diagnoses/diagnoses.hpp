@@ -44,7 +44,8 @@ struct DiagnosisTarget {
   std::optional<webhook::Event> event{};
   bool probing = false;      // the last attempt failed in transport or with 429 or 503
   bool diagnosable = false;  // false: webhook deleted or disabled by the operator, or entity disabled
-  bool overdue = false;      // the diagnosis was asked for more than an hour ago
+  bool weak_secret = false;
+  bool overdue = false;  // the diagnosis was asked for more than an hour ago
 };
 /// Finds at most `limit` pending diagnoses of webhooks with ids above `after`, in the order of these ids.
 std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId after, unsigned limit);

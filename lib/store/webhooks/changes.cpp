@@ -18,6 +18,7 @@ constexpr std::string_view detail_of_webhook = R"sql(
   SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
     COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
+    COALESCE(w.secreto_debil, FALSE) AS secreto_debil,
     IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
     CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion,
     IF(w.version_huella = w.secreto_huella, w.version_secreto, w.secreto_huella) AS version_secreto
@@ -121,8 +122,11 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
   const auto rows = session.query(detail_of_webhook, id, entity);
   if (rows.empty()) return std::nullopt;
   const auto& row = rows.front();
-  return WebhookDetail{read_webhook(row), row.boolean("tiene_secreto"),
-                       row.optional_time("fecha_modificacion"), row.optional_time("anterior_hasta"),
+  return WebhookDetail{read_webhook(row),
+                       row.boolean("tiene_secreto"),
+                       row.boolean("secreto_debil"),
+                       row.optional_time("fecha_modificacion"),
+                       row.optional_time("anterior_hasta"),
                        row.optional_text("version_secreto")};
 }
 

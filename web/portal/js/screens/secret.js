@@ -22,6 +22,7 @@ export const secretScreen = (portal, place) => withHook(portal, place, "Secreto"
 function state(hook) {
   if (!hook.tieneSecreto) return notice("warning", el("p", { class: "notice-title" }, "Los avisos van sin firmar"), el("p", {}, "Su sistema no puede saber si un aviso es auténtico: cualquiera que conozca la dirección podría inventárselo."));
   if (hook.secretoAnteriorHasta) return notice("info", el("p", { class: "notice-title" }, "Hay dos secretos en vigor"), el("p", {}, "El nuevo y el anterior. Los avisos llevan la firma de los dos."));
+  if (hook.secretoDebil) return notice("warning", el("p", { class: "notice-title" }, "El secreto es demasiado corto"), el("p", {}, "Tiene menos de 16 bytes, y se podría adivinar. Cámbielo por el que se propone aquí."));
   return notice("good", el("p", {}, "Los avisos van firmados. El secreto no se puede volver a ver: solo cambiarlo."));
 }
 
