@@ -151,6 +151,13 @@ def test_a_password_is_the_one_that_was_given(stack, hostile, tmp_path):
             stack.sql(f"ALTER USER '{user}'@'localhost' IDENTIFIED BY '{password}'")
 
 
+def test_passwords_do_not_expire(stack, tmp_path):
+    """Whatever default_password_lifetime is."""
+    SetupDatabase(stack, tmp_path)("--user", "root")
+    for user in USERS.values():
+        assert "PASSWORD EXPIRE NEVER" in stack.value(f"SHOW CREATE USER '{user}'@'localhost'"), user
+
+
 def test_a_path_with_blanks_is_not_cut(stack, tmp_path):
     socket = tmp_path / "a  b"
     socket.symlink_to(stack.env["DB_SOCKET"])
