@@ -242,11 +242,16 @@ Result set_paused(Context& context, bool paused) {
 }
 
 Result accept_clock(Context& context, const Arguments&) {
-  const auto jumped = store::accept_clock(context.session) / std::chrono::seconds(1);
-  return {json::Object{{"salto_reloj_s", std::int64_t{jumped}}},
-          jumped == 0 ? "The database's clock was believed already."
-                      : "The database's clock is believed again, " + describe_age(jumped) +
-                            " further on: retention continues."};
+  const auto accepted = store::accept_clock(context.session);
+  const auto jumped = accepted.jumped / std::chrono::seconds(1);
+  std::string text = "The database's clock was believed already.";
+  if (jumped != 0)
+    text =
+        "The database's clock is believed again, " + describe_age(std::abs(jumped)) +
+        (jumped > 0
+             ? " further on: retention continues."
+             : " back: retention continues; deliveries made due: " + std::to_string(accepted.made_due) + ".");
+  return {json::Object{{"salto_reloj_s", std::int64_t{jumped}}}, text};
 }
 
 constexpr platform::Milliseconds shortest_pause{1000};
@@ -393,11 +398,11 @@ std::vector<Command> queue_commands() {
        .recorded = Recorded::before,
        .run = resume},
       {.words = "queue clock accept",
-       .summary = "Believe the database's clock after a jump forward, so that retention continues",
-       .details = "Until then nothing is purged. If the clock is wrong, set it right instead: then nothing "
-                  "needs to be accepted.",
+       .summary = "Believe the database's clock after a jump, so that retention continues",
+       .details = "Until then nothing is purged. If the clock is wrong, set it right first. If it has gone "
+                  "back, this\nmakes all that waits due: it might wait longer by the jump.",
        .example = "apientidades-admin queue clock accept",
-       .recorded = Recorded::in_transaction,
+       .recorded = Recorded::before,
        .run = accept_clock},
   };
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 namespace admin {
@@ -20,6 +21,14 @@ std::string describe(const store::LockedNotifications& locked) {
   return "LOCKED: " + std::to_string(locked.count) +
          " notifications wait for another session's lock; the oldest is " + to_string(locked.first.id) +
          " of entity " + to_string(locked.first.entity) + "; open transactions: " + locked.holders;
+}
+
+std::string describe_clock(std::int64_t jump_s) {
+  return "CLOCK: the database's clock has " + std::string(jump_s > 0 ? "jumped forward" : "gone back") +
+         " by " + describe_age(std::abs(jump_s)) +
+         (jump_s > 0 ? ": nothing is purged"
+                     : ": what waits may wait so much longer, and nothing is purged,") +
+         " until `apientidades-admin queue clock accept`";
 }
 
 std::string_view name(Level level) {
@@ -47,11 +56,7 @@ std::vector<Alarm> alarms_of(const QueueSight& sight) {
     alarms.push_back({critical, "NO DISPATCHER has worked for " + describe_age(sight.without_dispatcher_s) +
                                     ": nothing is sent; `systemctl status apientidades-dispatcher`"});
   for (const auto& outage : sight.outages) alarms.push_back({critical, describe(outage)});
-  if (status.clock_jump_s > 0)
-    alarms.push_back({critical, "CLOCK: the database's clock has jumped forward by " +
-                                    describe_age(status.clock_jump_s) +
-                                    ": nothing is purged until it is right again. If it is right: "
-                                    "`apientidades-admin queue clock accept`"});
+  if (status.clock_jump_s != 0) alarms.push_back({critical, describe_clock(status.clock_jump_s)});
   if (status.paused)
     alarms.push_back({critical, "PAUSED: nothing is sent until `apientidades-admin queue resume`"});
   if (sight.locked) alarms.push_back({critical, describe(*sight.locked)});

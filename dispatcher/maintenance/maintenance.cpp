@@ -78,7 +78,7 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
   try {
     rest_for(failure_rest);
     // Checked immediately before the work, because an irreversible task must not follow a wrong clock.
-    const bool held_back = task.irreversible && look_at_clock(session).jumped.count() > 0;
+    const bool held_back = task.irreversible && !clock_is_believed(session);
     const bool finished = held_back || (this->*task.work)(session);
     task.cost += platform::monotonic_now() - start;
     rest_for(finished ? std::clamp<Span>(task.idle_factor * task.cost, task.interval,
@@ -118,37 +118,24 @@ bool Maintenance::recover_leases(store::Session& session) {
   return recovered.count < recovery_batch;
 }
 
-store::ClockLook Maintenance::look_at_clock(store::Session& session) {
-  const auto look = store::watch_clock(session, first_sight_, platform::monotonic_now());
-  const bool jumped = look.jumped.count() > 0;
+bool Maintenance::clock_is_believed(store::Session& session) {
+  const auto look = store::watch_clock(session, first_sight_, platform::monotonic_now(), delivery_.lease);
+  if (look.behind.count() > 0)
+    log_.warning("the database's clock has gone back: leases are cut to their length",
+                 {{"by_s", look.behind / 1s}});
+  const bool jumped = look.jumped.count() != 0;
   if (jumped && !clock_jumped_)
     log_.error(
-        "the database's clock has jumped forward: nothing is purged or erased until it is right again, or "
-        "until "
+        "the database's clock has jumped: nothing is purged or erased until "
         "`apientidades-admin queue clock accept`",
         {{"by_s", look.jumped / 1s}});
   if (!jumped && clock_jumped_) log_.warning("the database's clock is believed again: retention goes on");
   clock_jumped_ = jumped;
-  return look;
+  return !jumped;
 }
 
 bool Maintenance::watch_clock(store::Session& session) {
-  if (!mending_) {
-    const auto behind = look_at_clock(session).behind;
-    if (behind.count() == 0) return true;
-    log_.warning("the database's clock has gone back; shortening leases and waits that are now too long",
-                 {{"by_s", behind / 1s}});
-    mending_.emplace();
-  }
-  const bool done = take_turn([&] {
-    store::mend_clock(session, delivery_, *mending_);
-    return mending_->stage == store::ClockMending::Stage::done;
-  });
-  if (!done) return false;
-  log_.warning(
-      "leases and waits shortened after the database's clock went back",
-      {{"leases", mending_->leases}, {"rests", mending_->rests}, {"deliveries", mending_->rescheduled}});
-  mending_.reset();
+  clock_is_believed(session);
   return true;
 }
 

@@ -52,7 +52,7 @@ class Maintenance {
     std::string_view name;
     bool (Maintenance::*work)(store::Session&);  // true: nothing is left to do for now
     Span interval;                               // until the next run, after work has returned true
-    bool irreversible = false;                   // not run while the database's clock has jumped forward
+    bool irreversible = false;  // not run while a jump of the database's clock is not accepted
     /// The interval is at least this many times `cost`. Only for a walk over a whole table that nothing waits
     /// for: what one entity makes costly would delay what others wait for.
     unsigned idle_factor = 0;
@@ -64,7 +64,7 @@ class Maintenance {
 
   bool recover_leases(store::Session& session);
   bool watch_clock(store::Session& session);
-  store::ClockLook look_at_clock(store::Session& session);
+  bool clock_is_believed(store::Session& session);
   bool apply_changes(store::Session& session);
   bool reconcile(store::Session& session);
   bool follow(store::Session& session);
@@ -90,7 +90,6 @@ class Maintenance {
   };
   std::optional<store::ClockSight> first_sight_;  // of the database's clock
   bool clock_jumped_ = false;
-  std::optional<store::ClockMending> mending_;  // set while mending after the clock went back
   store::ReconcileWalk reconciliation_;
   store::ReconcileWalk::Changed reconciled_;  // since a walk that changed nothing
   store::HeldWalk held_;

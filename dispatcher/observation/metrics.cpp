@@ -100,7 +100,7 @@ std::vector<Metric> gauges() {
       {Kind::gauge, "apientidades_notification_numbers_left",
        "Ids left for notifications. With none left, every INSERT of a notification fails."},
       {Kind::gauge, "apientidades_clock_jump_seconds",
-       "Seconds by which the database's clock has jumped forward, until it is accepted or right again. "
+       "Seconds by which the database's clock has jumped (negative: back), until the operator accepts it. "
        "Nothing is purged during that time."},
       {Kind::gauge, "apientidades_webhooks_near_deactivation",
        "Active webhooks with a failure streak of at least this share of delivery.disable_after, at the last "

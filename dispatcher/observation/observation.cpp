@@ -30,7 +30,7 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
 std::string describe(const store::QueueStatus& queue, std::int64_t in_flight) {
   std::string text;
   if (queue.paused) text += "PAUSED by queue pause; ";
-  if (queue.clock_jump_s > 0)
+  if (queue.clock_jump_s != 0)
     text += "the database's CLOCK has jumped, nothing is purged (queue clock accept); ";
   if (queue.pending_notifications == 0 && queue.pending_deliveries == 0) {
     text += "nothing waits";

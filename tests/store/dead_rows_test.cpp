@@ -159,7 +159,7 @@ const std::vector<Operation> operations{
     {"failing webhooks", list_failing},
     {"reconciliation", release_held, reconciled_at_once},
     {"the purge", [](Fixture& f) { sweep(f.session, retention); }, purged_at_once},
-    {"the clock", [](Fixture& f) { mend(f.session); }},
+    {"the clock", [](Fixture& f) { see_and_accept_clock(f.session); }},
     {"the operator", operate},
 };
 

@@ -1,6 +1,7 @@
 // Shared by the tests of maintenance: rows of every age, whole walks, and a clock that can be set.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "lib/store/maintenance/clock_watch.hpp"
@@ -86,18 +87,12 @@ struct MaintenanceFixture {
   }
 };
 
-inline platform::DeliverySettings delivery_settings() {
-  platform::DeliverySettings settings;
-  settings.lease = Milliseconds(60000);
-  settings.retry_schedule = {Milliseconds(5000), Milliseconds(300000), Milliseconds(1800000)};
-  settings.retry_jitter = 0.2;
-  return settings;
-}
-
-inline ClockMending mend(Session& session) {
-  ClockMending mending;
-  while (mending.stage != ClockMending::Stage::done) mend_clock(session, delivery_settings(), mending);
-  return mending;
+/// Lets a dispatcher see that the clock has gone back, and accepts the clock.
+inline AcceptedClock see_and_accept_clock(Session& session) {
+  session.update("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) + INTERVAL 1 DAY WHERE id = 1");
+  std::optional<ClockSight> first;
+  watch_clock(session, first, platform::monotonic_now(), hour);
+  return accept_clock(session);
 }
 
 struct Purged {

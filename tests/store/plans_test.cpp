@@ -303,9 +303,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_maintenance_seeks) {
   fill(session);
   const auto statements = statements_of(session, [&] {
     recover_expired_leases(session, 500);
-    std::optional<ClockSight> first;
-    watch_clock(session, first, platform::monotonic_now());
-    mend(session);
+    see_and_accept_clock(session);
     reconcile(session);
     sweep(session, retention);
     PurgeWalk follower;

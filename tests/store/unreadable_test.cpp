@@ -71,9 +71,7 @@ void work(Session& session) {
   PurgeWalk follower;
   purge(session, retention, follower);
   sweep(session, retention);
-  std::optional<ClockSight> sight;
-  watch_clock(session, sight, platform::monotonic_now());
-  mend(session);
+  see_and_accept_clock(session);
 }
 
 }  // namespace

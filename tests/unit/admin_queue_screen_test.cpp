@@ -75,6 +75,19 @@ BOOST_AUTO_TEST_CASE(the_first_look_has_no_rates) {
   BOOST_TEST(!has(shown(admin::draw_queue(sight(busy()), std::nullopt, "T", {})), "/s"));
 }
 
+BOOST_AUTO_TEST_CASE(a_jump_of_the_clock_is_named_until_it_is_accepted) {
+  BOOST_TEST(admin::alarms_of(sight(busy())).empty());
+  auto status = busy();
+  status.clock_jump_s = -86400;
+  const admin::Screen wide{.width = 200};
+  BOOST_TEST(has(shown(admin::draw_queue(sight(status), std::nullopt, "T", wide)),
+                 "gone back by 1 d 0 h: what waits may wait so much longer"));
+  status.clock_jump_s = 86400;
+  BOOST_TEST(admin::alarms_of(sight(status))
+                 .at(0)
+                 .text.starts_with("CLOCK: the database's clock has jumped forward by 1 d 0 h"));
+}
+
 BOOST_AUTO_TEST_CASE(a_pause_cannot_be_overlooked) {
   auto status = busy();
   status.paused = true;

@@ -22,8 +22,8 @@ struct QueueStatus {
   /// that a pause of `paused_parts` covers, do not count.
   std::int64_t oldest_delivery_s;
   bool paused;
-  /// How far the database's clock has jumped forward; 0 again once the clock has been set right, or the
-  /// operator has accepted the new time. While this is not 0, nothing is purged.
+  /// How far the database's clock has jumped (negative: back); 0 again once the operator has accepted the
+  /// clock. While this is not 0, nothing is purged.
   std::int64_t clock_jump_s = 0;
   std::int64_t paused_parts = 0;  // how many pauses of one entity, one webhook or one host are in force
 };
