@@ -18,7 +18,6 @@ using namespace std::chrono_literals;
 
 constexpr unsigned webhooks_per_claim = 64;
 constexpr unsigned deliveries_per_claim = 512;
-constexpr auto longest_rest = 60s;       // a resting webhook is looked at again after this time at the latest
 constexpr auto not_receiving_wait = 1s;  // a webhook that may not receive is not looked at before this time
 
 /// Tells the ready set and the slots how far each webhook was claimed.
@@ -98,7 +97,7 @@ void Claimer::claim(LeasedBatch& into) {
   into.worked = suspend_who_cannot(ready, slots_, candidates.webhooks, receiving) || !unidentified_.empty();
   candidates.webhooks.clear();
   for (const auto& webhook : receiving) {
-    slots_.identify(destination_of(webhook.target, webhook.entity, webhook.probing));
+    slots_.identify(destination_of(webhook));
     slots_.wait(webhook.target.webhook);
     candidates.webhooks.push_back(webhook.target.webhook);
   }

@@ -1,7 +1,6 @@
 #include "dispatcher/claims/early_claimer.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <map>
 #include <utility>
 
@@ -18,26 +17,12 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t webhooks_at_once = 64;
 constexpr auto error_wait = 1s;
-constexpr auto longest_rest = 60s;  // a resting webhook is looked at again after this time at the latest
-constexpr auto left_wait = 30s;     // a webhook left to a newer release is looked at again after this time
+constexpr auto left_wait = 30s;  // a webhook left to a newer release is looked at again after this time
 
-/// Makes the webhooks due again, a second later, if an exception ends the claim.
-class Asked {
- public:
-  Asked(EarlyWebhooks& early, std::vector<store::EarlyWebhook> webhooks)
-      : early_(early), webhooks_(std::move(webhooks)), exceptions_(std::uncaught_exceptions()) {}
-  ~Asked() {
-    if (std::uncaught_exceptions() == exceptions_) return;
-    for (const auto& webhook : webhooks_) early_.postpone(webhook.id, monotonic_now() + error_wait);
-  }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
-
- private:
-  EarlyWebhooks& early_;
-  std::vector<store::EarlyWebhook> webhooks_;
-  int exceptions_;
-};
+/// If an exception ends the claim, the webhooks are due again a second later.
+void expect_error(EarlyWebhooks& early, const std::vector<store::EarlyWebhook>& webhooks) {
+  for (const auto& webhook : webhooks) early.postpone(webhook.id, monotonic_now() + error_wait);
+}
 
 std::vector<delivery::WebhookId> ids_of(const std::vector<store::EarlyWebhook>& webhooks) {
   std::vector<delivery::WebhookId> ids;
@@ -74,10 +59,6 @@ std::map<delivery::WebhookId, store::ReceivingWebhook> keep_receiving(
   return receiving;
 }
 
-Destination destination_of(const store::ReceivingWebhook& webhook) {
-  return dispatcher::destination_of(webhook.target, webhook.entity, webhook.probing);
-}
-
 }  // namespace
 
 void EarlyClaimer::claim(LeasedBatch& into) {
@@ -91,7 +72,7 @@ void EarlyClaimer::claim_recovering(LeasedBatch& into) {
   auto& early = scanner_.early();
   auto webhooks = early.next(webhooks_at_once, monotonic_now());
   if (webhooks.empty()) return;
-  const Asked asked(early, webhooks);
+  expect_error(early, webhooks);
   const auto receiving = keep_receiving(session_, scanner_, webhooks);
   std::map<delivery::WebhookId, store::EarlyWebhook> requested;
   std::vector<store::EarlyRequest> requests;
@@ -130,7 +111,7 @@ void EarlyClaimer::claim_probes(LeasedBatch& into) {
   if (probe_interval_.count() == 0) return;
   auto webhooks = early.next_probes(webhooks_at_once, monotonic_now());
   if (webhooks.empty()) return;
-  const Asked asked(early, webhooks);
+  expect_error(early, webhooks);
   const auto receiving = keep_receiving(session_, scanner_, webhooks);
   std::erase_if(webhooks, [&](const store::EarlyWebhook& webhook) {
     if (into.grants.take_new(destination_of(receiving.at(webhook.id)))) return false;

@@ -37,6 +37,9 @@ struct LeasedBatch {
 /// Returns what FairSlots must know of a webhook (not a LeasedBatch::Destination). `probing`: the webhook may
 /// have one attempt in flight at most.
 Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
+inline Destination destination_of(const store::ReceivingWebhook& webhook) {
+  return destination_of(webhook.target, webhook.entity, webhook.probing);
+}
 
 /// Logs that the database refused to lease deliveries of a webhook, during `duty`: "claim" or "early claim".
 void log_refused_lease(const platform::Log& log, std::string_view duty, delivery::WebhookId webhook,

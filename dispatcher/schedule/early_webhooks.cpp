@@ -82,6 +82,7 @@ bool EarlyWebhooks::reached(const store::EarlyClaim::Reach& reach, unsigned leas
   auto& entry = found->second;
   entry.in_hand += leased;
   if (entry.stopped) return false;
+  unlist(reach.webhook, entry);
   if (reach.skipped) {
     list(reach.webhook, entry, now + locked_wait);
     return false;

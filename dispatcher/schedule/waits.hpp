@@ -13,4 +13,7 @@ inline constexpr std::chrono::milliseconds no_slot_wait{50};
 /// The wait after the database refused to lease a webhook's deliveries.
 inline constexpr std::chrono::seconds refused_wait{5};
 
+/// A resting webhook is looked at again after this time at the latest.
+inline constexpr std::chrono::seconds longest_rest{60};
+
 }  // namespace dispatcher

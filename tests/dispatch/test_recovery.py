@@ -102,6 +102,7 @@ def test_a_failure_during_the_recovery_stops_it(entity, receiver, stack, patient
         receiver.behave(hook.path, *[Behaviour()] * 11, Behaviour(status=500))
         entity.notify()
         wait_until(lambda: delivered(stack, hook) >= 11, 15, "some to arrive")
+        wait_until(lambda: len(receiver.requests(hook.path)) >= count + 12, 15, "the failure")
         wait_until(lambda: stack.value(f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'") == "0",
                    10, "those under way to end")
         made = len(receiver.requests(hook.path))

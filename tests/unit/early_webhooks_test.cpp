@@ -179,6 +179,23 @@ BOOST_AUTO_TEST_CASE(a_successful_probe_lets_a_recovery_begin) {
   BOOST_TEST(early.next_probes(10, start).empty());
 }
 
+// The claimer postpones what it asks for, in case an exception ends the claim.
+BOOST_AUTO_TEST_CASE(a_claim_that_was_made_undoes_the_postponement) {
+  auto early = make();
+  early.found(answering(7), start);
+  early.next(10, start);
+  early.postpone(7, start + 1s);
+  BOOST_TEST(!early.reached(more(7, 20), 1, start));
+  BOOST_TEST(early.next(10, start + 1s).empty());  // the attempt in flight must end first
+  early.ended(7, AttemptKind::early, true, start);
+  for (auto now = start; early.size() > 0; now += lease + 5s) {
+    BOOST_TEST(ids(early.next(10, now)) == Ids{7});
+    early.postpone(7, now + 1s);
+    early.reached(nothing(7), 0, now);
+  }
+  BOOST_TEST(early.next(10, start + 1h).empty());
+}
+
 BOOST_AUTO_TEST_CASE(one_that_is_postponed_waits) {
   auto early = make();
   early.found(failing(1), start);
