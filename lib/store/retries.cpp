@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "lib/store/session/batches.hpp"
+#include "lib/store/session/keys.hpp"
 
 namespace store {
 
@@ -23,11 +24,8 @@ constexpr std::string_view some_retries = R"sql(
 
 std::vector<delivery::DeliveryId> find_retries(Session& session, delivery::WebhookId webhook,
                                                delivery::DeliveryId after) {
-  std::vector<delivery::DeliveryId> result;
-  for (const auto& row :
-       session.query(some_retries, webhook, after, batch_rows, webhook, after, batch_rows, batch_rows))
-    result.push_back(row.integer("id"));
-  return result;
+  return ids_in<delivery::DeliveryId>(
+      session.query(some_retries, webhook, after, batch_rows, webhook, after, batch_rows, batch_rows));
 }
 
 }  // namespace store

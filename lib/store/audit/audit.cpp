@@ -3,6 +3,7 @@
 #include "lib/crypto/crypto.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 
 namespace store {
 
@@ -120,9 +121,7 @@ std::int64_t count_changing_entities(Session& session) {
 
 std::uint64_t forget_old_audit(Session& session, platform::Milliseconds kept) {
   return transaction(session, [&]() -> std::uint64_t {
-    std::vector<std::int64_t> ids;
-    for (const auto& row : session.query(lock_old, std::int64_t{kept.count()} * 1000, batch_rows))
-      ids.push_back(row.integer("id"));
+    const auto ids = ids_in(session.query(lock_old, microseconds(kept), batch_rows));
     return ids.empty() ? 0 : session.update(forget_locked, json_ids(ids));
   });
 }

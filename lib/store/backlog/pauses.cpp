@@ -1,5 +1,6 @@
 #include "lib/store/backlog/pauses.hpp"
 
+#include "lib/store/session/microseconds.hpp"
 #include "lib/webhook/target_url.hpp"
 
 namespace store {
@@ -70,10 +71,9 @@ Pauses read_pauses(Session& session) {
 
 void pause_part(Session& session, Paused what, std::string_view object,
                 std::optional<platform::Milliseconds> length, std::string_view reason) {
-  const auto microseconds = length ? Parameter(std::int64_t{length->count()} * 1000) : Parameter(nullptr);
   transaction(session, [&] {
     session.update(forget_ended);
-    session.update(write_pause, name(what), object, microseconds, reason);
+    session.update(write_pause, name(what), object, microseconds(length), reason);
   });
 }
 

@@ -80,12 +80,8 @@ std::optional<NotificationId> end_of_window(Session& session, NotificationId aft
 
 /// The committed ones among the rows.
 std::set<NotificationId> committed_among(Session& session, const Rows& rows) {
-  std::vector<NotificationId> ids;
-  for (const auto& row : rows) ids.push_back(row.integer("id"));
-  std::set<NotificationId> result;
-  for (const auto& row : query_ids(session, still_pending, ids, "AND estado = 'pendiente'"))
-    result.insert(row.integer("id"));
-  return result;
+  return ids_in<NotificationId, std::set>(
+      query_ids(session, still_pending, ids_in(rows), "AND estado = 'pendiente'"));
 }
 
 Rows first_rows(Session& session, const std::vector<IdRange>& ranges) {

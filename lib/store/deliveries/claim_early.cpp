@@ -8,6 +8,7 @@
 
 #include "lib/store/deliveries/lease_candidates.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/union_all.hpp"
 #include "lib/webhook/event.hpp"
@@ -153,9 +154,7 @@ std::vector<WebhookId> change_early(Session& session, const std::vector<EarlyCha
       const auto& change = *wanted.at(row.integer("webhook_id"));
       if (row.time("desde") != change.webhook.since) continue;
       changed.push_back(change.webhook.id);
-      const auto again =
-          change.again ? std::optional(std::int64_t{change.again->count()} * 1000) : std::nullopt;
-      rows.push_back(json::Array{change.webhook.id, again});
+      rows.push_back(json::Array{change.webhook.id, microseconds(change.again)});
     }
     if (!rows.empty()) session.update(move_early, json::dump(rows));
     return changed;

@@ -112,8 +112,7 @@ std::uint64_t replay_all_failed(Session& session, WebhookId webhook, UtcTime sin
   for (;;) {
     const auto rows = session.query(some_failed, webhook, since, due, due, last, batch_rows);
     if (rows.empty()) return changed;
-    std::vector<DeliveryId> ids;
-    for (const auto& row : rows) ids.push_back(row.integer("id"));
+    const auto ids = ids_in<DeliveryId>(rows);
     changed += transaction(session, [&] { return session.update(replay_failed, json_ids(ids)); });
     if (ids.size() < batch_rows) return changed;
     due = rows.back().time("vence");

@@ -79,10 +79,7 @@ void release_probes(Session& session, const std::vector<LeasedDelivery>& deliver
     if (delivery.kind == delivery::AttemptKind::probe) probed.push_back(delivery.webhook);
   }
   if (probed.empty()) return;
-  std::vector<WebhookId> free;
-  for (const auto& row : query_ids(session, next_probes, probed, if_later_and_free))
-    free.push_back(row.integer("id"));
-  update_ids(session, make_probe_due, free, "");
+  update_ids(session, make_probe_due, ids_in(query_ids(session, next_probes, probed, if_later_and_free)), "");
 }
 
 /// Releases the leases in one transaction. Returns the deliveries with locked rows, which keep their lease.
@@ -112,16 +109,11 @@ std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<L
 
 RecoveredLeases recover_expired_leases(Session& session, unsigned limit,
                                        const std::set<DeliveryId>& unrecorded) {
-  const auto ids_in = [](const Rows& rows) {
-    std::vector<DeliveryId> ids;
-    for (const auto& row : rows) ids.push_back(row.integer("id"));
-    return ids;
-  };
   RecoveredLeases result;
   const auto recover = [&](const std::vector<DeliveryId>& part) {
     result.count += transaction(session, [&] {
-      const auto free = ids_in(query_ids(session, leases_of, part, if_expired_and_free));
-      return update_ids(session, make_due, free, if_expired);
+      return update_ids(session, make_due, ids_in(query_ids(session, leases_of, part, if_expired_and_free)),
+                        if_expired);
     });
   };
   UtcTime until{};
@@ -133,7 +125,7 @@ RecoveredLeases recover_expired_leases(Session& session, unsigned limit,
     if (rows.empty()) return result;
     until = rows.back().time("hasta");
     last = rows.back().integer("id");
-    auto ids = ids_in(rows);
+    auto ids = ids_in<DeliveryId>(rows);
     std::erase_if(ids, [&](DeliveryId id) { return unrecorded.contains(id); });
     isolate(
         ids, recover,

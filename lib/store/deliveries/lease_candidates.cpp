@@ -7,6 +7,7 @@
 #include "lib/store/cancelled.hpp"
 #include "lib/store/deliveries/claim.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/target.hpp"
@@ -190,9 +191,8 @@ void change_locked(Session& session, const Sorted& sorted, const std::vector<Del
   cancel(foreign, of_another_entity);
   cancel(sorted.to_cancel, "ultimo_error");
   if (!sorted.to_lease.empty())
-    changed +=
-        session.update(lease_deliveries, json_ids(sorted.to_lease), name(kind), kind == AttemptKind::early,
-                       lease.token, std::int64_t{lease.duration.count()} * 1000);
+    changed += session.update(lease_deliveries, json_ids(sorted.to_lease), name(kind),
+                              kind == AttemptKind::early, lease.token, microseconds(lease.duration));
   if (changed != sorted.to_lease.size() + sorted.to_cancel.size() + foreign.size())
     throw Conflict(0, "a delivery was claimed by another dispatcher");
 }

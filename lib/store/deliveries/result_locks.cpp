@@ -35,9 +35,7 @@ std::vector<Id> ids_of(const ResultBatch& batch, Id delivery::DeliveryResult::*i
 
 std::set<WebhookId> read_ids(Session& session, std::string_view sql, const std::vector<WebhookId>& ids,
                              std::string_view after) {
-  std::set<WebhookId> found;
-  for (const auto& row : query_ids(session, sql, ids, after)) found.insert(row.integer("id"));
-  return found;
+  return ids_in<WebhookId, std::set>(query_ids(session, sql, ids, after));
 }
 
 Leases read_leases(Session& session, const std::vector<DeliveryId>& ids, std::string_view after) {
@@ -109,10 +107,7 @@ ResultBatch without_execution(Session& session, const ResultBatch& batch) {
 }
 
 std::vector<WebhookId> lock_webhooks(Session& session, const std::vector<WebhookId>& webhooks) {
-  std::vector<WebhookId> locked;
-  for (const auto& row : query_ids(session, webhooks_by_id, webhooks, if_free))
-    locked.push_back(row.integer("id"));
-  return locked;
+  return ids_in<WebhookId>(query_ids(session, webhooks_by_id, webhooks, if_free));
 }
 
 }  // namespace store

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/keys.hpp"
 #include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 
@@ -182,10 +183,8 @@ std::set<DeliveryId> find_held_again(Session& session, const ResultBatch& batch)
       [](const DeliveryResult& s) {
         return json::Array{s.id, s.error};
       });
-  std::set<DeliveryId> again;
-  if (rows.empty()) return again;
-  for (const auto& row : session.query(held_before, json::dump(rows))) again.insert(row.integer("id"));
-  return again;
+  if (rows.empty()) return {};
+  return ids_in<DeliveryId, std::set>(session.query(held_before, json::dump(rows)));
 }
 
 }  // namespace store

@@ -3,6 +3,7 @@
 #include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/sql_text.hpp"
 
 namespace store {
@@ -75,8 +76,6 @@ constexpr std::string_view lock_old = R"sql(
 constexpr std::string_view forget_locked = R"sql(
   DELETE d FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN diagnosticos d FORCE INDEX (PRIMARY) ON d.webhook_id = j.id)sql";
-
-std::int64_t in_us(platform::Milliseconds length) { return std::int64_t{length.count()} * 1000; }
 
 /// Whether the diagnosis is `en_curso` without a valid lease.
 bool is_lost(const Row& row) { return row.text("estado") == "en_curso" && !row.boolean("arrendado"); }
@@ -151,12 +150,12 @@ std::vector<DiagnosisTarget> find_asked_diagnoses(Session& session, WebhookId af
 
 DiagnosisUpdate claim_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                 platform::Milliseconds length) {
-  return update_if_free(session, webhook, claim, lease, in_us(length), webhook);
+  return update_if_free(session, webhook, claim, lease, microseconds(length), webhook);
 }
 
 DiagnosisUpdate renew_diagnosis(Session& session, WebhookId webhook, std::uint64_t lease,
                                 platform::Milliseconds length) {
-  return update_if_free(session, webhook, renew, in_us(length), webhook, lease);
+  return update_if_free(session, webhook, renew, microseconds(length), webhook, lease);
 }
 
 std::optional<DiagnosisTarget> find_diagnosis_target(Session& session, WebhookId webhook) {
@@ -179,8 +178,7 @@ void fail_asked_diagnosis(Session& session, WebhookId webhook, std::string_view 
 
 std::uint64_t forget_old_diagnoses(Session& session, platform::Milliseconds kept) {
   return transaction(session, [&]() -> std::uint64_t {
-    std::vector<std::int64_t> ids;
-    for (const auto& row : session.query(lock_old, in_us(kept), batch_rows)) ids.push_back(row.integer("id"));
+    const auto ids = ids_in(session.query(lock_old, microseconds(kept), batch_rows));
     return ids.empty() ? 0 : session.update(forget_locked, json_ids(ids));
   });
 }

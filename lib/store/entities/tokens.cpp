@@ -1,5 +1,7 @@
 #include "lib/store/entities/tokens.hpp"
 
+#include "lib/store/session/microseconds.hpp"
+
 namespace store {
 
 namespace {
@@ -21,11 +23,9 @@ constexpr std::string_view token_exists = R"sql(
 }  // namespace
 
 std::optional<TokenId> issue_token(Session& session, const NewToken& token) {
-  const Parameter ttl_us =
-      token.ttl ? Parameter(std::int64_t{token.ttl->count()} * 1000) : Parameter(nullptr);
   return transaction(session, [&]() -> std::optional<TokenId> {
-    const auto added = session.update(insert_token, crypto::to_hex(token.hash), token.label, ttl_us,
-                                      token.read_only, token.entity);
+    const auto added = session.update(insert_token, crypto::to_hex(token.hash), token.label,
+                                      microseconds(token.ttl), token.read_only, token.entity);
     if (added == 0) return std::nullopt;
     return session.last_insert_id();
   });

@@ -112,9 +112,7 @@ Milliseconds gained(Session& session, const Row& clock, std::optional<ClockSight
 /// database refuses to change keeps its end.
 std::uint64_t cut_some_leases(Session& session, Milliseconds lease) {
   return transaction(session, [&] {
-    std::vector<DeliveryId> ids;
-    for (const auto& row : session.query(lock_long_leases, microseconds(lease), batch_rows))
-      ids.push_back(row.integer("id"));
+    const auto ids = ids_in<DeliveryId>(session.query(lock_long_leases, microseconds(lease), batch_rows));
     std::string refusal;
     return change_accepted(ids, "delivery", refusal, [&](const auto& some) {
       return session.update(shorten_leases_to, json_ids(some), microseconds(lease));

@@ -6,6 +6,7 @@
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 
 namespace store {
 
@@ -39,7 +40,7 @@ void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& wa
     return;
   }
   walk.after = rows.front().integer("webhook_id");  // set first: after an exception the next webhook follows
-  const auto longest_us = std::int64_t{longest.count()} * 1000;
+  const auto longest_us = microseconds(longest);
   const auto if_free = std::string(if_held_for).append(std::to_string(longest_us)).append(and_free);
   walk.failed += transaction(session, [&] {
     const auto oldest = session.query(held_for_long, walk.after, longest_us, batch_rows);

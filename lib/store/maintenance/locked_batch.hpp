@@ -15,14 +15,9 @@ namespace store {
 /// Locks, in the open transaction, those of the `read` deliveries (rows with `id`) that no other session has
 /// locked. `if_free` is the end of the locking statement: further conditions, and FOR UPDATE SKIP LOCKED.
 inline std::vector<DeliveryId> lock_batch(Session& session, const Rows& read, std::string_view if_free) {
-  std::vector<DeliveryId> ids;
-  for (const auto& row : read) ids.push_back(row.integer("id"));
-  if (ids.empty()) return ids;
-  std::vector<DeliveryId> locked;
-  for (const auto& row :
-       query_ids(session, "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN", ids, if_free))
-    locked.push_back(row.integer("id"));
-  return locked;
+  if (read.empty()) return {};
+  return ids_in<DeliveryId>(
+      query_ids(session, "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN", ids_in(read), if_free));
 }
 
 }  // namespace store

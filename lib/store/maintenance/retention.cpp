@@ -11,6 +11,7 @@
 
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/uncommitted.hpp"
 #include "lib/store/types.hpp"
@@ -195,12 +196,6 @@ Ids expired_ids(const Table& table, const Rows& rows) {
   return ids;
 }
 
-Ids ids_of(const Rows& rows) {
-  Ids ids;
-  for (const auto& row : rows) ids.push_back(row.integer("id"));
-  return ids;
-}
-
 Table notifications(const RetentionSettings& retention);
 Table deliveries(const RetentionSettings& retention);
 Table webhooks(const RetentionSettings& retention);
@@ -297,8 +292,8 @@ Removed remove_deliveries(Session& session, const RetentionSettings& retention, 
 /// the other rows. A webhook has at most one row there, and a deleted webhook gets no new row.
 void leave_held(Session& session, std::string_view rows_by_id, Ids& ids) {
   if (ids.empty()) return;
-  const auto theirs = ids_of(query_ids(session, rows_by_id, ids, {}));
-  const auto locked = ids_of(query_ids(session, rows_by_id, theirs, lock_unheld));
+  const auto theirs = ids_in(query_ids(session, rows_by_id, ids, {}));
+  const auto locked = ids_in(query_ids(session, rows_by_id, theirs, lock_unheld));
   const std::set<std::int64_t> all(theirs.begin(), theirs.end());
   const std::set<std::int64_t> ours(locked.begin(), locked.end());
   std::erase_if(ids, [&](const auto id) { return all.contains(id) && !ours.contains(id); });
@@ -343,7 +338,7 @@ Removed remove_tests(Session& session, const RetentionSettings& retention, const
   // A SELECT finds the notifications that remain, because it takes no lock. A DELETE that looked them up
   // itself would lock them, and so wait for the locks of other sessions.
   auto gone = seen;
-  for (const auto id : ids_of(query_ids(session, present_by_id, seen, {}))) std::erase(gone, id);
+  for (const auto id : ids_in(query_ids(session, present_by_id, seen, {}))) std::erase(gone, id);
   if (!gone.empty()) session.update(forget_tests, json_ids(gone));
   return removed;
 }
@@ -363,8 +358,8 @@ Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, uns
   const auto after = walk.after.at(walk.table);
   if (walk.table != webhooks_table)  // what has expired is checked again under lock
     return read_uncommitted(session, [&] { return session.query(table.rows_after, after, window); });
-  return session.query(table.rows_after, walk.deleted_after, std::int64_t{table.usual.count()} * 1000,
-                       walk.deleted_after, after, window);
+  return session.query(table.rows_after, walk.deleted_after, microseconds(table.usual), walk.deleted_after,
+                       after, window);
 }
 
 }  // namespace

@@ -265,12 +265,10 @@ std::vector<PendingNotification> leave_to_newer(Session& session,
 }
 
 std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids, LockedBy by) {
-  std::set<NotificationId> locked;
   const bool by_row = by == LockedBy::row && session.is_mariadb();
   const auto rows = by_row ? query_ids(session, lock_notifications, ids, and_free)
                            : query_ids(session, lock_through_index, ids, if_entry_is_free);
-  for (const auto& row : rows) locked.insert(row.integer("id"));
-  return locked;
+  return ids_in<NotificationId, std::set>(rows);
 }
 
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {

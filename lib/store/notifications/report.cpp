@@ -75,9 +75,8 @@ std::vector<ReportedNotification> read_report(Session& session, ReportPage& page
     if (rows.empty()) break;
     page.after = rows.back().time("ocurrida_en");
     page.after_id = rows.back().integer("id");
-    std::vector<std::int64_t> ids;
-    for (const auto& row : rows) ids.push_back(row.integer("id"));
-    for (const auto& row : query_ids(session, reported_by_id, ids, {})) result.push_back(read_reported(row));
+    for (const auto& row : query_ids(session, reported_by_id, ids_in(rows), {}))
+      result.push_back(read_reported(row));
   }
   std::ranges::sort(result, {}, [](const auto& one) { return std::pair(one.occurred, one.id); });
   return result;

@@ -11,6 +11,7 @@
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
 
@@ -198,9 +199,7 @@ std::optional<Row> lock_first(Session& session, WebhookId webhook) {
 
 /// Cancels the webhook's replays, except locked ones and those that the database refuses to change.
 Fed cancel_all(Session& session, WebhookId webhook, std::string& refusal) {
-  std::vector<ReplayId> ids;
-  for (const auto& row : session.query(lock_all_of_webhook, webhook, batch_rows))
-    ids.push_back(row.integer("id"));
+  const auto ids = ids_in<ReplayId>(session.query(lock_all_of_webhook, webhook, batch_rows));
   return {.finished = change_accepted(ids, "replay", refusal, [&](const auto& some) {
             return session.update(cancel_replays, json_ids(some));
           })};
@@ -278,7 +277,7 @@ void feed_replays(Session& session, unsigned most_untried, ReplayWalk& walk) {
 
 bool forget_old_replay(Session& session, platform::Milliseconds kept) {
   return transaction(session, [&] {
-    const auto rows = session.query(ended_long_ago, std::int64_t{kept.count()} * 1000);
+    const auto rows = session.query(ended_long_ago, microseconds(kept));
     if (rows.empty()) return false;
     const auto id = rows.front().integer("id");
     if (session.update(forget_deliveries, id, batch_rows) < batch_rows) session.update(forget, id);

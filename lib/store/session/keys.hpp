@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/platform/id.hpp"
+#include "lib/store/session/row.hpp"
 
 namespace store {
 
@@ -34,5 +35,13 @@ class Keys {
 
   std::vector<std::int64_t> numbers_;
 };
+
+/// The ids in the column `id`, in the order of the rows; or as a set: ids_in<WebhookId, std::set>(rows).
+template <class Id = std::int64_t, template <class...> class Container = std::vector>
+Container<Id> ids_in(const Rows& rows) {
+  Container<Id> ids;
+  for (const auto& row : rows) ids.insert(ids.end(), row.integer("id"));
+  return ids;
+}
 
 }  // namespace store

@@ -55,9 +55,8 @@ bool end_streak(Session& session, WebhookId webhook) {
 
 std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting, std::string& refusal) {
   if (waiting.empty()) return 0;
-  std::vector<DeliveryId> locked;  // the others of `waiting` are being claimed, and will be sent anyway
-  for (const auto& row : query_ids(session, deliveries_by_id, waiting, that_wait))
-    locked.push_back(row.integer("id"));
+  // The others of `waiting` are being claimed, and will be sent anyway.
+  const auto locked = ids_in<DeliveryId>(query_ids(session, deliveries_by_id, waiting, that_wait));
   return change_accepted(locked, "delivery", refusal,
                          [&](const auto& some) { return session.update(hasten, json_ids(some)); });
 }

@@ -4,6 +4,7 @@
 
 #include "lib/store/outages/outages.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/sql_text.hpp"
 
 namespace store {
@@ -69,8 +70,6 @@ constexpr std::string_view select_those_failed = R"sql(
     AND (SELECT salto_ms = 0 AND hora > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR FROM reloj_visto WHERE id = 1)
     AND x.fallos_desde <= UTC_TIMESTAMP(3) - INTERVAL ? MICROSECOND AND )sql";
 constexpr std::string_view due_for_deactivation = joined<select_those_failed, fails_now_and, streak_goes_on>;
-
-std::int64_t microseconds(Milliseconds time) { return std::int64_t{time.count()} * 1000; }
 
 /// The time of our own outages does not count towards `disable_after`.
 UtcTime deactivation_time(UtcTime since, Milliseconds disable_after, const OutageTimes& outages) {

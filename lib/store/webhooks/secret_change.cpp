@@ -131,13 +131,10 @@ bool end_grace(Session& session, const Author& author, WebhookId id) {
 }
 
 std::uint64_t erase_ended_secrets(Session& session, std::string& refusal) {
-  std::vector<std::int64_t> ended;
-  for (const auto& row : session.query(ended_graces, batch_rows)) ended.push_back(row.integer("id"));
+  const auto ended = ids_in(session.query(ended_graces, batch_rows));
   if (ended.empty()) return 0;
   return transaction(session, [&] {
-    std::vector<WebhookId> locked;
-    for (const auto& row : query_ids(session, webhooks_by_id, ended, that_have_ended))
-      locked.push_back(row.integer("id"));
+    const auto locked = ids_in<WebhookId>(query_ids(session, webhooks_by_id, ended, that_have_ended));
     return change_accepted(locked, "webhook", refusal, [&](const auto& some) {
       return update_ids(session, keep_current_in_a, some, "");
     });
