@@ -5,10 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/store/locked_deliveries.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 
@@ -49,13 +51,8 @@ constexpr std::string_view jump_accepted = R"sql(
 constexpr std::string_view lock_long_leases = R"sql(
   SELECT id FROM entregas WHERE arriendo_hasta > UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   ORDER BY arriendo_hasta LIMIT ? FOR UPDATE SKIP LOCKED)sql";
-/// On MariaDB this UPDATE fails at once if another session has locked a row or a gap
-/// (lib/store/deliveries/result_rows.cpp says why).
-constexpr std::string_view shorten_leases_to = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)sql";
+constexpr std::string_view lease_ends_after = "e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND";
+constexpr std::string_view shorten_leases_to = joined<change_locked_deliveries, lease_ends_after>;
 
 constexpr std::string_view end_rests = R"sql(
   UPDATE webhook_ejecuciones

@@ -2,11 +2,12 @@
 
 #include <string_view>
 
-#include "lib/store/maintenance/locked_batch.hpp"
+#include "lib/store/locked_deliveries.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 
@@ -22,14 +23,10 @@ constexpr std::string_view held_for_long = R"sql(
 constexpr std::string_view if_held_for =
     "AND estado = 'retenida' AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ";
 constexpr std::string_view and_free = " MICROSECOND FOR UPDATE SKIP LOCKED";
-/// On MariaDB this statement does not wait for an index entry that another session has locked: it fails at
-/// once (explained in lib/store/deliveries/result_rows.cpp).
-constexpr std::string_view fail = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = IF(e.entregada_en IS NULL, 'fallida', 'entregada'), e.terminada_en = UTC_TIMESTAMP(3),
+constexpr std::string_view end_as_failed = R"sql(
+  e.estado = IF(e.entregada_en IS NULL, 'fallida', 'entregada'), e.terminada_en = UTC_TIMESTAMP(3),
     e.ultimo_error = IF(e.entregada_en IS NOT NULL, '', 'La entrega ha estado retenida demasiado tiempo y se da por fallida: puede pedir que se reenvíe'))sql";
+constexpr std::string_view fail_deliveries = joined<change_locked_deliveries, end_as_failed>;
 
 }  // namespace
 
@@ -44,8 +41,8 @@ void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& wa
   const auto if_free = std::string(if_held_for).append(std::to_string(longest_us)).append(and_free);
   walk.failed += transaction(session, [&] {
     const auto oldest = session.query(held_for_long, walk.after, longest_us, batch_rows);
-    return change_accepted(lock_batch(session, oldest, if_free), "delivery", walk.refusal,
-                           [&](const auto& some) { return session.update(fail, json_ids(some)); });
+    return change_accepted(lock_free_deliveries(session, ids_in(oldest), if_free), "delivery", walk.refusal,
+                           [&](const auto& some) { return session.update(fail_deliveries, json_ids(some)); });
   });
 }
 

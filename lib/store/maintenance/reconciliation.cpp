@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "lib/store/cancelled.hpp"
-#include "lib/store/maintenance/locked_batch.hpp"
+#include "lib/store/locked_deliveries.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/json_rows.hpp"
 
@@ -50,12 +50,6 @@ constexpr std::string_view oldest_in_state = R"sql(
 constexpr std::string_view if_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
 constexpr std::string_view if_held = "AND estado = 'retenida' FOR UPDATE SKIP LOCKED";
 
-/// On MariaDB this statement fails at once, instead of waiting, if another session has locked an index entry
-/// or gap that it must change (the reason: lib/store/deliveries/result_rows.cpp).
-constexpr std::string_view change_by_id = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
 constexpr std::string_view hold = "e.estado = 'retenida'";
 constexpr std::string_view release = "e.estado = 'pendiente', e.proximo_intento = UTC_TIMESTAMP(3)";
 
@@ -80,10 +74,10 @@ void find_out_of_place(Session& session, ReconcileWalk& walk, WebhookId first) {
 /// many it changed.
 std::uint64_t change_batch(Session& session, ReconcileWalk& walk, WebhookId webhook,
                            std::string_view change) {
-  const auto statement = std::string(change_by_id).append(change);
+  const auto statement = std::string(change_locked_deliveries).append(change);
   return transaction(session, [&] {
     const auto oldest = session.query(oldest_in_state, state_of(walk), webhook, walk.batch);
-    const auto locked = lock_batch(session, oldest, walk.held ? if_held : if_pending);
+    const auto locked = lock_free_deliveries(session, ids_in(oldest), walk.held ? if_held : if_pending);
     return change_accepted(locked, "delivery", walk.refusal,
                            [&](const auto& some) { return session.update(statement, json_ids(some)); });
   });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/store/due_anew.hpp"
+#include "lib/store/locked_deliveries.hpp"
 #include "lib/store/replays/open_deliveries.hpp"
 #include "lib/store/replays/range_walk.hpp"
 #include "lib/store/session/batches.hpp"
@@ -76,14 +77,9 @@ constexpr std::string_view deliveries_by_id =
     "SELECT id, intentos FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_ended =
     "AND (estado IN ('entregada', 'fallida') OR (estado = 'pendiente' AND paso > 0)) FOR UPDATE SKIP LOCKED";
-/// On MariaDB this statement fails at once if another session has locked an index record or gap that it must
-/// change (the reason: lib/store/deliveries/result_rows.cpp).
-constexpr std::string_view update_by_id = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
 constexpr std::string_view pending = "e.estado = 'pendiente', ";
-constexpr std::string_view make_due = joined<update_by_id, keep_first_success, pending, due_as_replay>;
+constexpr std::string_view make_due =
+    joined<change_locked_deliveries, keep_first_success, pending, due_as_replay>;
 constexpr std::string_view note_replayed = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes, por_intentar)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/store/due_anew.hpp"
+#include "lib/store/locked_deliveries.hpp"
 #include "lib/store/retries.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
@@ -32,16 +33,8 @@ constexpr std::string_view forget_failures = R"sql(
   INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)
   ON DUPLICATE KEY UPDATE fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
     adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL))sql";
-constexpr std::string_view deliveries_by_id = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
-/// Changes deliveries that a SELECT … SKIP LOCKED has just locked. It can still meet a lock of another
-/// session that SKIP LOCKED does not see, such as a lock on a gap of an index: on MariaDB it then fails at
-/// once.
-constexpr std::string_view update_by_id = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
-constexpr std::string_view hasten = joined<update_by_id, due_anew>;
+constexpr std::string_view hasten = joined<change_locked_deliveries, due_anew>;
 constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";
 constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHERE webhook_id = ?";
 
@@ -54,9 +47,8 @@ bool end_streak(Session& session, WebhookId webhook) {
 }
 
 std::uint64_t hasten_some(Session& session, const std::vector<DeliveryId>& waiting, std::string& refusal) {
-  if (waiting.empty()) return 0;
   // The others of `waiting` are being claimed, and will be sent anyway.
-  const auto locked = ids_in<DeliveryId>(query_ids(session, deliveries_by_id, waiting, that_wait));
+  const auto locked = lock_free_deliveries(session, waiting, that_wait);
   return change_accepted(locked, "delivery", refusal,
                          [&](const auto& some) { return session.update(hasten, json_ids(some)); });
 }
