@@ -189,7 +189,7 @@ def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, 
     receiver.wait(fresh.path, 1, 5)
     wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] < HOUR - DAY, what="the jump to be noticed")
     wait_until(lambda: counted(root, busy, "estado = 'en_curso'") == 0, LEASE + 10, "the leases to end")
-    assert warnings() == warned + 1, "one warning"
+    wait_until(lambda: warnings() > warned, what="the warning")
 
     receiver.behave(waiting.path, Behaviour())
     stack.admin("queue", "clock", "accept")
@@ -200,6 +200,7 @@ def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, 
     requests = receiver.requests(busy.path)
     assert len({r.id for r in requests}) == 25
     assert len(requests) <= 25 + (PER_WEBHOOK if crashed else 0)
+    assert warnings() <= warned + 2, "no warning each second (the test before may have added one late)"
 
 
 def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, receiver, root, stack, hooks):
