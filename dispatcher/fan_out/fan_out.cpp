@@ -51,7 +51,7 @@ void FanOut::run_sendable(LeasedBatch& into) {
   auto& entities = scanner_.entities();
   const auto now = monotonic_now();
   const bool nothing_else = entities.count(Kind::ready, now) == 0 && entities.line(1).empty();
-  if ((nothing_else || large_pacer_.due(now)) &&
+  if ((nothing_else || large_pacer_.due(now)) && slots_.free_for_others() > 0 &&
       run_kind(Kind::large, std::min(rows, entities_with_large), 1, Ahead::no, large_pacer_, into))
     return;
   fan_out(select_line_and_turns(rows, now), Ahead::no, into);
@@ -94,7 +94,7 @@ Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime n
   auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first ? 0 : 1)) / 2, batch_ / 2 % 2 != 0,
                             for_others);
   Selection selection{.rows = {}, .kind = Kind::ready, .requests = {}};
-  const unsigned rest = rows - static_cast<unsigned>(line.size());
+  const unsigned rest = std::min(rows - static_cast<unsigned>(line.size()), for_others);
   if (rest > 0 && in_turns > 0) {
     const auto most = std::min(in_turns, std::clamp(rest / rows_per_turn, 1U, entities_per_batch));
     const auto each = std::clamp(rest / most, 1U, most_of_entity_);

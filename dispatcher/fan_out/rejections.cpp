@@ -20,12 +20,15 @@ void Rejections::reject(store::Session& session, const std::vector<RejectedNotif
   if (rejected.empty()) return;
   unsigned failures = 0;
   std::uint64_t done = 0;
+  delivery::NotificationId tried = 0;  // the first row of the last statement
   const auto write = [&](const std::vector<RejectedNotification>& some) {
     if (failures < most_failures) {
+      tried = some.front().id;
       done += store::reject_notifications(session, some);
       return;
     }
-    for (const auto& one : some) outcomes[one.id] = Outcome::untried;
+    // One of them counts as locked, so that the others come before it at the next try.
+    for (const auto& one : some) outcomes[one.id] = one.id == tried ? Outcome::row_locked : Outcome::untried;
   };
   const auto fail = [&](const RejectedNotification& one, const store::DatabaseError& error) {
     ++failures;

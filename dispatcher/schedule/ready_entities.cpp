@@ -91,8 +91,8 @@ std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit, bool 
   auto first = line_.begin();
   auto second = line_.lower_bound({true, lowest});
   auto first_end = second;
-  auto second_end = std::ranges::next(
-      second, static_cast<std::ptrdiff_t>(std::min(most_others, line_.size())), line_.end());
+  auto second_end =
+      std::ranges::next(second, static_cast<std::ptrdiff_t>(std::min(most_others, limit)), line_.end());
   if (others_lead) {
     std::swap(first, second);
     std::swap(first_end, second_end);
