@@ -142,7 +142,12 @@ bool Loop::work() {
 void Loop::maintain() {
   feed_watchdog();
   const auto start = platform::monotonic_now();
-  note_time(maintenance_.run(session_, start, idle_), start);
+  try {
+    note_time(maintenance_.run(session_, start, idle_), start);
+  } catch (const store::Unavailable&) {
+    note_time("maintenance", start);
+    throw;
+  }
 }
 
 /// True: attempts may start. False while the whole queue is paused, and while results cannot be recorded or
@@ -221,6 +226,7 @@ bool Loop::task(std::string_view name, F&& body) {
   try {
     more = body();
   } catch (const store::Unavailable&) {
+    note_time(name, start);
     throw;
   } catch (const store::Conflict& error) {
     log_.info("transaction conflict; retrying", {{"duty", name}, {"error", error.what()}});
