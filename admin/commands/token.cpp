@@ -1,11 +1,7 @@
 // token issue|list|revoke
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
+#include <filesystem>
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
@@ -43,22 +39,12 @@ store::Token find(store::Session& session, store::TokenId id, std::optional<deli
   return *found;
 }
 
-/// Writes a new file that its owner alone can read. Throws Failure.
-void write_private(const std::string& path, const std::string& text) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  const bool good = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                    ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (good) return;
-  if (fd >= 0) ::unlink(path.c_str());
-  throw Failure("--output: " + path + ": " + std::generic_category().message(error));
-}
-
 Result issue(Context& context, const Arguments& arguments) {
   const store::EntityId entity = arguments.required_id("entity");
   const auto ttl = arguments.duration("ttl", min_ttl, max_ttl);
   const auto label = arguments.line("label", max_label, true).value_or("");
+  if (const auto path = arguments.text("output"); path && std::filesystem::exists(*path))
+    throw Failure("--output: " + *path + " exists");
   const auto token = webhook::generate_access_token();
   const auto id = store::issue_token(context.session, {entity, webhook::access_token_hash(token).value(), ttl,
                                                        label, arguments.has("read-only")});
@@ -67,9 +53,10 @@ Result issue(Context& context, const Arguments& arguments) {
                   " --name …` adds it");
   auto row = to_row(find(context.session, *id, entity));
   if (const auto path = arguments.text("output")) {
-    // Before the commit: a token that exists has been handed out.
-    write_private(*path, token + '\n');
-    return {std::move(row), "The token is in " + *path + ": hand it over, and remove the file."};
+    Result result{std::move(row), "The token is in " + *path + ": hand it over, and remove the file."};
+    result.file =
+        PrivateFile{*path, token + '\n', "`token revoke " + to_string(*id) + "`, and issue another"};
+    return result;
   }
   row.emplace_back("token", token);
   return {std::move(row), token};

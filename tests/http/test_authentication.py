@@ -140,5 +140,7 @@ def test_a_token_goes_into_a_new_file_that_only_its_owner_reads(entity, stack, t
     assert issued.returncode == 0 and "apie_" not in issued.stdout and file.stat().st_mode & 0o777 == 0o600
     assert stack.api("GET", BASE, file.read_text().strip()).status == 200
     refused = issue()
-    assert refused.returncode == 1 and refused.stderr == f"apientidades-admin: --output: {file}: File exists\n"
+    assert refused.returncode == 1 and refused.stderr == f"apientidades-admin: --output: {file} exists\n"
     assert len(stack.admin("token", "list", "--entity", entity.id)) == before + 1
+    lost = stack.try_admin("token", "issue", "--entity", entity.id, "--output", tmp_path / "none" / "token.txt")
+    assert lost.returncode == 1 and "could not be written (No such file or directory): `token revoke " in lost.stderr
