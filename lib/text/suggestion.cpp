@@ -23,10 +23,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return table[a.size()][b.size()];
 }
 
-std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates) {
+std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates,
+                                   std::size_t most) {
   std::optional<std::string> result;
   // If more than half of the letters are wrong, it is not a typing error.
-  std::size_t best = typed.size() / 2 + 1;
+  std::size_t best = std::min(typed.size() / 2, most) + 1;
   // No command and no key is longer than 64 letters; the bound limits the time.
   if (typed.size() > 64) return result;
   for (const auto& candidate : candidates) {

@@ -12,7 +12,9 @@ namespace text {
 /// byte, or swaps two neighbouring bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `typed`; nullopt when none is near enough.
-std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates);
+/// The candidate nearest to `typed`, by at most `most` changes and by at most half of its letters; nullopt
+/// when none is near enough.
+std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates,
+                                   std::size_t most = 64);
 
 }  // namespace text

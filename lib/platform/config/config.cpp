@@ -122,7 +122,8 @@ std::vector<std::string> files_beside(const std::string& path) {
   std::error_code error;
   for (auto next = std::filesystem::directory_iterator(folder, error); !error && next != end(next);
        next.increment(error))
-    if (next->path().extension() == ".conf") files.push_back(next->path());
+    if (next->path().extension() == ".conf" && !next->path().filename().string().starts_with('.'))
+      files.push_back(next->path());
   if (error) throw_config_error("configuration folder " + folder + ": " + error.message());
   std::ranges::sort(files);
   return files;

@@ -19,9 +19,9 @@ namespace {
 constexpr std::string_view environment_prefix = "APIENTIDADES_";
 constexpr std::string_view see_manual = " (apientidades.conf(5) lists the keys)";
 
-/// The end of a message about a word that is none of `known`.
+/// The end of a message about a word that is none of `known`. More than three wrong letters are another key.
 std::string suggestion(std::string_view typed, const std::vector<std::string>& known) {
-  const auto near = text::nearest(typed, known);
+  const auto near = text::nearest(typed, known, 3);
   return (near ? "; did you mean " + *near + "?" : "") + std::string(see_manual);
 }
 
