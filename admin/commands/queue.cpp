@@ -78,6 +78,15 @@ json::Object to_row(const QueueSight& sight) {
   return row;
 }
 
+/// A replica refuses the question, which locks.
+std::optional<store::LockedNotifications> find_locked(store::Session& session) {
+  try {
+    return store::find_locked_notifications(session);
+  } catch (const store::DatabaseError&) {
+    return std::nullopt;
+  }
+}
+
 /// Counts up to `limit`, or all.
 QueueSight look_at_queue(store::Session& session, std::optional<std::int64_t> limit = std::nullopt) {
   const auto start = platform::monotonic_now();
@@ -87,8 +96,7 @@ QueueSight look_at_queue(store::Session& session, std::optional<std::int64_t> li
                    .pauses = store::read_pauses(session).parts,
                    .locked = {},
                    .without_dispatcher_s = store::since_last_note(session) / std::chrono::seconds(1)};
-  if (sight.status.oldest_notification_s >= 60 && !sight.status.paused)
-    sight.locked = store::find_locked_notifications(session);
+  if (sight.status.oldest_notification_s >= 60 && !sight.status.paused) sight.locked = find_locked(session);
   return sight;
 }
 
@@ -204,7 +212,7 @@ Alarm look_and_check(Context& context, const Thresholds& thresholds) {
   try {
     return check_queue(look_at_queue(context.session, most_counted), thresholds);
   } catch (const store::DatabaseError& error) {
-    return {Level::unknown, std::string("QUEUE UNKNOWN - the database cannot be asked: ") + error.what()};
+    return check_result(Level::unknown, std::string("the database cannot be asked: ") + error.what());
   }
 }
 

@@ -1,9 +1,12 @@
 #include "admin/output/queue_alarms.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "lib/text/text.hpp"
 
 namespace admin {
 
@@ -53,8 +56,8 @@ std::vector<Alarm> alarms_of(const QueueSight& sight) {
   const auto& status = sight.status;
   std::vector<Alarm> alarms;
   if (sight.without_dispatcher_s > longest_silence_s)
-    alarms.push_back({critical, "NO DISPATCHER has worked for " + describe_age(sight.without_dispatcher_s) +
-                                    ": nothing is sent; `systemctl status apientidades-dispatcher`"});
+    alarms.push_back({critical, "NO DISPATCHER has noted for " + describe_age(sight.without_dispatcher_s) +
+                                    " that it works: `systemctl status apientidades-dispatcher`"});
   for (const auto& outage : sight.outages) alarms.push_back({critical, describe(outage)});
   if (status.clock_jump_s != 0) alarms.push_back({critical, describe_clock(status.clock_jump_s)});
   if (status.paused)
@@ -62,6 +65,11 @@ std::vector<Alarm> alarms_of(const QueueSight& sight) {
   if (sight.locked) alarms.push_back({critical, describe(*sight.locked)});
   for (const auto& pause : sight.pauses) alarms.push_back({warning, describe_pause(pause)});
   return alarms;
+}
+
+Alarm check_result(Level level, std::string text, const std::string& data) {
+  std::ranges::replace(text, '|', '/');  // the mark behind which the data begin
+  return {level, "QUEUE " + std::string(name(level)) + " - " + text::one_line(text) + data};
 }
 
 Alarm check_queue(const QueueSight& sight, const Thresholds& thresholds) {
@@ -74,8 +82,7 @@ Alarm check_queue(const QueueSight& sight, const Thresholds& thresholds) {
     level = std::max(level, alarm.level);
     text += "; " + alarm.text;
   }
-  return {level,
-          "QUEUE " + std::string(name(level)) + " - " + text + performance_data(sight.status, thresholds)};
+  return check_result(level, text, performance_data(sight.status, thresholds));
 }
 
 std::string selector_of(const store::Pause& pause) {

@@ -38,7 +38,9 @@ struct Thresholds {
   std::chrono::seconds warning{60};
   std::chrono::seconds critical{600};
 };
-/// The result of a check, as plugins of Nagios write it: `QUEUE OK - … | mas_antigua=0s;60;600 …`.
+/// The result of a check, as plugins of Nagios write it: `QUEUE OK - … | mas_antigua=0s;60;600 …`. `data`:
+/// what follows the text.
+Alarm check_result(Level level, std::string text, const std::string& data = {});
 Alarm check_queue(const QueueSight& sight, const Thresholds& thresholds);
 
 /// Returns "paused: host hooks.example.com until 2026-… (why): `queue resume --host …`".

@@ -85,7 +85,7 @@ def test_a_check_tells_a_monitor_what_is_wrong(stack):
     try:
         stack.sql("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) - INTERVAL 2 MINUTE")
         status, text = check(*whatever)
-        assert status == 2 and "QUEUE CRITICAL - " in text and "; NO DISPATCHER has worked for 2 min 0" in text
+        assert status == 2 and "QUEUE CRITICAL - " in text and "; NO DISPATCHER has noted for 2 min " in text
     finally:
         stack.start("dispatcher")
     wait_until(lambda: check(*whatever)[0] == 0, 20, "the dispatcher to note that it works")

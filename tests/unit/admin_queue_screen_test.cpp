@@ -144,11 +144,13 @@ BOOST_AUTO_TEST_CASE(a_check_judges_the_oldest_and_the_alarms) {
   now.pauses.push_back({store::Paused::host, "a.example.com", {}, {}, {}, {}});
   BOOST_TEST(
       check(now).starts_with("1 QUEUE WARNING - the oldest waits for 0 s; paused: host a.example.com"));
+  now.pauses.front().reason = "a|b\nc";
+  BOOST_TEST((check(now).find("(a/b") != std::string::npos && check(now).find('\n') == std::string::npos));
   now.without_dispatcher_s = 60;
   BOOST_TEST(check(now).starts_with("1 "));
   now.without_dispatcher_s = 61;
   BOOST_TEST(check(now).starts_with(
-      "2 QUEUE CRITICAL - the oldest waits for 0 s; NO DISPATCHER has worked for 1 min 01 s"));
+      "2 QUEUE CRITICAL - the oldest waits for 0 s; NO DISPATCHER has noted for 1 min 01 s that it works"));
 }
 
 BOOST_AUTO_TEST_CASE(a_check_has_data_for_a_graph) {
