@@ -394,11 +394,14 @@ void Loop::stop_diagnoses(bool& records) {
 }
 
 void Loop::drain() {
-  platform::notify_service_manager("STOPPING=1");
+  const Milliseconds longest = settings_.timeout + drain_margin;
+  // systemd waits so long, whatever TimeoutStopSec= says.
+  platform::notify_service_manager("STOPPING=1\nEXTEND_TIMEOUT_USEC=" +
+                                   std::to_string(std::chrono::microseconds(longest + drain_margin).count()));
   log_.info("stopping: no new attempts, waiting for those in flight", {{"in_flight", slots_.in_hand()}});
   sender_.stop_starting();
   bool records_diagnoses = !away_;
-  const auto deadline = platform::monotonic_now() + settings_.timeout + drain_margin;
+  const auto deadline = platform::monotonic_now() + longest;
   away_ = false;  // from here on only the result writer and stop_diagnoses use the database
   for (;;) {
     collect();

@@ -99,6 +99,13 @@ def supervise(programs):
     return start
 
 
+def test_a_stop_asks_systemd_for_the_time_that_attempts_may_take(supervise):
+    with supervise("apientidades-dispatcher", setting(delivery_timeout="70s", delivery_lease="90s")) as told:
+        told("READY=1")
+        told.process.terminate()
+        told("STOPPING=1", "EXTEND_TIMEOUT_USEC=80000000")
+
+
 def one_line(result, status, *named):
     assert result.returncode in status, result
     assert result.stdout == ""
