@@ -51,7 +51,7 @@ void FanOut::run_sendable(LeasedBatch& into) {
   auto& entities = scanner_.entities();
   const auto now = monotonic_now();
   const bool nothing_else = entities.count(Kind::ready, now) == 0 && entities.line(1).empty();
-  if ((nothing_else || large_pacer_.due(now)) && slots_.free_for_others() > 0 &&
+  if ((nothing_else || large_pacer_.due(now)) &&
       run_kind(Kind::large, std::min(rows, entities_with_large), 1, Ahead::no, large_pacer_, into))
     return;
   fan_out(select_line_and_turns(rows, now), Ahead::no, into);
@@ -74,6 +74,7 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
                       LeasedBatch& into) {
   const auto start = monotonic_now();
   auto requests = scanner_.entities().next(entities, kind, rows, start);
+  if (ahead == Ahead::no) requests = with_slot(std::move(requests));
   if (requests.empty()) return false;
   auto found = store::find_oldest_pending(session_, requests);
   fan_out({std::move(found), kind, std::move(requests)}, ahead, into);
@@ -83,27 +84,32 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
 
 /// Shares `rows` between the line (notifications in the order of their ids) and the turns (entities served
 /// round robin); ReadyEntities says which are in which. If the slots are not enough for all, the group that
-/// comes first has an advantage, so each comes first in every second batch; likewise in the line. While the
-/// free slots are for quick entities alone, only these are read, from the line.
+/// comes first has an advantage, so each comes first in every second batch; likewise in the line. Entities
+/// that may use none of the free slots are not read.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
-  const auto for_others = slots_.free_for_others();
-  const auto in_turns = for_others == 0 ? 0 : static_cast<unsigned>(entities.count(Kind::ready, now));
+  const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
   ++batch_;
   const bool turns_first = batch_ % 2 != 0;
   auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first ? 0 : 1)) / 2, batch_ / 2 % 2 != 0,
-                            for_others);
+                            slots_.free_for(true), slots_.free_for(false));
   Selection selection{.rows = {}, .kind = Kind::ready, .requests = {}};
-  const unsigned rest = std::min(rows - static_cast<unsigned>(line.size()), for_others);
+  const unsigned rest = rows - static_cast<unsigned>(line.size());
   if (rest > 0 && in_turns > 0) {
     const auto most = std::min(in_turns, std::clamp(rest / rows_per_turn, 1U, entities_per_batch));
     const auto each = std::clamp(rest / most, 1U, most_of_entity_);
-    selection.requests = entities.next(most, Kind::ready, each, now);
+    selection.requests = with_slot(entities.next(most, Kind::ready, each, now));
   }
   selection.rows = store::find_oldest_pending(session_, selection.requests);
   selection.rows.insert(turns_first ? selection.rows.end() : selection.rows.begin(), line.begin(),
                         line.end());
   return selection;
+}
+
+/// Returns the requests of entities for which a slot is free.
+std::vector<store::TakeRequest> FanOut::with_slot(std::vector<store::TakeRequest> requests) const {
+  std::erase_if(requests, [this](const auto& one) { return slots_.full_for(one.entity); });
+  return requests;
 }
 
 void FanOut::fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into) {

@@ -56,6 +56,7 @@ class FanOut {
   using Kind = ReadyEntities::Kind;
   bool run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer, LeasedBatch& into);
   Selection select_line_and_turns(unsigned rows, platform::MonotonicTime now);
+  std::vector<store::TakeRequest> with_slot(std::vector<store::TakeRequest> requests) const;
   void fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into);
   Outcomes write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into);
   void note(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes);

@@ -116,9 +116,10 @@ bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::EntityId> without_slot;
   const auto last_for_reserve = queue_.least() + limits_.longest;
   InOrder waiting(queue_);
-  if (unreserved() == 0 && reserve_used(false)) {
-    waiting.skip_all(false);
-    if (reserve_used(true)) waiting.skip_all(true);
+  if (unreserved() == 0) {
+    for (const bool quick : {false, true}) {
+      if (reserve_used(quick)) waiting.skip_all(quick);
+    }
   }
   // So many quick ones come first, because the reserve has room for them. Others have half of the list at
   // least.
@@ -366,11 +367,12 @@ bool FairSlots::may_use_reserve(const Webhook& webhook) const {
   return !slow && queue_.account(webhook.entity) <= queue_.least() + limits_.longest;
 }
 
-/// True: a slot of the reserve is free for the webhook. The second half is for all entities that hold no
-/// slot. So a webhook holds at most one slot of the reserve, also when it becomes slow.
+/// True: a slot of the reserve is free for the webhook. The second half is for entities that hold no slot,
+/// and webhooks that are not quick. So a webhook holds at most one slot of the reserve, also when it becomes
+/// slow.
 bool FairSlots::reserve_free(delivery::WebhookId id, const Webhook& webhook) const {
-  return goes_first(id, webhook) ||
-         (!reserve_used(false) && entities_.at(webhook.entity).slots == 0 && may_use_reserve(webhook));
+  if (is_quick(id, webhook)) return goes_first(id, webhook);
+  return !reserve_used(false) && entities_.at(webhook.entity).slots == 0 && may_use_reserve(webhook);
 }
 
 /// True: the webhook's next slot, if it gets one, is of the reserve.
@@ -450,7 +452,7 @@ void FairSlots::place(delivery::WebhookId id, Webhook& webhook) {
 void FairSlots::hold_slot(delivery::WebhookId id, Webhook& webhook) {
   auto& entity = entities_.at(webhook.entity);
   if (takes_reserve(id, webhook)) {
-    webhook.reserved = goes_first(id, webhook);
+    webhook.reserved = is_quick(id, webhook);
     ++reserved_[*webhook.reserved];
   }
   ++used_;

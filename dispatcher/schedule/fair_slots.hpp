@@ -125,11 +125,12 @@ class FairSlots {
   /// Free slots, including the reserve.
   unsigned free() const { return limits_.total - std::min(limits_.total, used_); }
   bool full() const { return free() == 0; }
-  /// Free slots that an entity may use that is not quick.
-  unsigned free_for_others() const {
-    return std::min(free(),
-                    unreserved() + reserve_for(false) - std::min(reserve_for(false), reserved_[false]));
+  /// Free slots that quick entities may use, or those that are not.
+  unsigned free_for(bool quick) const {
+    const auto kept = reserve_for(quick);
+    return std::min(free(), unreserved() + kept - std::min(kept, reserved_[quick]));
   }
+  bool full_for(delivery::EntityId entity) const { return free_for(is_quick(entity)) == 0; }
   /// Webhooks and entities remembered.
   std::size_t size() const { return webhooks_.size() + entities_.size(); }
 
@@ -202,7 +203,7 @@ class FairSlots {
     return std::min(free(), all - std::min(all, used_ - reserved_[false] - reserved_[true]));
   }
 
-  /// Half of the reserve is for quick webhooks, the other half for all entities that hold no slot.
+  /// Half of the reserve is for quick webhooks, the other half for those that are not known.
   unsigned reserve_for(bool quick) const { return quick ? reserve_ / 2 : reserve_ - reserve_ / 2; }
   bool reserve_used(bool quick) const { return reserved_[quick] >= reserve_for(quick); }
 
@@ -228,7 +229,7 @@ class FairSlots {
   Limits limits_;
   unsigned reserve_;                    // slots
   unsigned used_ = 0;                   // slots
-  std::array<unsigned, 2> reserved_{};  // of used_, those of the reserve: for all, for quick ones
+  std::array<unsigned, 2> reserved_{};  // of used_, those of the reserve: not known, quick
   unsigned in_hand_ = 0;                // of all webhooks
   FairQueue<delivery::EntityId> queue_;
   std::unordered_map<delivery::EntityId, Entity> entities_;
@@ -277,9 +278,7 @@ class Grants {
   }
   bool full() const { return slots_->full(); }
   /// True: no free slot is left that the entity may use.
-  bool full_for(delivery::EntityId entity) const {
-    return full() || (slots_->free_for_others() == 0 && !slots_->is_quick(entity));
-  }
+  bool full_for(delivery::EntityId entity) const { return slots_->full_for(entity); }
   bool holds_any(delivery::WebhookId webhook) const { return slots_->holds_any(webhook); }
 
  private:

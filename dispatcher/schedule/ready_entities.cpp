@@ -83,6 +83,7 @@ void ReadyEntities::missed_some() {
 }
 
 std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit, bool others_lead,
+                                                        std::size_t most_quick,
                                                         std::size_t most_others) const {
   std::vector<store::NotificationKey> result;
   const auto add = [&](auto& from, auto to, std::size_t most) {
@@ -90,7 +91,7 @@ std::vector<store::NotificationKey> ReadyEntities::line(std::size_t limit, bool 
   };
   auto first = line_.begin();
   auto second = line_.lower_bound({true, lowest});
-  auto first_end = second;
+  auto first_end = std::ranges::next(first, static_cast<std::ptrdiff_t>(std::min(most_quick, limit)), second);
   auto second_end =
       std::ranges::next(second, static_cast<std::ptrdiff_t>(std::min(most_others, limit)), line_.end());
   if (others_lead) {

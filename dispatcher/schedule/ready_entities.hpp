@@ -54,10 +54,11 @@ class ReadyEntities {
 
   // These calls choose what is next.
 
-  /// Returns the first notifications in line, at most `limit`, of which at most `most_others` are of entities
-  /// that are not quick; half of each if there are enough of both. `others_lead`: those of the other entities
-  /// come first.
+  /// Returns the first notifications in line, at most `limit`, of which at most `most_quick` are of quick
+  /// entities, and `most_others` of others; half of each if there are enough of both. `others_lead`: those of
+  /// the other entities come first.
   std::vector<store::NotificationKey> line(std::size_t limit, bool others_lead = false,
+                                           std::size_t most_quick = 2 * longest_line,
                                            std::size_t most_others = 2 * longest_line) const;
   /// The kinds of entities that take turns.
   enum class Kind {

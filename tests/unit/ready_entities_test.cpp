@@ -35,9 +35,9 @@ Ids next(ReadyEntities& ready, unsigned limit, Kind kind = Kind::ready, Monotoni
 }
 
 Line line(const ReadyEntities& ready, std::size_t limit = 99, bool others_lead = false,
-          std::size_t most_others = 99) {
+          std::size_t most_quick = 99, std::size_t most_others = 99) {
   Line result;
-  for (const auto& notification : ready.line(limit, others_lead, most_others))
+  for (const auto& notification : ready.line(limit, others_lead, most_quick, most_others))
     result.push_back(notification.id);
   return result;
 }
@@ -66,8 +66,9 @@ BOOST_AUTO_TEST_CASE(notifications_of_quick_entities_have_half_of_the_line) {
   BOOST_TEST((line(ready, 4, true) == Line{1, 2, 101, 102}));
   BOOST_TEST((line(ready, 1, true) == Line{1}));
   BOOST_TEST((line(ready, 6) == Line{101, 102, 103, 1, 2, 3}));
-  BOOST_TEST((line(ready, 6, false, 1) == Line{101, 102, 103, 1}));
-  BOOST_TEST((line(ready, 6, true, 0) == Line{101, 102, 103}));
+  BOOST_TEST((line(ready, 6, false, 9, 1) == Line{101, 102, 103, 1}));
+  BOOST_TEST((line(ready, 6, true, 9, 0) == Line{101, 102, 103}));
+  BOOST_TEST((line(ready, 6, false, 1, 9) == Line{101, 1, 2, 3, 4}));
   for (const int id : {101, 102, 103}) ready.advance(id, id);
   BOOST_TEST((line(ready) == Line{1, 2, 3, 4}));
 }
