@@ -58,7 +58,7 @@ def apt(machine, package) -> str:
 
 
 def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, next_package, figure):
-    files = "cd /etc && sha256sum apientidades/*.* nginx/sites-available/apientidades.conf"
+    files = "cd /etc && find apientidades nginx/sites-available/apientidades.conf -maxdepth 1 -type f -name '*.*' | sort | xargs sha256sum"
     before, pids = machine.shell(files), [installation.pid(unit) for unit in SERVICES]
     # An earlier release may have granted these rights; the new package revokes them.
     installation.sql("GRANT SELECT (etiqueta), DELETE ON apientidades.tokens_acceso TO apientidades_api@localhost")

@@ -45,7 +45,7 @@ def versions(machine) -> str:
 
 def test_nothing_is_lost_and_nothing_repeated(machine, installation, package, figure):
     figure(versions(machine))
-    files = "cd /etc && sha256sum apientidades/*.* nginx/sites-available/apientidades.conf"
+    files = "cd /etc && find apientidades nginx/sites-available/apientidades.conf -maxdepth 1 -type f -name '*.*' | sort | xargs sha256sum"
     before = machine.shell(files)
     entity = installation.entity()
     waiting = entity.register()
