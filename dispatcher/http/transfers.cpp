@@ -49,6 +49,7 @@ Transfers::Progressed Transfers::advance() {
   for (auto* handle : std::exchange(connections_.interrupted, {})) continue_interrupted(handle);
   dial_some();
   end_overdue();
+  end_silent();
   return std::exchange(progressed_, {});
 }
 
@@ -69,7 +70,7 @@ void Transfers::process(const Poller::Event& event) {
 }
 
 std::optional<platform::MonotonicTime> Transfers::next_timeout() const {
-  if (!undialled_[0].empty() || !undialled_[1].empty()) return platform::MonotonicTime{};
+  if (!undialled_[0].empty() || !undialled_[1].empty() || !silent_.empty()) return platform::MonotonicTime{};
   auto next = next_deadline_;
   for (const auto& time : {dialler_.next_timeout(), transport_.next_timeout()}) {
     if (time && (!next || *time < *next)) next = time;
@@ -112,7 +113,26 @@ Attempt Transfers::end(Transfer& transfer, CURLcode code) {
 
 void Transfers::finish(Transfer& transfer, CURLcode code) {
   const auto purpose = transfer.job().request.purpose;
-  progressed_.ended.push_back({purpose, end(transfer, code), code == CURLE_OK});
+  note_ended({purpose, end(transfer, code), code == CURLE_OK});
+}
+
+void Transfers::note_ended(Ended ended) {
+  const bool silent = ended.attempt.silence != delivery::Silence::none;
+  (silent ? silent_ : progressed_.ended).push_back(std::move(ended));
+}
+
+/// A silent attempt ends when everything that came before has been read. Otherwise an answer that came before
+/// the attempt failed, and was read after it, would pass for a later sign of life.
+void Transfers::end_silent() {
+  const auto still_unread = std::ranges::partition(
+      silent_, [this](const Ended& one) { return one.attempt.ended < poller_.read_until(); });
+  for (auto& one : std::ranges::subrange(silent_.begin(), still_unread.begin())) {
+    const auto waited = platform::monotonic_now() - one.attempt.ended;
+    one.attempt.ended += waited;
+    one.attempt.duration += std::chrono::duration_cast<platform::Milliseconds>(waited);
+    progressed_.ended.push_back(std::move(one));
+  }
+  silent_.erase(silent_.begin(), still_unread.begin());
 }
 
 void Transfers::repeat_or_finish(Transfer& transfer, CURLcode code) {
@@ -129,7 +149,7 @@ void Transfers::continue_dialled(Dialled dialled) {
     const auto purpose = transfer.job().request.purpose;
     idle_.push_back(&transfer);
     const bool stopped = poller_.stopped_since(transfer.job().since);
-    progressed_.ended.push_back({purpose, transfer.end_undialled(dialled, stopped), false});
+    note_ended({purpose, transfer.end_undialled(dialled, stopped), false});
     return;
   }
   progressed_.reached.push_back({transfer.job().request.url, *dialled.address});

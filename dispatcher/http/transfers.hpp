@@ -66,6 +66,8 @@ class Transfers {
   bool add(Transfer& transfer, F&& configure);
   Transfer* idle_transfer();
   Attempt end(Transfer& transfer, CURLcode code);
+  void note_ended(Ended ended);
+  void end_silent();
   void finish(Transfer& transfer, CURLcode code);
   void repeat_or_finish(Transfer& transfer, CURLcode code);
   void continue_dialled(Dialled dialled);
@@ -89,6 +91,7 @@ class Transfers {
   std::array<std::deque<Undialled>, 2> undialled_;  // the second one goes first
   unsigned dials_ = 0;
   Progressed progressed_;                                 // since the last advance()
+  std::vector<Ended> silent_;                             // not yet in progressed_
   std::optional<platform::MonotonicTime> next_deadline_;  // of a transfer, or earlier
 };
 

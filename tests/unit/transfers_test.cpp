@@ -147,6 +147,19 @@ BOOST_AUTO_TEST_CASE(an_answer_that_has_come_is_read_before_the_time_out_is_judg
   BOOST_TEST(ended.at(host).status == 200);
 }
 
+BOOST_AUTO_TEST_CASE(a_silent_attempt_ends_after_what_came_before_it_has_been_read) {
+  const auto host = begin(answering, "a");
+  run_until([&] { return answering.asked(); });
+  begin("b.receptor.test:443", {ip("127.255.255.255")});  // a broadcast address: connect() finds no route
+  transfers->advance();
+  answering.tell();
+  while (!answering.done()) std::this_thread::sleep_for(1ms);
+  run_until([&] { return ended.size() == 2; });
+  const auto& silent_one = ended.at("b.receptor.test:443");
+  BOOST_TEST((silent_one.silence == Silence::network));
+  BOOST_TEST((ended.at(host).heard.value() <= silent_one.ended));
+}
+
 BOOST_AUTO_TEST_CASE(what_fails_because_its_thread_did_not_run_is_charged_to_nobody) {
   const auto closed = begin(hanging_up, "a");
   run_until([&] { return hanging_up.asked(); });
