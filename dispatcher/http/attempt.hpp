@@ -50,6 +50,7 @@ struct Check {
                 // name servers, for example because /etc/hosts has the name (Resolution::Servers::nothing)
   };
   Request::Purpose purpose = Request::Purpose::handshake;
+  delivery::EntityId entity = 0;  // whose host it is
   std::string host;
   Outcome outcome = Outcome::nothing;
   platform::MonotonicTime began{};

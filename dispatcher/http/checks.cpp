@@ -32,12 +32,14 @@ Outcome outcome_of(Servers servers) {
 }  // namespace
 
 Check handshake_check(const Attempt& attempt) {
-  return {Request::Purpose::handshake, attempt.host, outcome_of(attempt), attempt.ended - attempt.duration,
-          attempt.heard.value_or(attempt.ended)};
+  const auto ended = attempt.heard.value_or(attempt.ended);
+  return {Request::Purpose::handshake, attempt.delivery.entity,          attempt.host,
+          outcome_of(attempt),         attempt.ended - attempt.duration, ended};
 }
 
 Check lookup_check(const Job& job, Servers servers, platform::MonotonicTime ended) {
-  return {Request::Purpose::lookup, job.request.host, outcome_of(servers), job.since, ended};
+  const auto entity = job.request.delivery.entity;
+  return {Request::Purpose::lookup, entity, job.request.host, outcome_of(servers), job.since, ended};
 }
 
 Attempt lookup_attempt(Job job, Servers servers) {

@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr auto between_checks = 1s;
 constexpr unsigned few_checks = 2;
+constexpr unsigned many_checks = 15;
 /// After this time new checks may begin, even if earlier ones have no result.
 constexpr auto check_patience = 30s;
 
@@ -57,7 +58,7 @@ unsigned OutageJudge::wanted_checks(platform::MonotonicTime now) const {
   if (may_declare(now)) return rule_.checks;
   const bool open = now < latest_ + rule_.wait && !(heard_ && *heard_ >= latest_);
   if (!open) return 0;
-  return suspicious() ? rule_.checks : std::min(few_checks, rule_.checks);
+  return suspicious() ? many_checks : few_checks;
 }
 
 void OutageJudge::checking(unsigned count, platform::MonotonicTime now) {
@@ -79,7 +80,7 @@ void OutageJudge::check_told_nothing(platform::MonotonicTime began) {
 }
 
 bool OutageJudge::may_declare(platform::MonotonicTime now) const {
-  return first_ && now >= *first_ + rule_.wait && suspicious();
+  return first_ && now >= *first_ + rule_.shortest && suspicious();
 }
 
 /// True: enough places of enough entities are silent.

@@ -1,7 +1,7 @@
 // Decides whether a silence is our own outage: if no receiver answers, failures are not the receivers' fault
 // (docs/delivery.md#our-own-outages). One judge is for the network, one for the name servers. A place is a
-// host. A place becomes silent when an attempt ends without a sign of life, and stays silent until any place
-// gives a sign of life. Enough silent places (Rule) are a suspicion. Pure: no clock of its own.
+// host. A place becomes silent when an attempt or a check ends without a sign of life, and stays silent until
+// any place gives a sign of life. Enough silent places (Rule) are a suspicion. Pure: no clock of its own.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,11 @@ namespace dispatcher {
 class OutageJudge {
  public:
   struct Rule {
-    unsigned places = 20;                 // silent places that make a suspicion
-    unsigned entities = 5;                // entities to which these places must belong, at least
-    unsigned checks = 5;                  // failed checks, of different entities, that declare an outage
-    platform::Milliseconds wait{10'000};  // length of the silence before checks can declare an outage
+    unsigned places = 20;                    // silent places that make a suspicion
+    unsigned entities = 5;                   // entities to which these places must belong, at least
+    unsigned checks = 5;                     // failed checks, of different entities, that declare an outage
+    platform::Milliseconds shortest{2'000};  // length of the silence before checks can declare an outage
+    platform::Milliseconds wait{10'000};     // how long a verdict stays open while fewer places are silent
     platform::Milliseconds longest{};  // in an outage longer than this, silent attempts fail; 0: no outages
   };
   static constexpr std::size_t most_places = 1024;  // remembered at once
@@ -33,7 +34,7 @@ class OutageJudge {
   void heard(platform::MonotonicTime at);
   /// Notes that an attempt that ended at `ended` waits for its verdict.
   void wait_for_sign(platform::MonotonicTime ended) { latest_ = std::max(latest_, ended); }
-  /// Notes an attempt at `place` that ended without a sign of life.
+  /// Notes an attempt or a check at `place` that ended without a sign of life.
   void silent(const std::string& place, delivery::EntityId entity, platform::MonotonicTime at);
 
   enum class Verdict {
@@ -49,10 +50,11 @@ class OutageJudge {
   /// Notes how many entities have known places: places that have answered before. If there are fewer such
   /// entities than Rule::checks, no outage can be declared.
   void know(std::size_t entities) { known_ = entities; }
-  /// Returns how many known places to check now. During a suspicion or an outage: Rule::checks. While only a
-  /// verdict is open: a few, because one sign of life decides it. Returns 0 in the first second after checks
-  /// began. Unless there is an outage, also returns 0 while checks that can declare one are in progress, for
-  /// 30 s at most.
+  /// Returns how many known places to check now. To declare an outage, and during one: Rule::checks. During a
+  /// suspicion: more, so that a false one meets a place that answers before an outage can be declared. While
+  /// only a verdict is open: a few, because one sign of life decides it. Returns 0 in the first second after
+  /// checks began. Unless there is an outage, also returns 0 while checks that can declare one are in
+  /// progress, for 30 s at most.
   unsigned wanted_checks(platform::MonotonicTime now) const;
   /// Notes that `count` checks begin.
   void checking(unsigned count, platform::MonotonicTime now);

@@ -114,6 +114,7 @@ void OutageWatch::read_checks() {
         judge.heard(check.ended);
         break;
       case Check::Outcome::silent:
+        judge.silent(check.host, check.entity, check.ended);
         judge.check_failed(check.began, check.ended);
         break;
       case Check::Outcome::not_asked:
@@ -146,6 +147,7 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
     request.purpose = side.purpose;
     request.url = url_of(host.host);
     request.host = std::move(host.host);
+    request.delivery.entity = host.entity;
     request.address = host.address;
     requests.push_back(std::move(request));
   }

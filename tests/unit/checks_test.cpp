@@ -21,6 +21,7 @@ const platform::MonotonicTime began{std::chrono::hours(1)};
 Attempt handshake(TransportResult result) {
   Attempt attempt;
   attempt.host = "a.example.com:443";
+  attempt.delivery.entity = 7;
   attempt.transport = result;
   attempt.ended = began + 80ms;
   attempt.duration = 80ms;
@@ -50,6 +51,7 @@ BOOST_AUTO_TEST_CASE(a_handshake_ends_with_the_sign_of_life) {
   BOOST_TEST((check.outcome == Check::Outcome::heard));
   BOOST_TEST((check.purpose == dispatcher::Request::Purpose::handshake));
   BOOST_TEST(check.host == "a.example.com:443");
+  BOOST_TEST((check.entity == 7));
   BOOST_TEST((check.began == began));
   BOOST_TEST((check.ended == began + 30ms));
 }

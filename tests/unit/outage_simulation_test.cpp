@@ -49,6 +49,11 @@ class Simulation {
     for (unsigned i = 0; i < count; ++i) add_entity(hosts);
   }
   void set_link(bool up) { link_ = up; }
+  /// Without a route, attempts end at once.
+  void set_route(bool there) {
+    link_ = there;
+    failure_time_ = there ? time_out : 0ms;
+  }
   void kill(const std::string& host) { hosts_.at(host).alive = false; }
 
   /// Makes `rate` attempts a second (fewer in an outage), to the hosts of `names` in turn.
@@ -82,12 +87,14 @@ class Simulation {
     MonotonicTime began;
     MonotonicTime ends;
     bool check = false;
+    bool answered = false;
   };
 
   bool answers(const std::string& host) const { return link_ && hosts_.at(host).alive; }
   void attempt(const std::string& host) { begin(attempts_, host, false); }
   void begin(std::deque<Attempt>& list, const std::string& host, bool check) {
-    list.push_back({host, now_, now_ + (answers(host) ? answer_time : time_out), check});
+    const bool answered = answers(host);
+    list.push_back({host, now_, now_ + (answered ? answer_time : failure_time_), check, answered});
   }
 
   void round() {
@@ -102,14 +109,19 @@ class Simulation {
   void end(std::deque<Attempt>& list) {
     std::erase_if(list, [this](const Attempt& one) {
       if (now_ < one.ends) return false;
-      if (one.ends - one.began < time_out)
+      if (one.answered)
         judge_.heard(one.ends);
       else if (one.check)
-        judge_.check_failed(one.began, one.ends);
+        fail(one);
       else
         keep(one);
       return true;
     });
+  }
+
+  void fail(const Attempt& check) {
+    judge_.silent(check.host, hosts_.at(check.host).entity, check.ends);
+    judge_.check_failed(check.began, check.ends);
   }
 
   void keep(const Attempt& one) {
@@ -149,6 +161,7 @@ class Simulation {
   std::deque<Attempt> checks_;
   std::vector<Attempt> kept_;
   bool link_ = true;
+  Time failure_time_ = time_out;
   bool was_outage_ = false;
   double due_ = 0;
   std::size_t next_ = 0;
@@ -175,6 +188,18 @@ BOOST_AUTO_TEST_CASE(a_cut_cable_counts_as_no_receiver_failure) {
   BOOST_CHECK_EQUAL(simulation.theirs, 0U);
   BOOST_CHECK_EQUAL(simulation.outages, 1U);
   BOOST_CHECK_LE(simulation.longest_kept.count(), 16'000);
+}
+
+// Few attempts are made at night, and while receivers that never answer take up the slots.
+BOOST_AUTO_TEST_CASE(a_quiet_service_learns_from_its_checks_that_there_is_no_route) {
+  Busy simulation;
+  simulation.set_route(false);
+  simulation.run(1min, 0.2);
+  BOOST_CHECK(simulation.judge().outage().has_value());
+  simulation.set_route(true);
+  simulation.run(20s, 0.2);
+  BOOST_CHECK_EQUAL(simulation.theirs, 0U);
+  BOOST_CHECK_EQUAL(simulation.outages, 1U);
 }
 
 BOOST_AUTO_TEST_CASE(on_a_busy_service_a_hundred_black_holes_are_told_at_once) {
