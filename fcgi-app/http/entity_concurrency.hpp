@@ -24,10 +24,10 @@ struct ConcurrencyLimits {
   platform::Milliseconds patience;  // the longest time that a request waits
 };
 
-/// One entity gets a quarter of a process's `threads`, so that its slow requests leave threads to others. A
+/// One entity gets an eighth of a process's `threads`, so that its slow requests leave threads to others. A
 /// waiting request holds no thread, only a socket and a body of at most 64 KiB.
 inline constexpr ConcurrencyLimits concurrency_limits(unsigned threads) {
-  return {std::max(1U, threads / 4), 100, 400, std::chrono::seconds(10)};
+  return {std::max(1U, threads / 8), 100, 400, std::chrono::seconds(10)};
 }
 
 /// Thread-safe; one per process. `Waiting`, the type of waiting requests, must be movable. While requests of

@@ -21,7 +21,7 @@ REQUESTS = 60  # more than the two processes of the FastCGI pool have threads
 def share(stack) -> int:
     """How many requests of one entity may be in progress, in all processes together."""
     threads = next(int(one["valor"]) for one in stack.admin("config", "show") if one["clave"] == "api.threads")
-    return threads // 4 * len(stack.pids("fcgi"))
+    return threads // 8 * len(stack.pids("fcgi"))
 
 
 @pytest.fixture

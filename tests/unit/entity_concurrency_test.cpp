@@ -35,8 +35,8 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(entity_concurrency, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_quarter_of_the_threads_and_one_at_least) {
-  BOOST_TEST(api::concurrency_limits(16).running == 4U);
+BOOST_AUTO_TEST_CASE(an_eighth_of_the_threads_and_one_at_least) {
+  BOOST_TEST(api::concurrency_limits(16).running == 2U);
   BOOST_TEST(api::concurrency_limits(7).running == 1U);
   BOOST_TEST(api::concurrency_limits(1).running == 1U);
 }

@@ -68,7 +68,7 @@ std::optional<api::Response> respond_beside(unsigned others, const Call& call,
       log,
       observation};
   api::CallerLookup callers(store::Session({}, {"nobody"}), find_callers);
-  api::RequestPlaces places(api::concurrency_limits(8));
+  api::RequestPlaces places(api::concurrency_limits(16));
   for (unsigned i = 0; i < others; ++i) places.enter(7);
   api::Service service(shared, callers, places, store::Session({}, {"nobody"}));
   const std::string target = std::string(api::base_path) + call.path;
