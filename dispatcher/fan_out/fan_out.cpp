@@ -46,7 +46,7 @@ FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
       writer_(session, scanner, slots, settings.lease, log, metrics) {}
 
 void FanOut::run_sendable(LeasedBatch& into) {
-  const unsigned rows = std::min(slots_.free(), rows_per_batch);
+  const unsigned rows = std::min(slots_.counts().free(), rows_per_batch);
   if (rows == 0) return;
   auto& entities = scanner_.entities();
   const auto now = monotonic_now();
@@ -92,7 +92,7 @@ Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime n
   ++batch_;
   const bool turns_first = batch_ % 2 != 0;
   auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first ? 0 : 1)) / 2, batch_ / 2 % 2 != 0,
-                            slots_.free_for(true), slots_.free_for(false));
+                            slots_.counts().free_for(true), slots_.counts().free_for(false));
   Selection selection{.rows = {}, .kind = Kind::ready, .requests = {}};
   const unsigned rest = rows - static_cast<unsigned>(line.size());
   if (rest > 0 && in_turns > 0) {

@@ -1,7 +1,8 @@
 #include "dispatcher/schedule/fair_slots.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "dispatcher/schedule/waiting_entities.hpp"
 
 namespace dispatcher {
 
@@ -15,49 +16,11 @@ constexpr SlotTime slow_from = 1s;
 /// With so many webhooks of one entity known, those that are idle are forgotten before one more is added. An
 /// entity has five; the others were deleted.
 constexpr std::size_t many_webhooks = 16;
-/// In the order of FairSlots::queue_ the entities that are not quick come behind all quick ones.
-constexpr SlotTime behind_quick = std::chrono::years(100);
-constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
-
-/// The entities that wait, in the order in which they get slots. An entity that is not quick counts as if it
-/// had used slot_carries more: its next attempt begins with a handshake, or may take the whole time of an
-/// attempt.
-class InOrder {
- public:
-  explicit InOrder(const FairQueue<delivery::EntityId>& queue)
-      : quick_(queue.order().begin()),
-        last_quick_(queue.order().lower_bound({behind_quick, lowest})),
-        other_(last_quick_),
-        last_other_(queue.order().end()) {}
-
-  struct Entity {
-    SlotTime used;
-    delivery::EntityId id;
-    bool quick;
-  };
-  /// `quick`: quick ones come before all others.
-  std::optional<Entity> first(bool quick = false) const {
-    const auto other =
-        other_ == last_other_
-            ? std::nullopt
-            : std::optional<Entity>({other_->first - behind_quick + slot_carries, other_->second, false});
-    if (quick_ == last_quick_ || (!quick && other && other->used < quick_->first)) return other;
-    return Entity{quick_->first, quick_->second, true};
-  }
-  void skip(const Entity& entity) { ++(entity.quick ? quick_ : other_); }
-  /// Skips all entities that are quick, or all that are not.
-  void skip_all(bool quick) { quick ? quick_ = last_quick_ : other_ = last_other_; }
-
- private:
-  using Place = FairQueue<delivery::EntityId>::Order::const_iterator;
-  Place quick_, last_quick_, other_, last_other_;
-};
-
 }  // namespace
 
 void FairSlots::limit(const Limits& limits) {
   limits_ = limits;
-  reserve_ = limits.total / 8;
+  counts_.limit(limits.total);
   for (auto& [name, host] : hosts_) let_in(host);
 }
 
@@ -115,18 +78,17 @@ bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
   std::vector<delivery::WebhookId> without_room;
   std::vector<delivery::EntityId> without_slot;
   const auto last_for_reserve = queue_.least() + limits_.longest;
-  InOrder waiting(queue_);
-  if (unreserved() == 0) {
+  WaitingEntities waiting(queue_);
+  if (counts_.unreserved() == 0) {
     for (const bool quick : {false, true}) {
-      if (reserve_used(quick)) waiting.skip_all(quick);
+      if (counts_.reserved(quick) == 0) waiting.skip_all(quick);
     }
   }
   // So many quick ones come first, because the reserve has room for them. Others have half of the list at
   // least.
-  auto room =
-      std::min<std::size_t>(reserve_for(true) - std::min(reserve_for(true), reserved_[true]), most / 2);
+  auto room = std::min<std::size_t>(counts_.reserved(true), most / 2);
   while (const auto entity = full() ? std::nullopt : waiting.first(room > 0)) {
-    if (unreserved() == 0 && entity->used > last_for_reserve) {
+    if (counts_.unreserved() == 0 && entity->used > last_for_reserve) {
       waiting.skip_all(entity->quick);
       continue;
     }
@@ -157,7 +119,7 @@ bool FairSlots::add_ordered(std::size_t most, NextWebhooks& result) {
 
 /// Round robin over joining_.
 void FairSlots::add_joining(std::size_t most, NextWebhooks& result) {
-  if (in_hand_ >= used_ + limits_.total) return;
+  if (in_hand_ >= counts_.used() + limits_.total) return;
   const auto start = joining_.upper_bound(joined_);
   const auto add = [&](auto from, auto to) {
     for (; from != to && result.webhooks.size() < most; ++from) result.webhooks.push_back(joined_ = *from);
@@ -171,7 +133,8 @@ FairSlots::Rank FairSlots::rank(delivery::WebhookId id) const {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end()) return {};
   const auto entity = found->second.entity;
-  const auto behind = queue_.behind(entity) > SlotTime{} ? slot_carries : SlotTime{};  // as InOrder counts
+  const auto behind =
+      queue_.behind(entity) > SlotTime{} ? slot_carries : SlotTime{};  // as WaitingEntities counts
   return {queue_.account(entity) + behind, entities_.at(entity).webhooks.account(id)};
 }
 
@@ -215,7 +178,7 @@ bool FairSlots::take(delivery::WebhookId id) {
 /// free must not count against it when a new entity comes.
 void FairSlots::pass_present(FairQueue<delivery::EntityId>& queue, delivery::EntityId entity) const {
   auto present = queue.account(entity);
-  if (const auto first = InOrder(queue).first()) present = std::min(present, first->used);
+  if (const auto first = WaitingEntities(queue).first()) present = std::min(present, first->used);
   queue.pass(present - limits_.longest);
 }
 
@@ -224,8 +187,8 @@ bool FairSlots::take_new(const Destination& destination) {
   const auto& webhook = webhooks_.at(destination.webhook);
   const auto waiting = queue_.order().size();
   // A new delivery may go ahead of the entities that wait if it gets a slot of the reserve.
-  const bool others_first = !takes_reserve(destination.webhook, webhook) && unreserved() <= waiting &&
-                            InOrder(queue_).first()->used < used_by(destination.webhook, webhook);
+  const bool others_first = !takes_reserve(destination.webhook, webhook) && counts_.unreserved() <= waiting &&
+                            WaitingEntities(queue_).first()->used < used_by(destination.webhook, webhook);
   const auto& host = webhook.host->second;
   const bool others_first_at_host = host.slots + host.ordered >= limits_.per_host &&
                                     host.queue.least() < host.queue.account(webhook.entity);
@@ -318,7 +281,7 @@ void FairSlots::note_answer(delivery::WebhookId id, const Webhook& webhook, Outc
   }
 }
 
-/// What the webhook's entity has used, as compared with those that wait (InOrder).
+/// What the webhook's entity has used, as compared with those that wait (WaitingEntities).
 SlotTime FairSlots::used_by(delivery::WebhookId id, const Webhook& webhook) const {
   return queue_.account(webhook.entity) + (is_quick(id, webhook) ? SlotTime{} : slot_carries);
 }
@@ -338,8 +301,8 @@ bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) con
     const auto& [account, first] = *host.queue.order().begin();
     if (account < host.queue.account(webhook.entity) || first == webhook.entity) return true;
   }
-  if (unreserved() > 0 || queue_.order().empty()) return false;
-  const auto first = *InOrder(queue_).first();
+  if (counts_.unreserved() > 0 || queue_.order().empty()) return false;
+  const auto first = *WaitingEntities(queue_).first();
   if (first.id != webhook.entity) return first.used < used_by(id, webhook);
   const auto& own = entities_.at(first.id).webhooks;
   return own.order().begin()->first < own.account(id);
@@ -350,14 +313,15 @@ bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) con
 /// might never release them.
 bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
   const auto carries = (webhook.slots - webhook.diagnosing) * deliveries_per_slot(webhook);
-  return deliveries(webhook) < carries && in_hand_ < used_ + limits_.total &&
+  return deliveries(webhook) < carries && in_hand_ < counts_.used() + limits_.total &&
          (webhook.given < carries || !others_first(id, webhook));
 }
 
 /// True: the webhook is quick and holds no slot, and the quick ones' half of the reserve has room. They use
 /// this half before all other slots.
 bool FairSlots::goes_first(delivery::WebhookId id, const Webhook& webhook) const {
-  return is_quick(id, webhook) && !reserve_used(true) && webhook.slots == 0 && may_use_reserve(webhook);
+  return is_quick(id, webhook) && counts_.reserved(true) > 0 && webhook.slots == 0 &&
+         may_use_reserve(webhook);
 }
 
 /// False for a webhook that is known to be slow, and for an entity with an account of more than
@@ -372,16 +336,16 @@ bool FairSlots::may_use_reserve(const Webhook& webhook) const {
 /// slow.
 bool FairSlots::reserve_free(delivery::WebhookId id, const Webhook& webhook) const {
   if (is_quick(id, webhook)) return goes_first(id, webhook);
-  return !reserve_used(false) && entities_.at(webhook.entity).slots == 0 && may_use_reserve(webhook);
+  return counts_.reserved(false) > 0 && entities_.at(webhook.entity).slots == 0 && may_use_reserve(webhook);
 }
 
 /// True: the webhook's next slot, if it gets one, is of the reserve.
 bool FairSlots::takes_reserve(delivery::WebhookId id, const Webhook& webhook) const {
-  return unreserved() == 0 || goes_first(id, webhook);
+  return counts_.unreserved() == 0 || goes_first(id, webhook);
 }
 
 bool FairSlots::slot_free(delivery::WebhookId id, const Webhook& webhook) const {
-  return !full() && (unreserved() > 0 || reserve_free(id, webhook));
+  return !full() && (counts_.unreserved() > 0 || reserve_free(id, webhook));
 }
 
 bool FairSlots::host_has_room(const Webhook& webhook) const {
@@ -439,7 +403,7 @@ void FairSlots::update_order(delivery::EntityId id) {
   const bool quick = std::ranges::any_of(entities_.at(id).webhooks.order(), [this](const auto& one) {
     return is_quick(one.second, webhooks_.at(one.second));
   });
-  queue_.put_behind(id, quick ? SlotTime{} : behind_quick);
+  queue_.put_behind(id, quick ? SlotTime{} : WaitingEntities::behind_quick);
 }
 
 void FairSlots::place(delivery::WebhookId id, Webhook& webhook) {
@@ -451,11 +415,9 @@ void FairSlots::place(delivery::WebhookId id, Webhook& webhook) {
 
 void FairSlots::hold_slot(delivery::WebhookId id, Webhook& webhook) {
   auto& entity = entities_.at(webhook.entity);
-  if (takes_reserve(id, webhook)) {
-    webhook.reserved = is_quick(id, webhook);
-    ++reserved_[*webhook.reserved];
-  }
-  ++used_;
+  const auto half = takes_reserve(id, webhook) ? SlotCounts::Half(is_quick(id, webhook)) : std::nullopt;
+  if (half) webhook.reserved = half;
+  counts_.take(half);
   ++entity.slots;
   ++webhook.slots;
   ++webhook.host->second.slots;
@@ -469,8 +431,7 @@ void FairSlots::release_slots(Webhook& webhook) {
   const unsigned each = deliveries_per_slot(webhook);
   const unsigned needed = webhook.diagnosing + (deliveries(webhook) + each - 1) / each;
   for (; webhook.slots > needed; --webhook.slots) {
-    if (const auto quick = std::exchange(webhook.reserved, std::nullopt)) --reserved_[*quick];
-    --used_;
+    counts_.release(std::exchange(webhook.reserved, std::nullopt));
     --entity.slots;
     --host.slots;
     --host.by_entity.at(webhook.entity).slots;

@@ -10,11 +10,11 @@
 // (slow_from). An entity is quick if the last attempt to one of its webhooks was. This is remembered for a
 // minute or two (forget_old_answers).
 //
-// Reserve: an eighth of all slots, kept for webhooks that hold no slot (reserve_free). Quick ones use it
-// before all other slots, so that a broadcast to receivers without a connection does not delay them.
+// Reserve (SlotCounts): an eighth of all slots, kept for webhooks that hold no slot (reserve_free). Quick
+// ones use it before all other slots, so that a broadcast to receivers without a connection does not delay
+// them.
 #pragma once
 
-#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -26,14 +26,12 @@
 
 #include "dispatcher/schedule/fair_queue.hpp"
 #include "dispatcher/schedule/recent_ids.hpp"
+#include "dispatcher/schedule/slot_counts.hpp"
+#include "dispatcher/schedule/waiting_entities.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
 
 namespace dispatcher {
-
-/// With one slot a webhook may have in hand as many deliveries as it answers, one after the other, in 100 ms:
-/// five if it answers in 20 ms.
-inline constexpr SlotTime slot_carries{100};
 
 /// Where a webhook's requests go, as last read from the database.
 struct Destination {
@@ -51,7 +49,7 @@ class FairSlots {
     unsigned per_host = 0;           // slots; an entity gets at most half of them, but at least one
     platform::Milliseconds longest;  // expected time of an attempt if nothing is known: delivery.timeout
   };
-  explicit FairSlots(const Limits& limits) : limits_(limits), reserve_(limits.total / 8) {}
+  explicit FairSlots(const Limits& limits) : limits_(limits), counts_(limits.total) {}
 
   /// Changes the limits; deliveries in hand keep their slots.
   void limit(const Limits& limits);
@@ -122,15 +120,9 @@ class FairSlots {
   bool holds_any(delivery::WebhookId webhook) const;
   unsigned slots(delivery::WebhookId webhook) const;
   unsigned in_hand() const { return in_hand_; }
-  /// Free slots, including the reserve.
-  unsigned free() const { return limits_.total - std::min(limits_.total, used_); }
-  bool full() const { return free() == 0; }
-  /// Free slots that quick entities may use, or those that are not.
-  unsigned free_for(bool quick) const {
-    const auto kept = reserve_for(quick);
-    return std::min(free(), unreserved() + kept - std::min(kept, reserved_[quick]));
-  }
-  bool full_for(delivery::EntityId entity) const { return free_for(is_quick(entity)) == 0; }
+  const SlotCounts& counts() const { return counts_; }
+  bool full() const { return counts_.free() == 0; }
+  bool full_for(delivery::EntityId entity) const { return counts_.free_for(is_quick(entity)) == 0; }
   /// Webhooks and entities remembered.
   std::size_t size() const { return webhooks_.size() + entities_.size(); }
 
@@ -172,9 +164,8 @@ class FairSlots {
     unsigned in_hand = 0;
     unsigned diagnosing = 0;  // diagnoses among those in hand
     unsigned slots = 0;
-    std::optional<bool>
-        reserved;        // one of its slots belongs to the reserve, that of quick webhooks or the other
-    unsigned given = 0;  // deliveries taken since the webhook last held no slot
+    SlotCounts::Half reserved;  // of one of its slots
+    unsigned given = 0;         // deliveries taken since the webhook last held no slot
     unsigned unrecorded = 0;
     bool awaiting_result = false;    // an unrecorded attempt ended in another way than with an answer
     bool stalled = false;            // the last attempt to end was not started
@@ -198,15 +189,6 @@ class FairSlots {
   bool reserve_free(delivery::WebhookId id, const Webhook& webhook) const;
   bool slot_free(delivery::WebhookId id, const Webhook& webhook) const;
   bool host_has_room(const Webhook& webhook) const;
-  unsigned unreserved() const {
-    const unsigned all = limits_.total - reserve_;
-    return std::min(free(), all - std::min(all, used_ - reserved_[false] - reserved_[true]));
-  }
-
-  /// Half of the reserve is for quick webhooks, the other half for those that are not known.
-  unsigned reserve_for(bool quick) const { return quick ? reserve_ / 2 : reserve_ - reserve_ / 2; }
-  bool reserve_used(bool quick) const { return reserved_[quick] >= reserve_for(quick); }
-
   void pass_present(FairQueue<delivery::EntityId>& queue, delivery::EntityId entity) const;
   void put(delivery::WebhookId id, Webhook& webhook, Place place);
   void place(delivery::WebhookId id, Webhook& webhook);
@@ -227,10 +209,8 @@ class FairSlots {
   void forget_idle();
 
   Limits limits_;
-  unsigned reserve_;                    // slots
-  unsigned used_ = 0;                   // slots
-  std::array<unsigned, 2> reserved_{};  // of used_, those of the reserve: not known, quick
-  unsigned in_hand_ = 0;                // of all webhooks
+  SlotCounts counts_;
+  unsigned in_hand_ = 0;  // of all webhooks
   FairQueue<delivery::EntityId> queue_;
   std::unordered_map<delivery::EntityId, Entity> entities_;
   Webhooks webhooks_;

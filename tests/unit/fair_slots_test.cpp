@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
   BOOST_TEST(take(slots, own(1)) == 3U);
   BOOST_TEST(slots.slots(1) == 2U);
   for (int i = 0; i < 10; ++i) end(slots, 1);
-  BOOST_TEST((slots.in_hand() == 0U && slots.slots(1) == 0U && slots.free() == 100U));
+  BOOST_TEST((slots.in_hand() == 0U && slots.slots(1) == 0U && slots.counts().free() == 100U));
 }
 
 BOOST_AUTO_TEST_CASE(a_diagnosis_that_joins_a_slot_takes_it_over) {
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_diagnosis_that_joins_a_slot_takes_it_over) {
   end(slots, 1);
   BOOST_TEST(slots.slots(1) == 1U);
   end(slots, 1, Outcome::diagnosed, 1s);
-  BOOST_TEST((slots.in_hand() == 0U && slots.free() == 100U));
+  BOOST_TEST((slots.in_hand() == 0U && slots.counts().free() == 100U));
 }
 
 BOOST_AUTO_TEST_CASE(an_unsent_delivery_counts_only_for_its_webhook_s_limit) {
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_broadcast_to_unknown_webhooks_leaves_slots_to_those_that_
   }
   for (int webhook = 1; webhook <= 40; ++webhook) wait(slots, own(webhook));
   for (int webhook = 1; webhook <= 40; ++webhook) slots.take(webhook);
-  BOOST_TEST(slots.free() == 2U);
+  BOOST_TEST(slots.counts().free() == 2U);
   BOOST_TEST(slots.next(9).webhooks.empty());
   BOOST_TEST((slots.take_new(own(101)) && slots.take_new(own(102))));
   BOOST_TEST(!slots.take_new(own(103)));  // it waits, and is next

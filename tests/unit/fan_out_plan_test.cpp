@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_only_for_quick_entities_is_none_for_others) 
   slots.recorded(quick.webhook);
   while (slots.take_new({100, 100, "lento.example:443", false})) continue;
   BOOST_REQUIRE(slots.take_new({101, 101, "otro.example:443", false}));
-  BOOST_REQUIRE((slots.free() == 1 && slots.free_for(false) == 0));
+  BOOST_REQUIRE((slots.counts().free() == 1 && slots.counts().free_for(false) == 0));
   auto of_quick = opened(12);
   of_quick.entity = quick.entity;
   const Recipients recipients{{entity, {true, {subscriber(1)}}},
