@@ -167,7 +167,7 @@ def test_a_wrong_configuration_is_told_and_once_mended_all_is_well(machine, inst
     before = file.read_text()
     file.write_text(before + "\n[api]\nthread = 1\n")
     try:
-        installation.systemctl("restart", "apientidades.target")
+        assert machine.run("systemctl", "restart", "apientidades.target", check=False).returncode == 1
         for unit in SERVICES:
             wait_until(lambda: installation.property(unit, "ActiveState") == "failed", 30, f"{unit} to give up")
             assert "api.thread" in installation.journal(unit)

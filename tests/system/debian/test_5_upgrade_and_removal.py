@@ -43,11 +43,13 @@ def first_package(installation, tmp_path_factory):
     """The package with units as in release 0.1.0, in which the socket stopped directly with apientidades.target."""
     def change_units(tree):
         units = tree / "usr/lib/systemd/system"
-        (units / "apientidades-listening.target").unlink()
+        for name in ("listening.target", "running.target", "started.service"):
+            (units / f"apientidades-{name}").unlink()
         for name in ("apientidades-fcgi.socket", "apientidades.target"):
             text = (units / name).read_text()
             text = text.replace("StopPropagatedFrom=apientidades-listening.target", "StopPropagatedFrom=apientidades.target")
-            (units / name).write_text(text.replace("Wants=apientidades-listening.target ", "Wants="))
+            text = text.replace("Wants=apientidades-listening.target apientidades-running.target ", "Wants=")
+            (units / name).write_text(text.replace("Requires=apientidades-started.service\n", ""))
 
     return repack(installation.package, tmp_path_factory.mktemp("package"), "0.1.0", change_units)
 
@@ -91,9 +93,10 @@ def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_
 def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(machine, installation, first_package, next_package):
     apt(machine, first_package)
     # Release 0.1.0 has no apientidades-listening.target, so this target is not active after a boot with that release.
-    installation.systemctl("stop", "apientidades-listening.target", check=False)
+    installation.systemctl("stop", "apientidades-listening.target", "apientidades-running.target", check=False)
     apt(machine, next_package)
-    assert installation.property("apientidades-listening.target", "ActiveState") == "active"
+    for name in ("listening", "running"):
+        assert installation.property(f"apientidades-{name}.target", "ActiveState") == "active"
     installation.systemctl("stop", "apientidades.target")
     wait_until(lambda: installation.property("apientidades-fcgi.socket", "ActiveState") == "inactive", 60, "the socket to be closed")
     installation.systemctl("start", "apientidades.target")
