@@ -9,8 +9,7 @@
 #include "dispatcher/http/request.hpp"
 #include "lib/delivery/classify.hpp"
 #include "lib/platform/service_manager.hpp"
-#include "lib/store/backlog/queue_scan.hpp"
-#include "lib/store/schema/version.hpp"
+#include "lib/store/programs.hpp"
 #include "lib/store/session/wait_for_database.hpp"
 #include "lib/webhook/key_file.hpp"
 
@@ -83,11 +82,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
 }
 
 void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
-  const auto check = [this] {
-    store::peek_queue(session_);
-    store::require_migrations(session_);
-    store::warn_of_server(session_, log_);
-  };
+  const auto check = [this] { store::require_database(store::Program::dispatcher, session_, log_); };
   const auto between = [&] {
     feed_watchdog();
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);

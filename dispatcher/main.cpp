@@ -5,16 +5,17 @@
 #include "dispatcher/observation/observation.hpp"
 #include "lib/platform/program.hpp"
 #include "lib/platform/service_manager.hpp"
+#include "lib/store/programs.hpp"
 #include "lib/webhook/authorities.hpp"
 #include "lib/webhook/key_file.hpp"
 
 namespace {
 
-/// Fills in the default CA bundle, and checks what depends on this host: CA file, file descriptors, source
+/// Fills in the default CA bundle, and checks what depends on this host: files, file descriptors, source
 /// addresses. Throws ConfigError, or std::runtime_error if the problem may end by itself.
 platform::Settings prepare(platform::Settings settings) {
   settings.delivery.ca_file = webhook::receivers_ca_file(settings.delivery);
-  webhook::require_authorities("delivery.ca_file", settings.delivery.ca_file);
+  store::require_files(store::Program::dispatcher, settings);
   dispatcher::require_descriptors(settings.delivery.max_in_flight);
   dispatcher::require_source_addresses(settings.delivery);
   return settings;

@@ -5,6 +5,7 @@
 #include "fcgi-app/pool.hpp"
 #include "lib/platform/program.hpp"
 #include "lib/platform/service_manager.hpp"
+#include "lib/store/programs.hpp"
 #include "lib/webhook/address_policy.hpp"
 #include "lib/webhook/key_file.hpp"
 
@@ -21,6 +22,7 @@ int listening_socket() {
 
 int run(const platform::Config& config, const platform::Signals& signals) {
   const platform::Settings& settings = config.settings;
+  store::require_files(store::Program::api, settings);
   const platform::Log log(settings.log.level);
   api::Observation observation(settings.metrics, log);
   api::Shared shared{webhook::SharedKeys(webhook::read_key_file(settings.secrets.key_file)),

@@ -15,6 +15,7 @@
 #include "fcgi-app/http/fastcgi.hpp"
 #include "lib/platform/service_manager.hpp"
 #include "lib/platform/watchdog.hpp"
+#include "lib/store/programs.hpp"
 #include "lib/store/session/wait_for_database.hpp"
 #include "lib/webhook/key_file.hpp"
 
@@ -55,13 +56,6 @@ std::vector<Service> make_services(const platform::Settings& settings, const Sha
         shared, callers, places,
         make_worker_session(settings, shared, heartbeat, {.program_user = "apientidades_api"}));
   return services;
-}
-
-/// Throws when the database is unavailable, refuses the user, has no schema, or fails the requirements.
-void try_database(store::Session& session, const platform::Log& log) {
-  session.connect();
-  store::find_caller(session, {});  // no token has this hash
-  store::warn_of_server(session, log);
 }
 
 /// Stops all threads of this process, which end at SIGTERM. A failed thread calls this, because the pool must
@@ -148,8 +142,8 @@ void watch(const platform::Heartbeat& heartbeat, const platform::Settings& setti
   };
   auto session = make_session(settings, shared, {.program_user = "apientidades_api"});
   session.before_statements(feed);  // feeds the watchdog even if all statements are slow
-  if (!store::wait_for_database([&] { try_database(session, shared.log); }, stop, between, shared.log))
-    return;
+  const auto check = [&] { store::require_database(store::Program::api, session, shared.log); };
+  if (!store::wait_for_database(check, stop, between, shared.log)) return;
   session.disconnect();
   platform::StatusLine status(shared.log);
   Memory memory(shared.observation);

@@ -1,16 +1,16 @@
 // config show|check
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "admin/commands.hpp"
 #include "admin/output/config_notes.hpp"
+#include "admin/units.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/platform/interfaces.hpp"
-#include "lib/store/session/requirements.hpp"
-#include "lib/webhook/authorities.hpp"
-#include "lib/webhook/key_file.hpp"
+#include "lib/store/programs.hpp"
 
 namespace admin {
 
@@ -34,43 +34,49 @@ Result show(Context& context, const Arguments&) {
   return {std::move(rows), text};
 }
 
-struct Problem {
-  std::string key;
-  std::string text;
+/// Collects what `config check` finds.
+class Findings {
+ public:
+  /// Keeps a problem of several programs once; a later text may only add who has it, too.
+  void add(const store::StartProblem& problem, int status) {
+    auto& texts = result_.problems;
+    if (std::ranges::any_of(texts, [&](const auto& text) { return problem.text.starts_with(text); })) return;
+    texts.push_back(problem.text);
+    rows_.push_back(json::Object{{"clave", problem.key}, {"error", problem.text}});
+    result_.status = std::max(result_.status, status);
+  }
+  void note(const std::string& text) {
+    auto& note = result_.note;
+    if (note.find(text) == std::string::npos) note += (note.empty() ? "" : "; ") + text;
+  }
+  bool noted() const { return !result_.note.empty(); }
+  bool good() const { return rows_.empty(); }
+  /// `text` is printed when there is no problem.
+  Result result(bool json, const std::string& text) && {
+    if (good()) result_.text = text;
+    if (good() || json) result_.value = std::move(rows_);
+    return std::move(result_);
+  }
+
+ private:
+  json::Array rows_;
+  Result result_;
 };
 
-template <class F>
-void check(std::vector<Problem>& problems, const std::string& key, F read) {
+/// Connects as the program does, with its own user and password.
+void check_account(Findings& findings, store::Program program, platform::DatabaseSettings settings) {
+  const auto user = store::database_user(program);
+  settings.password_file = store::password_file(settings, user);
+  if (settings.password_file.empty()) settings.password_file = store::installed_password_file(user);
   try {
-    read();
-  } catch (const std::exception& e) {
-    std::string text = e.what();
-    // Some readers already name the key.
-    if (!text.starts_with(key)) text.insert(0, key + ": ");
-    problems.push_back({key, text});
+    store::Session session(settings, {.program_user = user});
+    for (const auto& warning : store::require_database(program, session))
+      findings.note("database: " + warning);
+  } catch (const platform::FileError& error) {
+    findings.add({"database.password_file", error.what()}, platform::exit_usage);
+  } catch (const std::exception& error) {
+    findings.add({"database", std::string("database: ") + error.what()}, platform::exit_failed);
   }
-}
-
-/// The files of the three programs' passwords, by default those that this user can read.
-std::set<std::string> password_files(const platform::DatabaseSettings& settings) {
-  std::set<std::string> files;
-  for (const auto* user : {"apientidades_api", "apientidades_dispatcher", "apientidades_admin"})
-    files.insert(store::password_file(settings, user));
-  files.erase("");
-  return files;
-}
-
-std::vector<Problem> problems_of(const platform::Settings& settings) {
-  std::vector<Problem> problems;
-  for (const auto& path : password_files(settings.database))
-    check(problems, "database.password_file", [&] { store::read_password(path); });
-  if (const auto& path = settings.database.tls_ca; !path.empty())
-    check(problems, "database.tls_ca", [&] { webhook::require_authorities("database.tls_ca", path); });
-  check(problems, "secrets.key_file", [&] { webhook::read_key_file(settings.secrets.key_file); });
-  check(problems, "delivery.ca_file", [&] {
-    webhook::require_authorities("delivery.ca_file", webhook::receivers_ca_file(settings.delivery));
-  });
-  return problems;
 }
 
 /// What the operator should change in nginx.conf, where this host has the site; empty if nothing, or if it
@@ -82,47 +88,34 @@ std::string note_of_nginx() try {
   return {};
 }
 
-/// Returns the problems of the database server that keep the programs from working. Sets `note` to a problem
-/// with which the programs still work (a difference of the clocks), or to the reason why the server could not
-/// be asked (this user may not read the password, or the server does not answer).
-std::vector<Problem> problems_of_server(store::Session& session, std::string& note) {
-  std::vector<Problem> problems;
-  try {
-    for (const auto& [text, stops] : store::look_at_server(session)) {
-      if (stops)
-        problems.push_back({"database", "database: " + text});
-      else
-        note = "database: " + text;
-    }
-  } catch (const std::exception& e) {
-    note = std::string("the database server was not checked: ") + e.what();
-  }
-  return problems;
-}
-
 Result check(Context& context, const Arguments&) {
-  auto problems = problems_of(context.config.settings);
-  json::Array rows;
-  Result result;
-  const bool of_server = problems.empty();
-  if (of_server) problems = problems_of_server(context.session, result.note);
-  for (const auto& problem : problems) {
-    rows.push_back(json::Object{{"clave", problem.key}, {"error", problem.text}});
-    result.problems.push_back(problem.text);
+  using enum store::Program;
+  const auto& [file, settings, values] = context.config;
+  const bool of_units = file == platform::default_config_path;
+  Findings findings;
+  if (of_units && ::geteuid() != 0) {
+    findings.add({"database",
+                  "the keys are good, but only root may check the rest (what the units' users can "
+                  "read, the passwords, the database): sudo apientidades-admin config check"},
+                 platform::exit_failed);
+  } else {
+    for (const auto program : {api, dispatcher, admin}) check_account(findings, program, settings.database);
+    for (const auto& problem : store::file_problems(dispatcher, settings))
+      findings.add(problem, platform::exit_usage);
+    if (of_units)
+      for (const auto& problem : problems_of_units()) findings.add(problem, platform::exit_usage);
   }
-  result.value = problems.empty() || context.output.json ? json::Value(std::move(rows)) : nullptr;
-  if (problems.empty())
-    result.text = "The configuration is good: " + std::to_string(context.config.values.size()) +
-                  " keys; this user can read the passwords, keys and certificates." +
-                  (result.note.empty() ? " The database server is as it must be." : "");
-  else
-    result.status = of_server ? platform::exit_failed : platform::exit_usage;
-  const auto& delivery = context.config.settings.delivery;
-  for (const auto& note :
-       {note_of_nginx(), denied_networks_note(delivery, platform::interface_addresses())}) {
-    if (!note.empty()) result.note += (result.note.empty() ? "" : "; ") + note;
-  }
-  return result;
+  const std::string of_server = findings.noted() ? "" : " The database server is as it must be.";
+  if (!of_units && findings.good())
+    findings.note("what the units can read was not checked, because they read " +
+                  std::string(platform::default_config_path));
+  findings.note(note_of_nginx());
+  findings.note(denied_networks_note(settings.delivery, platform::interface_addresses()));
+  return std::move(findings).result(
+      context.output.json, "The configuration is good: " + std::to_string(values.size()) +
+                               " keys; the programs can read their passwords, keys and certificates, and "
+                               "connect." +
+                               of_server);
 }
 
 }  // namespace
@@ -139,13 +132,20 @@ std::vector<Command> config_commands() {
        .run = show,
        .needs_password = false},
       {.words = "config check",
-       .summary = "Check every key, the passwords, keys and certificates, and the database server",
-       .details = "To see what a program may read, run this as that program's user.\n"
-                  "It checks the server's version, settings and clock, that the server accepts writes, that\n"
-                  "nginx has connections enough, and that a host with a public address lists\n"
-                  "delivery.denied_networks.\n"
-                  "Exit status 2: the configuration is wrong; 1: the server is. A server that cannot "
-                  "be asked is only reported.",
+       .summary = "Check every key, what the programs can read, their accounts, and the database server",
+       .details =
+           "Run it as root: it then reads each file as the user of the unit that needs it, and connects "
+           "as each\n"
+           "program, with that program's password. A file with keys or a password that every user may "
+           "read is an\n"
+           "error. It checks the server's version, settings, tables and clock, that the server accepts "
+           "writes, that\n"
+           "nginx has connections enough, and that a host with a public address lists\n"
+           "delivery.denied_networks.\n"
+           "With --config FILE it checks only what this user's process can read.\n"
+           "Exit status 0: the programs can start. 2: the configuration or a file is wrong. 1: the "
+           "server is, or could\n"
+           "not be checked.",
        .example = "apientidades-admin config check",
        .recorded = Recorded::never,
        .run = check,

@@ -1,6 +1,7 @@
 #include "lib/platform/file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -59,6 +60,13 @@ std::string read_secret_file(const std::string& path) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   if (text.empty()) fail(path, "is empty");
   return text;
+}
+
+void require_private(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) fail(path, std::strerror(errno));
+  if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0)
+    fail(path, "every user of this host may read or change it: chmod o= " + text::one_line(path));
 }
 
 }  // namespace platform

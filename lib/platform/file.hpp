@@ -18,4 +18,7 @@ std::string read_file(const std::string& path);
 /// FileError, also when nothing remains.
 std::string read_secret_file(const std::string& path);
 
+/// Throws FileError, with the remedy, if every user of this host may read or change the file.
+void require_private(const std::string& path);
+
 }  // namespace platform

@@ -6,6 +6,8 @@ namespace webhook {
 
 namespace {
 
+constexpr std::string_view key = "secrets.key_file";
+
 std::string joined(const std::vector<std::string>& ids) {
   std::string text;
   for (const auto& id : ids) text += (text.empty() ? "" : ",") + id;
@@ -15,7 +17,9 @@ std::string joined(const std::vector<std::string>& ids) {
 }  // namespace
 
 KeyRing read_key_file(const std::string& path) {
-  return KeyRing::parse(platform::read_configured_file("secrets.key_file", path), path);
+  auto ring = KeyRing::parse(platform::read_configured_file(key, path), path);
+  platform::require_private_file(key, path);
+  return ring;
 }
 
 std::optional<KeyRing> read_key_file_if_allowed(const std::string& path) {

@@ -10,7 +10,7 @@
 namespace webhook {
 
 /// Throws platform::ConfigError. The message is one line; it names secrets.key_file, `path` and the number of
-/// a faulty line.
+/// a faulty line. Also throws if every user of this host may read the file.
 KeyRing read_key_file(const std::string& path);
 /// As read_key_file; nullopt: this user cannot read the file.
 std::optional<KeyRing> read_key_file_if_allowed(const std::string& path);

@@ -106,6 +106,12 @@ def test_a_stop_asks_systemd_for_the_time_that_attempts_may_take(supervise):
         told("STOPPING=1", "EXTEND_TIMEOUT_USEC=80000000")
 
 
+def private(path: Path, text: str) -> str:
+    path.touch(0o600)
+    path.write_text(text)
+    return str(path)
+
+
 def one_line(result, status, *named):
     assert result.returncode in status, result
     assert result.stdout == ""
@@ -160,9 +166,8 @@ def test_a_missing_password_file(run, name):
 @pytest.mark.parametrize("name", DAEMONS)
 def test_a_missing_or_broken_key_file(run, name, tmp_path):
     one_line(run(name, settings=setting(secrets_key_file="/nonexistent/keys")), [1, 2], "/nonexistent/keys")
-    keys = tmp_path / "keys"
-    keys.write_text("one:c2hvcnQ=\n")
-    result = run(name, settings=setting(secrets_key_file=str(keys)))
+    keys = private(tmp_path / "keys", "one:c2hvcnQ=\n")
+    result = run(name, settings=setting(secrets_key_file=keys))
     one_line(result, [1, 2], "secrets.key_file", "line 1")
     assert "c2hvcnQ" not in result.stderr
 
@@ -170,6 +175,13 @@ def test_a_missing_or_broken_key_file(run, name, tmp_path):
 def test_a_missing_ca_file(run):
     missing = "/nonexistent/ca.pem"
     one_line(run("apientidades-dispatcher", settings=setting(delivery_ca_file=missing)), [1, 2], missing)
+
+
+@pytest.mark.parametrize("name, command", [*((name, ()) for name in DAEMONS), ("apientidades-admin", ("config", "check"))])
+def test_a_missing_ca_file_of_the_database(run, name, command):
+    """A daemon does not wait for the database, which it could never reach."""
+    result = run(name, *command, settings=setting(database_tls_ca="/nonexistent/ca.pem"))
+    assert result.returncode == 2 and "database.tls_ca: /nonexistent/ca.pem: No such file" in result.stderr, result
 
 
 @pytest.mark.parametrize("name, command", [("apientidades-dispatcher", ()), ("apientidades-admin", ("config", "check"))])
@@ -199,11 +211,40 @@ def test_the_check_reports_each_file_with_its_key(run, tmp_path):
     one_line(run("apientidades-admin", "config", "check", settings=settings), [2], f"database.password_file: {password}: is empty")
 
 
-def test_the_operators_program_without_a_database(run, tmp_path):
-    one_line(run("apientidades-admin", settings=setting(database_socket="/nonexistent/db.sock")), [1], "/nonexistent/db.sock")
-    password = tmp_path / "password"
-    password.write_text("wrong")
-    one_line(run("apientidades-admin", settings=setting(database_password_file=str(password))), [1])
+@pytest.mark.parametrize("command", [(), ("config", "check")])
+def test_the_operators_program_without_a_database(run, tmp_path, command):
+    away = run("apientidades-admin", *command, settings=setting(database_socket="/nonexistent/db.sock"))
+    assert (away.returncode, away.stdout) == (1, "") and away.stderr.count("/nonexistent/db.sock)") == 1, away
+    refused = run("apientidades-admin", *command, settings=setting(database_password_file=private(tmp_path / "password", "wrong")))
+    assert (refused.returncode, refused.stdout) == (1, "") and refused.stderr.count("Access denied") == 1, refused
+
+
+def test_the_check_connects_as_each_program(run, stack):
+    """Without database.user each program has its own; one password cannot be that of all three."""
+    result = run("apientidades-admin", "config", "check", settings=setting(database_user=""))
+    assert (result.returncode, result.stdout) == (1, ""), result
+    for user in ("api", "dispatcher"):
+        assert f"Access denied for user 'apientidades_{user}'" in result.stderr
+    assert "apientidades_admin" not in result.stderr
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("key", ["database_password_file", "secrets_key_file"])
+def test_what_every_user_may_read_is_no_secret(run, stack, tmp_path, name, key):
+    folder = Path(stack.env["SECRETS_DIR"])
+    good = folder / {"apientidades-fcgi": "api", "apientidades-dispatcher": "dispatcher", "apientidades-admin": "admin"}[name]
+    file = tmp_path / "secret"
+    file.write_bytes((folder / "secrets.keys" if key == "secrets_key_file" else good.with_suffix(".password")).read_bytes())
+    file.chmod(0o644)
+    command = ("config", "check") if name == "apientidades-admin" else ()
+    result = run(name, *command, settings=setting(**{key: str(file)}))
+    assert result.returncode in (1, 2) and f"{key.replace('_', '.', 1)}: {file}: every user of this host" in result.stderr, result
+    assert f"chmod o= {file}" in result.stderr
+
+
+def test_a_check_of_another_configuration_says_what_it_leaves_out(run):
+    result = run("apientidades-admin", "config", "check")
+    assert result.returncode == 0 and "as it must be" in result.stdout and "what the units can read was not checked" in result.stderr
 
 
 @pytest.mark.parametrize("name", DAEMONS)
@@ -218,9 +259,7 @@ def test_a_missing_database_is_waited_for(supervise, name, stack, tmp_path):
 
 @pytest.mark.parametrize("name", DAEMONS)
 def test_a_database_that_refuses_the_user_is_waited_for(supervise, name, tmp_path):
-    password = tmp_path / "password"
-    password.write_text("wrong")
-    with supervise(name, setting(database_password_file=str(password))) as told:
+    with supervise(name, setting(database_password_file=private(tmp_path / "password", "wrong"))) as told:
         told("STATUS=waiting for the database", "Access denied")
 
 

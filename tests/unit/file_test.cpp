@@ -34,6 +34,25 @@ BOOST_AUTO_TEST_CASE(a_secret_loses_only_its_line_ends) {
   BOOST_TEST(read_secret_file(folder.write("b", "two\nlines\n")) == "two\nlines");
 }
 
+BOOST_AUTO_TEST_CASE(a_private_file_is_closed_to_every_other_user) {
+  const unit::TemporaryFolder folder;
+  const auto file = folder.write("secret", "x");
+  const auto refused = [&](unsigned mode) {
+    std::filesystem::permissions(file, std::filesystem::perms(mode));
+    try {
+      require_private(file);
+    } catch (const FileError& error) {
+      BOOST_TEST(std::string(error.what()).starts_with(file + ": every user of this host may"));
+      BOOST_TEST(std::string(error.what()).ends_with("chmod o= " + file));
+      return true;
+    }
+    return false;
+  };
+  for (const unsigned mode : {0600U, 0640U, 0660U, 0400U, 0601U}) BOOST_TEST(!refused(mode), mode);
+  for (const unsigned mode : {0604U, 0644U, 0602U, 0666U}) BOOST_TEST(refused(mode), mode);
+  BOOST_CHECK_THROW(require_private(folder.path() + "/missing"), FileError);
+}
+
 BOOST_AUTO_TEST_CASE(every_failure_names_the_file_and_the_reason) {
   const unit::TemporaryFolder folder;
   const auto missing = folder.path() + "/missing";

@@ -64,6 +64,17 @@ BOOST_AUTO_TEST_CASE(a_bad_file_keeps_the_keys_and_is_one_line_with_its_place) {
   BOOST_TEST(log_of_reload(folder.path(), "old").find("error keys not reloaded") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(keys_that_every_user_may_read_are_refused) {
+  const unit::TemporaryFolder folder;
+  const auto path = folder.write("secrets.keys", line("new", 'n'));
+  BOOST_TEST(webhook::read_key_file(path).current_id() == "new");
+  std::filesystem::permissions(path, std::filesystem::perms(0644));
+  BOOST_CHECK_EXCEPTION(webhook::read_key_file(path), platform::ConfigError, [&](const auto& error) {
+    return std::string(error.what()).starts_with("secrets.key_file: " + path + ": every user");
+  });
+  BOOST_TEST(log_of_reload(path, "old").find("chmod o= ") != std::string::npos);
+}
+
 // Threads take the current ring while it is replaced: ThreadSanitizer looks for races here.
 BOOST_AUTO_TEST_CASE(a_ring_in_use_survives_concurrent_replacements) {
   SharedKeys keys(KeyRing::parse(line("k0", 'a')));

@@ -27,6 +27,7 @@ class TemporaryFolder {
   std::string write(const std::string& name, const std::string& content) const {
     const std::string path = path_ + "/" + name;
     std::ofstream(path, std::ios::binary) << content;
+    std::filesystem::permissions(path, std::filesystem::perms(0600));  // it may hold keys
     return path;
   }
 

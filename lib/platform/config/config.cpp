@@ -140,18 +140,23 @@ Config load_config(const std::vector<std::string>& arguments, const std::optiona
   read_environment(environment, given);
   read_arguments(arguments, given);
   Config config;
+  config.file = path;
   for (const auto& key : config_table()) apply(config, key, given);
   apply_credentials(config, given);
   check_together(config);
   return config;
 }
 
-std::string read_configured_file(std::string_view key, const std::string& path) {
-  try {
-    return read_file(path);
-  } catch (const FileError& error) {
-    throw ConfigError(std::string(key) + ": " + error.what());
-  }
+std::string read_configured_file(std::string_view key, const std::string& path) try {
+  return read_file(path);
+} catch (const FileError& error) {
+  throw ConfigError(std::string(key) + ": " + error.what());
+}
+
+void require_private_file(std::string_view key, const std::string& path) try {
+  require_private(path);
+} catch (const FileError& error) {
+  throw ConfigError(std::string(key) + ": " + error.what());
 }
 
 void require_certificates(std::string_view key, const std::string& path) {

@@ -147,6 +147,7 @@ struct KeyValue {
 };
 
 struct Config {
+  std::string file;  // its path, also if it does not exist
   Settings settings;
   std::vector<KeyValue> values;  // every key, in the order of config_keys()
 };
@@ -162,6 +163,9 @@ Config load_config(const std::vector<std::string>& arguments, const std::optiona
 
 /// Reads the file that a key names. Throws ConfigError, which names the key, when the file cannot be read.
 std::string read_configured_file(std::string_view key, const std::string& path);
+
+/// As require_private. Throws ConfigError, which names the key.
+void require_private_file(std::string_view key, const std::string& path);
 
 /// Checks that the file holds certificates in PEM. Throws ConfigError, which names the key.
 void require_certificates(std::string_view key, const std::string& path);

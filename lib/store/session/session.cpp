@@ -35,16 +35,21 @@ sql::Driver& driver() {
   return instance;
 }
 
-std::string password_of(const platform::DatabaseSettings& settings) {
-  return settings.password_file.empty() ? std::string() : read_password(settings.password_file);
+[[noreturn]] void throw_naming_the_key(const platform::FileError& error) {
+  throw platform::FileError(std::string("database.password_file: ") + error.what());
+}
+
+std::string password_of(const platform::DatabaseSettings& settings) try {
+  return settings.password_file.empty() ? std::string() : platform::read_secret_file(settings.password_file);
+} catch (const platform::FileError& error) {
+  throw_naming_the_key(error);
 }
 
 /// The file of a program's password in an installation: systemd's credential, or the file in
 /// /etc/apientidades if this process can read it. Empty if there is neither.
 std::string default_password_file(const std::string& program_user) {
   if (const auto path = platform::credential_path("database-password")) return *path;
-  const std::string path =
-      "/etc/apientidades/" + program_user.substr(program_user.find('_') + 1) + ".password";
+  const std::string path = installed_password_file(program_user);
   return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
 }
 
@@ -362,18 +367,21 @@ std::string password_file(const platform::DatabaseSettings& settings, const std:
   return settings.password_file.empty() ? default_password_file(program_user) : settings.password_file;
 }
 
-std::string read_password(const std::string& file) {
-  try {
-    return platform::read_secret_file(file);
-  } catch (const platform::FileError& error) {
-    throw platform::FileError(std::string("database.password_file: ") + error.what());
-  }
+std::string installed_password_file(const std::string& program_user) {
+  return "/etc/apientidades/" + program_user.substr(program_user.find('_') + 1) + ".password";
+}
+
+void require_password(const std::string& file) try {
+  platform::read_secret_file(file);
+  platform::require_private(file);
+} catch (const platform::FileError& error) {
+  throw_naming_the_key(error);
 }
 
 Session::Session(platform::DatabaseSettings settings, SessionOptions options) {
   settings.password_file = password_file(settings, options.program_user);
   // Read at every connect. Read here, too, to report a missing file at once.
-  if (options.needs_password) password_of(settings);
+  if (options.needs_password && !settings.password_file.empty()) require_password(settings.password_file);
   impl_ = std::make_unique<Impl>(std::move(settings), std::move(options));
 }
 Session::~Session() = default;

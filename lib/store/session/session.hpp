@@ -35,8 +35,12 @@ struct SessionOptions {
 /// The file of the password of the program with the user `program_user`; empty: it connects without one.
 std::string password_file(const platform::DatabaseSettings& settings, const std::string& program_user);
 
-/// Throws platform::FileError, which names the key.
-std::string read_password(const std::string& file);
+/// The file in /etc/apientidades of the password of the program with the user `program_user`.
+std::string installed_password_file(const std::string& program_user);
+
+/// Throws platform::FileError, which names the key, if the file cannot be read, holds no password, or may be
+/// read by every user of this host.
+void require_password(const std::string& file);
 
 namespace detail {
 class OpenTransaction;
@@ -51,7 +55,7 @@ class OpenTransaction;
 /// transactions, a query first checks, at most once a second, whether the server is still writable.
 class Session {
  public:
-  /// Throws platform::FileError as read_password() does, if the options need the password.
+  /// Throws platform::FileError as require_password() does, if the options need the password.
   Session(platform::DatabaseSettings settings, SessionOptions options);
   ~Session();
   Session(Session&&) noexcept;

@@ -4,14 +4,9 @@
 #include <string>
 
 #include "lib/platform/service_manager.hpp"
-#include "lib/store/session/requirements.hpp"
-#include "lib/store/session/session.hpp"
+#include "lib/store/session/errors.hpp"
 
 namespace store {
-
-void warn_of_server(Session& session, const platform::Log& log) {
-  for (const auto& warning : require_server(session)) log.warning("database server", {{"warning", warning}});
-}
 
 bool wait_for_database(const std::function<void()>& check, const platform::StopSignal& stop,
                        const std::function<void()>& between, const platform::Log& log) {

@@ -8,12 +8,6 @@
 
 namespace store {
 
-class Session;
-
-/// For the `check` of wait_for_database: throws Unavailable when the server does not meet the requirements
-/// (lib/store/session/requirements.hpp), and logs problems that do not stop the programs.
-void warn_of_server(Session& session, const platform::Log& log);
-
 /// Calls `check` until it throws no DatabaseError: the server may be unreachable, or the program's user or
 /// the tables may be missing. The waits between the calls grow from 0.5 s to 5 s. Logs an error that differs
 /// from the last one, and shows it in the service manager's status. Calls `between` before every call of

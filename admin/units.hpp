@@ -1,0 +1,14 @@
+// What the units of this host need to start, as their users see it.
+#pragma once
+
+#include <vector>
+
+#include "lib/store/programs.hpp"
+
+namespace admin {
+
+/// Reads the configuration of the units (platform::default_config_path) and the files that it names as the
+/// user of each unit, and the passwords that systemd hands to the units (LoadCredential=). Only root may.
+std::vector<store::StartProblem> problems_of_units();
+
+}  // namespace admin
