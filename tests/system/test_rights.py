@@ -124,18 +124,19 @@ def test_an_upgrade_leaves_the_triggers_alone_where_they_are_right(stack, tmp_pa
 
 
 def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(stack, tmp_path):
-    """The manual's command for a new password lacks --evaluation-from, even if the first setup had that option."""
-    hashed = "SELECT authentication_string FROM mysql.user WHERE user = 'evaluacion'"
+    """The manual's command for a new password lacks --evaluation-from, even if the first setup had that option. Only a login shows
+    which password a user has: on MySQL each hash has a salt of its own."""
     stack.sql("RENAME USER evaluacion@localhost TO evaluacion@'10.0.1.7'")
     try:
-        before = stack.value(hashed)
         stack.sql("ALTER USER evaluacion@'10.0.1.7' IDENTIFIED BY 'leaked'")
-        assert stack.value(hashed) != before
         SetupDatabase(stack, tmp_path)("--user", "root")
-        assert hosts_of(stack, "evaluacion") == ["10.0.1.7"] and stack.value(hashed) == before
+        assert hosts_of(stack, "evaluacion") == ["10.0.1.7"]
     finally:
         stack.sql("DROP USER IF EXISTS evaluacion@localhost; RENAME USER evaluacion@'10.0.1.7' TO evaluacion@localhost;"
                   " ALTER USER evaluacion@localhost REQUIRE NONE")
+    writer = stack.writer()
+    assert writer("SELECT 1") == [["1"]]
+    writer.close()
 
 
 def test_a_withdrawal_without_an_administrator_says_that_it_takes_nothing_away(stack, tmp_path):
