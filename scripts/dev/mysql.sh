@@ -6,14 +6,17 @@
 MYSQL_TREE=$ROOT/.dev/mysql
 
 install_mysql() {
-  [[ ! -x $MYSQL_TREE/usr/sbin/mysqld ]] || return 0
+  ! has_mysql_tree || return 0
   [[ -z $DEV_NO_BUILD ]] || die "there is no MySQL in $MYSQL_TREE: DEV_DATABASE=mysql ./dev up, without DEV_NO_BUILD, makes it"
   mkdir -p "$ROOT/.dev"
   (
     flock -w 1800 9 || die "another ./dev has been making $MYSQL_TREE for half an hour"
-    [[ -x $MYSQL_TREE/usr/sbin/mysqld ]] || make_mysql_tree
+    has_mysql_tree || make_mysql_tree
   ) 9>"$ROOT/.dev/mysql.lock" || exit 1
 }
+
+# True if the tree has the server and, unlike trees of earlier versions of this script, its clients.
+has_mysql_tree() { [[ -x $MYSQL_TREE/usr/sbin/mysqld && -x $MYSQL_TREE/usr/bin/mysqldump ]]; }
 
 # Made elsewhere and renamed, so that an interrupted run leaves no incomplete tree.
 make_mysql_tree() {
@@ -23,7 +26,7 @@ make_mysql_tree() {
   say "fetching MySQL of Debian unstable from $mirror (some minutes, once; 600 MB in $MYSQL_TREE)"
   eval "$(apt-config shell proxy Acquire::http::Proxy)" # of this machine's apt
   as_root rm -rf --one-file-system "$new" "$MYSQL_TREE"
-  as_root env ${proxy:+"http_proxy=$proxy"} debootstrap --variant=minbase --include=mysql-server-core \
+  as_root env ${proxy:+"http_proxy=$proxy"} debootstrap --variant=minbase --include=mysql-server-core,mysql-client-core \
     sid "$new" "$mirror" >"$log" 2>&1 9>&- || {
     tail -n 10 "$log" >&2
     die "debootstrap could not fetch MySQL from $mirror (no network? a container that may not mount?): its output is in $log"

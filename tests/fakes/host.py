@@ -6,7 +6,7 @@ an installation:
 apientidades-admin   runs `./dev admin`; --watch ends after a second
 systemctl            start, stop, restart, reload and is-active, for the parts that the stack has
 journalctl           prints the logs of units (-u), filtered by FIELD=value, -g, -p and -n; ignores --since
-mariadb, mariadb-dump  connect as root to the stack's database
+mariadb, mariadb-dump  connect as root to the stack's database; on MySQL, they are its own mysql and mysqldump
 nginx                runs with the stack's configuration
 chgrp                does nothing: a stack has no groups of its own
 """
@@ -84,10 +84,21 @@ def journalctl(*words) -> int:
     return 0
 
 
+def server_program(stack: Path, program: str) -> list:
+    """The command of a program of the stack's server: bin/mariadb, bin/mariadb-dump, sbin/mariadbd, or what takes its place on
+    MySQL."""
+    if not (stack / "db/mysql.ibd").exists():
+        return [Path("/usr", program)]
+    tree = ROOT / ".dev/mysql/usr"
+    libraries, = tree.glob("lib/*-linux-gnu")
+    loader, = libraries.glob("ld-linux-*")
+    return [loader, "--library-path", libraries, tree / program.replace("mariadb-", "mysql").replace("mariadb", "mysql")]
+
+
 def database(program, *words) -> int:
     socket = next(line.split("'")[1] for line in dev("env", capture_output=True, text=True).stdout.splitlines()
                   if line.startswith("DB_SOCKET="))
-    return subprocess.run([f"/usr/bin/{program}", "--no-defaults", f"--socket={socket}", "--user=root", *words]).returncode
+    return subprocess.run([*server_program(STACK, f"bin/{program}"), "--no-defaults", f"--socket={socket}", "--user=root", *words]).returncode
 
 
 def nginx(*words) -> int:

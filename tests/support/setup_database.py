@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -39,6 +40,12 @@ class SetupDatabase:
         if check:
             assert result.returncode == 0, result.stdout + result.stderr
         return result
+
+    def write_command(self, file: Path) -> None:
+        """Writes a command that runs the script as the stack's root, in this class's environment."""
+        variables = " ".join(shlex.quote(f"{name}={value}") for name, value in self._environment.items())
+        file.write_text(f'#!/bin/bash\nexec env -i {variables} bash {self.script} --user root "$@"\n')
+        file.chmod(0o755)
 
     def refusal(self, *arguments: str, **environment: str) -> str:
         """Runs the script, which must fail; returns its last message."""

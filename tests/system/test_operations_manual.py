@@ -12,6 +12,7 @@ from fakes import host
 from fakes.receiver import Behaviour, Receiver
 from support import manual
 from support.actors import Entity, fresh_id
+from support.setup_database import SetupDatabase
 from support.sql import SqlError, SqlSession
 from support.stack import Stack, setting
 from support.wait import wait_until
@@ -39,6 +40,8 @@ class Place:
         self.bin.mkdir()
         for name in host.COMMANDS:
             (self.bin / name).symlink_to(host.__file__)
+        (folder / "setup").mkdir()
+        SetupDatabase(stack, folder / "setup").write_command(self.bin / "apientidades-setup-database")
 
     def run(self, commands: str, **variables) -> subprocess.CompletedProcess:
         for path, own in self.paths.items():
@@ -125,13 +128,16 @@ BACKED_UP = {}
 
 def backed_up(place):
     """A webhook's first delivery has arrived, and its replay has been asked for. The second delivery has failed and waits for
-    its retry; the replay waits for that. The evaluation system has written two rows that are rejected: its session had
-    switched off the CHECKs and allowed invalid dates."""
+    its retry; the replay waits for that. The evaluation system has written two rows that are rejected. On MariaDB its session
+    had switched off the CHECKs and allowed invalid dates."""
     case = place.case()
     place.arrived(case)
-    place.stack.evaluation("SET check_constraint_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
-    case["REJECTED"] = [place.stack.notify(case["ENTITY"], "evaluacion.abierta", "{", clave="sin CHECK"),
-                        place.stack.notify(case["ENTITY"], "evaluacion.abierta", "{}", ocurrida_en="2026-02-31")]
+    wrong, date = "{}", ...
+    if "MariaDB" in place.stack.value("SELECT VERSION()"):
+        place.stack.evaluation("SET check_constraint_checks = 0, sql_mode = 'ALLOW_INVALID_DATES'")
+        wrong, date = "{", "2026-02-31"
+    case["REJECTED"] = [place.stack.notify(case["ENTITY"], "evaluacion.abierta", wrong, clave="sin CHECK"),
+                        place.stack.notify(case["ENTITY"], "evaluacion.abierta", "{}", ocurrida_en=date)]
     place.stack.connect_evaluation()
     for row in case["REJECTED"]:
         place.stack.wait_notification(row, "rechazada")
@@ -158,6 +164,10 @@ def restored(place):
     assert place.stack.try_admin("notification", "show", lost["NOTIFICATION"]).returncode == 1
     for row in case["REJECTED"]:
         assert place.stack.notification(row)["estado"] == "rechazada"
+    with pytest.raises(SqlError, match="lo pone el servidor"):
+        place.stack.evaluation("INSERT INTO notificaciones_pendientes (id, entidad_id, evento, datos)"
+                               f" VALUES (99, {case['ENTITY']}, 'evaluacion.abierta', '{{}}')")
+    assert place.stack.evaluation("SELECT COUNT(*) FROM notificaciones_resultado") != [["0"]]
     assert place.stack.admin("queue", "status")["pausada"] is False
     place.arrived(place.case())
     assert place.stack.value(f"SELECT estado FROM reenvios WHERE webhook_id = {case['WEBHOOK']}") == "cancelado"
@@ -294,6 +304,17 @@ def test_the_commands_of_a_chapter_work_and_print_what_it_shows(place, chapter):
         assert result.returncode == 0, f"{where} ended {result.returncode}:\n{result.stdout}"
         assert manual.not_printed(block.shown, result.stdout) == [], f"{where} printed:\n{result.stdout}"
     next(stage, None)
+
+
+def test_the_database_settings_are_known_to_the_server(place):
+    block, = (block.commands for block in BLOCKS if "60-apientidades.cnf" in block.commands)
+    file = place.folder / "60-apientidades.cnf"
+    file.write_text(re.search("<<'CONF'\n(.*)^CONF$", block, re.S | re.M).group(1))
+    server = host.server_program(Path(place.stack.folder), "sbin/mariadbd")
+    shown = subprocess.run([*server, f"--defaults-file={file}", "--user=root", "--verbose", "--help"], capture_output=True, text=True)
+    values = dict(line.split(maxsplit=1) for line in shown.stdout.splitlines() if line.startswith("innodb-") and " " in line)
+    log = values.get("innodb-redo-log-capacity") or values["innodb-log-file-size"]
+    assert (values["innodb-buffer-pool-size"], log) == ("1073741824", "1073741824"), shown.stderr
 
 
 def test_a_list_that_is_searched_is_whole():
