@@ -122,6 +122,8 @@ std::optional<std::string> check_field(const json::Value& data, const Field& fie
 std::optional<std::string> check_event_data(Event event, std::string_view json) try {
   const json::Value data = json::parse(json);
   if (data.object() == nullptr) return "datos: debe ser un objeto JSON";
+  static_assert(max_data_depth == 31, "a message says it");
+  if (json::depth(data) > max_data_depth) return "datos: no puede pasar de 31 niveles de listas y objetos";
   for (const Field& field : fields) {
     if (field.event != event) continue;
     if (auto reason = check_field(data, field)) return reason;

@@ -9,10 +9,12 @@ from support.wait import wait_until
 
 TABLE = "notificaciones_pendientes"
 GOOD = json.dumps({"evaluacionId": 1, "titulo": "t"})
+TOO_DEEP = '{"evaluacionId": 1, "titulo": "t", "x": ' + "[" * 31 + "]" * 31 + "}"  # MySQL's CHECK would take it
 # Rows that only a session without CHECKs can write: (columns after entidad_id, their values, beginning of the reason).
 BAD = [
     ("evento, datos", f"'nada', {literal(GOOD)}", "evento: "),
-    ("evento, datos", "'evaluacion.abierta', '{'", "datos: "),
+    ("evento, datos", "'evaluacion.abierta', '{'", "datos: JSON no válido"),
+    ("evento, datos", f"'evaluacion.abierta', {literal(TOO_DEEP)}", "datos: no puede pasar de 31 niveles"),
     ("evento, datos, clave", f"'evaluacion.abierta', {literal(GOOD)}, CONCAT(REPEAT('c', 70), seq)", "clave: "),
     ("evento, datos, ocurrida_en", f"'evaluacion.abierta', {literal(GOOD)}, '2026-00-15'", "ocurrida_en: "),
 ]

@@ -117,6 +117,15 @@ BOOST_AUTO_TEST_CASE(only_objects) {
                  .starts_with("datos: "));
 }
 
+BOOST_AUTO_TEST_CASE(levels) {
+  const auto nested = [](std::size_t lists) {
+    return reason(Event::evaluacion_abierta, R"({"evaluacionId":1,"titulo":"","x":)" +
+                                                 std::string(lists, '[') + std::string(lists, ']') + "}");
+  };
+  BOOST_TEST(nested(30) == "accepted");
+  BOOST_TEST(nested(31) == "datos: no puede pasar de 31 niveles de listas y objetos");
+}
+
 BOOST_AUTO_TEST_CASE(integers) {
   for (const auto* id : {"0", "-1", "9223372036854775807", "-9223372036854775808"})
     BOOST_TEST(accepts_id(id), id);
