@@ -60,6 +60,12 @@ def test_a_pause_succeeds_although_the_queue_cannot_be_counted(stack):
         stack.admin("queue", "resume")
 
 
+def test_queue_status_says_what_to_do_about_a_locked_table(stack):
+    with locked(stack, "entregas"):
+        said = stack.try_admin("queue", "status").stderr
+    assert "error 1205" in said and "SHOW FULL PROCESSLIST" in said
+
+
 def test_queue_status_counts(entity, receiver, stack):
     before = stack.admin("queue", "status")
     assert set(before) >= {"notificaciones_pendientes", "entregas_pendientes", "en_curso", "retenidas", "fallidas",

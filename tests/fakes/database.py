@@ -25,9 +25,11 @@ class FakeDatabase:
     """`asks`: the plugin by which the server asks for the password. `answers`: pairs of a pattern and the one value that matching
     queries return (None: no row); other queries return 1. `certificate`: the files of a certificate and its key; with them the
     server speaks TLS. `wants_file`: the server answers every statement with a request for that file. `received` keeps what
-    arrives, decrypted; `in_clear` keeps what arrives outside TLS."""
+    arrives, decrypted; `in_clear` keeps what arrives outside TLS. `dies`: the server ends each connection at the login, as one does
+    that stops."""
 
-    def __init__(self, asks="mysql_native_password", answers=(), certificate=None, wants_file=None):
+    def __init__(self, asks="mysql_native_password", answers=(), certificate=None, wants_file=None, dies=False):
+        self.dies = dies
         self.asks, self.answers, self.wants_file = asks, answers, wants_file
         self.received, self.in_clear, self.statements = bytearray(), bytearray(), []
         self._context = None
@@ -55,6 +57,8 @@ class _Conversation:
                 return  # a login in clear: the packet that asks for TLS has 32 bytes
             self._connection = context.wrap_socket(self._connection, server_side=True)
             packet = self._receive()
+        if self._server.dies:
+            return
         if self._server.asks != "mysql_native_password":
             self._send(b"\xfe" + self._server.asks.encode() + b"\0" + SALT + b"\0")
             self._receive()

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from fakes.database import FakeDatabase
+from fakes.receiver import self_signed
 from support.setup_database import SetupDatabase
 from support.stack import Stack, free_port, setting
 
@@ -90,6 +91,14 @@ def test_where_tls_is_demanded_nothing_is_said_in_clear(stack, password_file, tm
         SetupDatabase(stack, tmp_path, database_hosts=hosts).refusal(
             "--user", "root", "--evaluation-from", "localhost", MYSQL_PWD=PASSWORD)
     assert b"root" not in server.received and b"apientidades" not in server.received
+
+
+def test_a_server_that_dies_is_not_taken_for_one_with_a_wrong_certificate(stack, password_file, tmp_path):
+    for server, told in ((FakeDatabase(dies=True, certificate=certificate(stack)), "the server ended the connection"),
+                         (FakeDatabase(certificate=self_signed(tmp_path, "localhost")), "check database.tls_ca")):
+        with server.listen() as port:
+            said = run_admin(stack, password_file, f"localhost:{port}").stderr
+        assert "error 2026" in said and told in said, said
 
 
 def test_another_machine_without_tls_is_refused_before_the_first_connection(stack, password_file, tmp_path):

@@ -34,8 +34,16 @@ constexpr int duplicate_key_code = 1062;
 constexpr std::array content_codes = {1265, 1366, 3819};
 constexpr std::array<std::string_view, 5> content_classes = {"21", "22", "23", "44", "45"};
 
+/// How OpenSSL and the system say that the server ended the connection, for example because it stops.
+constexpr std::array<std::string_view, 3> ended_connection = {"unexpected eof", "Connection reset",
+                                                              "Broken pipe"};
+
+bool is_ended_connection(std::string_view message) {
+  return std::ranges::any_of(ended_connection, [&](auto text) { return message.find(text) != message.npos; });
+}
+
 /// The operator's remedy for an error that is not the program's fault.
-std::string_view remedy(int code) {
+std::string_view remedy(int code, std::string_view message) {
   switch (code) {
     case 1044:
     case 1142:
@@ -78,7 +86,10 @@ std::string_view remedy(int code) {
     case 1054:
     case 1146:
       return " (bring the tables up to date: apientidades-admin db migrate)";
+    case lock_timeout_code:
+      return " (another session keeps it locked, for example a backup: SHOW FULL PROCESSLIST)";
     case tls_code:
+      if (is_ended_connection(message)) return " (the server ended the connection: its own log says why)";
       return " (check database.tls_ca, and that database.hosts names the server as its certificate does)";
     default:
       return "";
@@ -106,7 +117,7 @@ bool is_unavailable(int code, std::string_view message) {
 }
 
 std::string described_error(int code, const std::string& message) {
-  return "database error " + std::to_string(code) + ": " + message + std::string(remedy(code));
+  return "database error " + std::to_string(code) + ": " + message + std::string(remedy(code, message));
 }
 
 void throw_database_error(int code, std::string_view state, const std::string& message) {
