@@ -22,6 +22,7 @@ TEXT = manual.MANUAL.read_text()
 # The first retry comes after an hour, and so not during a test.
 SETTINGS = setting(delivery_connect_timeout="1s", delivery_timeout="2s", delivery_lease="12s",
                    delivery_retry_schedule="1h,1h", delivery_allowed_networks="127.0.0.0/8")
+SETTINGS["DEV_DB_OPTIONS"] = "--loose-innodb-force-primary-key=1 --loose-sql-require-primary-key=1"  # as clusters need
 FAILS, WORKS = Behaviour(status=500), Behaviour()
 
 

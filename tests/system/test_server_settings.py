@@ -132,6 +132,19 @@ def test_tables_are_the_same_under_hostile_settings(stack, hostile, tmp_path):
         stack.sql("DROP DATABASE IF EXISTS bajo_otros_ajustes")
 
 
+def test_the_users_are_made_again_where_no_password_may_be_used_again(stack, hostile, tmp_path):
+    """On MySQL; MariaDB's plugin for that is no part of Debian."""
+    try:
+        hostile("password_history = 3", "password_reuse_interval = 30")
+    except SqlError as error:
+        assert error.code in UNKNOWN, error
+        pytest.skip(str(error))
+    stack.sql("DROP USER evaluacion@localhost")
+    for _ in range(2):
+        SetupDatabase(stack, tmp_path)("--user", "root")
+    stack.writer().close()
+
+
 def test_a_password_is_the_one_that_was_given(stack, hostile, tmp_path):
     """With quotes, backslashes and line ends in their passwords, all users can connect."""
     secrets = tmp_path / "etc"
