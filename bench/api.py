@@ -13,7 +13,7 @@ from bench import load, machine
 from bench.control import PROGRAM
 from bench.hello import Hello
 from bench.report import Report, Target, number, progress
-from bench.service import EVENT, Service
+from bench.service import EVENT, Service, sequence
 
 DEFAULTS = {"rounds": 5, "seconds": 3, "requests": 1_000_000}
 IDLE_SECONDS = 50  # enough for a handler process to give back the memory that it does not need
@@ -57,7 +57,7 @@ class Bench:
             INSERT INTO webhooks (entidad_id, plaza, url, eventos)
             SELECT 1 + (seq - 1) DIV 5, 1 + (seq - 1) MOD 5, CONCAT('https://h', seq, '.receptor.test/notificaciones'),
                    '{EVENT},resultados.provisionales,resultados.definitivos,documento.disponible'
-            FROM seq_1_to_{5 * READERS};
+            FROM {sequence(1, 5 * READERS)};
             INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado)
             SELECT id, UTC_TIMESTAMP(3), 200 FROM webhooks;
             CREATE TABLE bench_commits (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, texto VARCHAR(200) NOT NULL)""")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from bench.report import progress
-from bench.service import EVENT, Service
+from bench.service import EVENT, Service, sequence
 
 CHUNK = 250_000  # ids that one statement covers
 SHARE_RESTING = 0.5  # the share of the pending deliveries that belong to resting webhooks; the others wait for a retry
@@ -41,7 +41,7 @@ def notifications(service: Service, count: int, first: int, entities: int, age: 
             SELECT {first} + (seq - 1) * {entities} DIV {count}, '{EVENT}',
                    CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria 2026"}}'),
                    UTC_TIMESTAMP(3) - INTERVAL {age}, 'procesada', UTC_TIMESTAMP(3) - INTERVAL {age}
-            FROM seq_{start + 1}_to_{min(start + CHUNK, count)}""")
+            FROM {sequence(start + 1, min(start + CHUNK, count))}""")
 
 
 def deliveries(service: Service, values: str, condition: str) -> None:
@@ -60,7 +60,7 @@ def attempts(service: Service, count: int, status: int, condition: str) -> None:
     in_chunks(service, "entregas", f"""
         INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, direccion, estado_http)
         SELECT e.id, seq, e.creada_en, 3, '127.0.0.1', {status}
-        FROM entregas e JOIN webhooks w ON w.id = e.webhook_id JOIN seq_1_to_{count} WHERE {condition} AND e.id""")
+        FROM entregas e JOIN webhooks w ON w.id = e.webhook_id JOIN {sequence(1, count)} WHERE {condition} AND e.id""")
 
 
 def in_chunks(service: Service, table: str, statement: str) -> None:

@@ -15,7 +15,7 @@ from bench import control, machine
 from bench.control import SECRET
 from bench.silent import ADDRESS
 from support.actors import BASE
-from support.sql import GONE, SqlError
+from support.sql import GONE, SqlError, numbers
 from support.stack import Stack, setting
 from support.wait import wait_until
 
@@ -24,6 +24,11 @@ REGISTRATIONS_AT_ONCE = 8
 ROWS_AT_ONCE = 5_000  # in one INSERT
 AWAY = (*GONE, 2002, 1053, 1114, 1021)  # cannot connect, shutting down, table full, disk full
 QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_ejecuciones"]
+
+
+def sequence(first: int, last: int) -> str:
+    """A table of one column `seq` with these numbers, for MariaDB and MySQL."""
+    return f"(SELECT {first - 1} + seq AS seq FROM {numbers(last - first + 1)}) secuencia"
 
 
 class Service:
@@ -37,7 +42,8 @@ class Service:
                                    delivery_allowed_networks=f"{ADDRESS}/32") | setting(**settings))
         # An operator would set these for such a load. With MariaDB's default of 96 MiB of redo log, a backlog written
         # in one go stalls the commits of all sessions for a second while pages are flushed.
-        self.stack.environment["DEV_DB_OPTIONS"] = "--innodb-log-file-size=1G --innodb-buffer-pool-size=1G"
+        self.stack.environment["DEV_DB_OPTIONS"] = (
+            "--innodb-buffer-pool-size=1G --loose-innodb-log-file-size=1G --loose-innodb-redo-log-capacity=1G")
 
     def __enter__(self) -> "Service":
         self.stack.up()  # a failing up() takes down what it has started
@@ -72,7 +78,7 @@ class Service:
     def add_entities(self, count: int) -> list[str]:
         """Adds entities 1 to `count`; returns their tokens."""
         self.entities = list(range(1, count + 1))
-        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_1_to_{count}")
+        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM {sequence(1, count)}")
         return self.add_tokens(self.entities)
 
     def add_tokens(self, entities: list[int]) -> list[str]:
@@ -87,7 +93,7 @@ class Service:
         API is too slow for many webhooks."""
         first, webhook = self.last("entidades") + 1, self.last("webhooks") + 1
         entities = list(range(first, first + len(urls)))
-        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM seq_{first}_to_{entities[-1]}")
+        self.sql(f"INSERT INTO entidades (id, nombre) SELECT seq, CONCAT('Entidad ', seq) FROM {sequence(first, entities[-1])}")
         places = [(entity, place, url) for entity, own in zip(entities, urls) for place, url in enumerate(own, 1)]
         rows = [f"({id}, {entity}, {place}, '{url}', '{EVENT}', '{key}', 0x{sealed})" for (id, key, sealed), (entity, place, url)
                 in zip(control.sealed(self.key_file, webhook, len(places)), places)]
@@ -120,7 +126,7 @@ class Service:
             INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
             SELECT ELT(1 + (seq - 1) MOD {len(entities)}, {', '.join(map(str, entities))}), '{EVENT}',
                    CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria 2026"}}')
-            FROM seq_1_to_{count}""")
+            FROM {sequence(1, count)}""")
 
     def clear(self) -> None:
         """Removes all notifications and deliveries, so that only the registrations are left. The dispatcher must not run."""
@@ -182,9 +188,9 @@ class Service:
     def facts(self) -> dict:
         """The database's settings as it reports them, and the file system of its files."""
         names = ["version", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_buffer_pool_size",
-                 "innodb_log_file_size", "sync_binlog", "log_bin"]
-        values = self.sql("SELECT " + ", ".join(f"@@{name}" for name in names))[0]
-        return dict(zip(names, values)) | {"file_system": machine.file_system(self.stack.folder)}
+                 "innodb_log_file_size", "innodb_redo_log_capacity", "sync_binlog", "log_bin"]
+        values = self.sql("SHOW VARIABLES WHERE Variable_name IN (" + ", ".join(f"'{name}'" for name in names) + ")")
+        return dict(values) | {"file_system": machine.file_system(self.stack.folder)}
 
     @property
     def key_file(self) -> Path:

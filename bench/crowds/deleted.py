@@ -10,7 +10,7 @@ from bench.crowds.figures import AT_MOST_MORE_MS, Figure, no_more_than
 from bench.crowds.polling import Client, polling
 from bench.crowds.stage import Stage, scaled
 from bench.report import percentile, progress
-from bench.service import EVENT
+from bench.service import EVENT, sequence
 from support.actors import BASE
 
 DELETED = 400_000
@@ -61,4 +61,4 @@ def churn(stage: Stage, entity: int, count: int) -> None:
         stage.service.sql(f"""
             INSERT INTO webhooks (entidad_id, plaza, url, eventos, fecha_baja)
             SELECT {entity}, NULL, CONCAT('https://baja.receptor.test/', seq), '{EVENT}', UTC_TIMESTAMP(3)
-            FROM seq_{start + 1}_to_{min(start + CHUNK, count)}""")
+            FROM {sequence(start + 1, min(start + CHUNK, count))}""")

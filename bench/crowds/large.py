@@ -8,7 +8,7 @@ from bench import machine
 from bench.crowds.crowd import Crowd
 from bench.crowds.figures import Figure, all_of, no_more_than
 from bench.crowds.stage import Stage, scaled, within
-from bench.service import EVENT
+from bench.service import EVENT, sequence
 
 ENTITIES, ROWS = 64, 3_200
 HEAD, TAIL = '{"evaluacionId": 1, "titulo": "', '"}'
@@ -33,7 +33,7 @@ class Case(Crowd):
             INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
             SELECT {self.answering[0]} + seq MOD {len(self.answering)}, '{EVENT}',
                    CONCAT('{HEAD}', REPEAT('a', {TITLE}), '{TAIL}')
-            FROM seq_1_to_{self.rows}""")
+            FROM {sequence(1, self.rows)}""")
         with memory(self.stage, self.highest):
             yield
             within(lambda: self.stage.delivered(self.answering) >= self.rows)

@@ -9,7 +9,7 @@ from bench.crowds.crowd import Crowd
 from bench.crowds.stage import Stage, scaled
 from bench.receiver import Receiver
 from bench.report import progress
-from bench.service import EVENT
+from bench.service import EVENT, sequence
 from support.locks import in_background
 from support.sql import SqlError, SqlSession
 
@@ -52,4 +52,4 @@ class Case(Crowd):
                 INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
                 SELECT {self.answering[0]} + seq MOD {len(self.answering)}, '{EVENT}',
                        CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria 2026"}}')
-                FROM seq_{start + 1}_to_{min(start + CHUNK, rows)}""")
+                FROM {sequence(start + 1, min(start + CHUNK, rows))}""")

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.crowds.crowd import Crowd
 from bench.crowds.figures import Figure, no_more_than
 from bench.crowds.stage import Stage, scaled
-from bench.service import EVENT
+from bench.service import EVENT, sequence
 
 ROWS, COMMITS = 80_000, 8
 FIRST = 1_000_000_000
@@ -37,7 +37,7 @@ class Case(Crowd):
                 self.stage.service.sql(f"""
                     INSERT INTO notificaciones_pendientes (entidad_id, evento, datos)
                     SELECT {FIRST + commit * self.each} + seq, '{EVENT}', '{{"evaluacionId": 1, "titulo": "Convocatoria 2026"}}'
-                    FROM seq_1_to_{self.each}""")
+                    FROM {sequence(1, self.each)}""")
 
             def goes_on() -> bool:
                 if not rates and self.stage.service.sql(
