@@ -7,6 +7,7 @@
 
 #include "admin/commands.hpp"
 #include "admin/output/config_notes.hpp"
+#include "admin/output/connections_note.hpp"
 #include "admin/units.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/platform/interfaces.hpp"
@@ -88,6 +89,15 @@ std::string note_of_nginx() try {
   return {};
 }
 
+/// Empty if the server does not tell.
+std::string note_of_connections(Context& context) try {
+  const auto allowed = context.session.query("SELECT @@GLOBAL.max_connections AS n").at(0).integer("n");
+  return connections_note(context.config.settings,
+                          handler_processes("/etc/systemd/system/apientidades.target.wants"), allowed);
+} catch (const std::exception&) {
+  return {};
+}
+
 Result check(Context& context, const Arguments&) {
   using enum store::Program;
   const auto& [file, settings, values] = context.config;
@@ -110,6 +120,7 @@ Result check(Context& context, const Arguments&) {
     findings.note("what the units can read was not checked, because they read " +
                   std::string(platform::default_config_path));
   findings.note(note_of_nginx());
+  if (findings.good()) findings.note(note_of_connections(context));
   findings.note(denied_networks_note(settings.delivery, platform::interface_addresses()));
   return std::move(findings).result(
       context.output.json, "The configuration is good: " + std::to_string(values.size()) +
@@ -140,7 +151,7 @@ std::vector<Command> config_commands() {
            "read is an\n"
            "error. It checks the server's version, settings, tables and clock, that the server accepts "
            "writes, that\n"
-           "nginx has connections enough, and that a host with a public address lists\n"
+           "it and nginx have connections enough, and that a host with a public address lists\n"
            "delivery.denied_networks.\n"
            "With --config FILE it checks only what this user's process can read.\n"
            "Exit status 0: the programs can start. 2: the configuration or a file is wrong. 1: the "

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from support.actors import BASE
 from support.setup_database import SetupDatabase
 from support.sql import SqlError, SqlSession
 
@@ -137,6 +138,36 @@ def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(
     writer = stack.writer()
     assert writer("SELECT 1") == [["1"]]
     writer.close()
+
+
+def test_idle_connections_of_the_evaluation_system_leave_some_to_the_programs(stack, entity, tmp_path):
+    SetupDatabase(stack, tmp_path, database_evaluation_connections="3")("--user", "root")
+    idle = []
+    try:
+        with pytest.raises(SqlError) as refused:
+            for _ in range(4):
+                idle.append(stack.writer())
+                idle[-1]("SELECT 1")
+        assert refused.value.code == 1226
+        assert len(idle) > 2 and entity.api("GET", BASE).status == 200
+        if "MariaDB" in stack.value("SELECT VERSION()"):
+            assert "MAX_STATEMENT_TIME 300" in stack.value("SHOW CREATE USER evaluacion@localhost")
+    finally:
+        for session in idle:
+            session.close()
+        stack.sql("ALTER USER evaluacion@localhost WITH MAX_USER_CONNECTIONS 0 /*M! MAX_STATEMENT_TIME 0 */")
+
+
+def test_config_check_names_a_server_with_few_connections(stack):
+    before = stack.value("SELECT @@GLOBAL.max_connections")
+    stack.sql("SET GLOBAL max_connections = 96")
+    try:
+        checked = stack.try_admin("config", "check")
+    finally:
+        stack.sql(f"SET GLOBAL max_connections = {before}")
+    assert checked.returncode == 0 and "max_connections is 96, " in checked.stdout + checked.stderr
+    checked = stack.try_admin("config", "check")
+    assert "max_connections" not in checked.stdout + checked.stderr
 
 
 def test_a_withdrawal_without_an_administrator_says_that_it_takes_nothing_away(stack, tmp_path):

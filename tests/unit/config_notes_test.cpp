@@ -3,6 +3,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
+#include <fstream>
+
+#include "admin/output/connections_note.hpp"
+
 using platform::IpAddress;
 
 BOOST_AUTO_TEST_SUITE(config_notes)
@@ -28,6 +33,25 @@ BOOST_AUTO_TEST_CASE(a_public_host_without_denied_networks_is_named) {
              std::string::npos);
   settings.denied_networks = {platform::IpNetwork::parse("203.0.113.0/24").value()};
   BOOST_TEST(admin::denied_networks_note(settings, {private_one, public_one}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_with_few_connections_is_named) {
+  platform::Settings settings;  // 50 + 2 * 17 + 3 + 10
+  BOOST_TEST(admin::connections_note(settings, 2, 97).empty());
+  BOOST_TEST(admin::connections_note(settings, 2, 96).find("max_connections is 96,") != std::string::npos);
+  BOOST_TEST(!admin::connections_note(settings, 3, 97).empty());
+  settings.database.evaluation_connections = 51;
+  BOOST_TEST(!admin::connections_note(settings, 2, 97).empty());
+}
+
+BOOST_AUTO_TEST_CASE(further_handler_processes_are_counted) {
+  const auto folder = std::filesystem::temp_directory_path() / "config_notes_wants";
+  std::filesystem::create_directory(folder);
+  for (const auto* name : {"apientidades-fcgi@1.service", "apientidades-fcgi@3.service", "nginx.service"})
+    std::ofstream(folder / name).put(' ');
+  BOOST_TEST(admin::handler_processes(folder) == 3U);
+  std::filesystem::remove_all(folder);
+  BOOST_TEST(admin::handler_processes(folder) == 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

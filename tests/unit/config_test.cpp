@@ -37,6 +37,7 @@ BOOST_AUTO_TEST_CASE(every_key_has_its_documented_default) {
   BOOST_TEST(s.database.port == 3306);
   BOOST_TEST(s.database.name == "apientidades");
   BOOST_TEST((s.database.user.empty() && s.database.password_file.empty() && s.database.tls_ca.empty()));
+  BOOST_TEST(s.database.evaluation_connections == 50U);
   BOOST_TEST(s.api.threads == 16U);
   BOOST_TEST(s.secrets.key_file == "/etc/apientidades/secrets.keys");
   BOOST_TEST((s.delivery.poll_interval == 50ms));

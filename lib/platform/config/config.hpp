@@ -29,6 +29,7 @@ struct DatabaseSettings {
   std::string user;                // the key's default is empty: each program then uses its own database user
   std::string password_file;       // empty: a credential, the program's own file, or no password
   std::string tls_ca;  // empty: no TLS; otherwise TLS is required and the server's name is verified
+  unsigned evaluation_connections = 50;  // 1..100000
 };
 
 struct ApiSettings {

@@ -37,6 +37,12 @@ std::vector<ConfigKey> database_keys() {
       {{"database.tls_ca", "", "absolute path or empty",
         "CA that signed the server's certificate; if set, a connection without verified TLS is an error"},
        [](Settings& s, Text t) { s.database.tls_ca = t.empty() ? t : read_path(t); }},
+      {{"database.evaluation_connections", "50", "1 to 100000",
+        "connections that each user of the evaluation system may hold; apientidades-setup-database sets this "
+        "limit"},
+       [](Settings& s, Text t) {
+         s.database.evaluation_connections = static_cast<unsigned>(read_number(t, 1, 100000));
+       }},
   };
 }
 
