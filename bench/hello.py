@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import signal
 import ssl
 import subprocess
@@ -57,7 +58,10 @@ class Hello:
         """Adds a copy of the service's server block, with another port and hello's socket."""
         folder = Path(self.stack.folder, "nginx")
         site = folder.joinpath("apientidades.conf").read_text()
-        server = site[site.index("\nserver {"):].replace("/fcgi.sock;", "/hello.sock;")
+        locations = folder.joinpath("apientidades-site.conf").read_text()
+        socket = re.search("unix:(.*)/fcgi.sock;", site).group(1)
+        folder.joinpath("hello-site.conf").write_text(locations.replace("_pass apientidades;", f"_pass unix:{socket}/hello.sock;"))
+        server = site[site.index("\nserver {"):].replace("/apientidades-site.conf;", "/hello-site.conf;")
         server = server.replace(f":{self.stack.environment['DEV_PORT']} ", f":{self.port} ")
         folder.joinpath("hello.conf").write_text(server)
         main = folder.joinpath("nginx.conf")

@@ -1,6 +1,7 @@
 """The documentation for entities as nginx serves it: public, cacheable, and without scripts."""
 import gzip
 import http.client
+import re
 import ssl
 import subprocess
 
@@ -94,8 +95,9 @@ def test_an_ambiguous_path_is_refused(stack):
 
 def test_an_operators_page_takes_the_place_of_ours(stack):
     """docs/nginx.md shows the operator how to replace a page."""
-    site = site_of(stack).replace(f"alias {ROOT}/build/site/;", f"""alias {ROOT}/build/site/;
-        location = {DOCS}accesibilidad.html {{ alias FOLDER/ok; default_type text/html; types {{ }} }}""")
+    block = re.search("```nginx\n(location = /apientidades/docs/.*?)```", (ROOT / "docs/nginx.md").read_text(), re.S).group(1)
+    block = block.replace("/etc/nginx/snippets/", f"{stack.folder}/nginx/").replace("/etc/apientidades/docs/accesibilidad.html", "FOLDER/ok")
+    site = site_of(stack).replace("\nserver {", f"\nserver {{\n{block}", 1)
     with own_nginx(site) as port:
         client = Client(f"https://localhost:{port}", stack.env["CA_CERT"])
         answer = client("GET", DOCS + "accesibilidad.html")

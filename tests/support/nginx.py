@@ -1,5 +1,6 @@
 """An nginx for one test, with what the stack's nginx lacks: other certificates, other clients' addresses."""
 import contextlib
+import re
 import socket
 import subprocess
 import tempfile
@@ -66,8 +67,14 @@ def own_nginx(http: str, configuration: str = CONFIGURATION):
 
 
 def site_of(stack) -> str:
-    """Returns the stack's apientidades.conf for own_nginx(): with PORT for the port, and without the pool's metrics."""
-    text = Path(stack.folder, "nginx/apientidades.conf").read_text().partition("# The pool's metrics")[0]
+    """Returns the stack's apientidades.conf for own_nginx(): as one text, with PORT for the port, and without the pool's
+    metrics."""
+    folder = Path(stack.folder, "nginx")
+    text = folder.joinpath("apientidades.conf").read_text()
+    for part in ("http", "site"):
+        included = folder.joinpath(f"apientidades-{part}.conf").read_text()
+        text = re.sub(rf"include \S+/apientidades-{part}.conf;", lambda _: included, text)
+    text = re.sub(r"include \S+/apientidades-metrics.conf;", "", text)
     return text.replace(f":{stack.api.port} ", ":PORT ")
 
 

@@ -92,9 +92,8 @@ def test_the_id_of_a_key_that_the_package_makes_is_of_that_key_alone():
 
 
 def test_every_file_below_etc_is_a_configuration_file():
-    """An upgrade keeps the operator's changes to these files."""
-    installed = {"/etc/apientidades/apientidades.conf", "/etc/nginx/sites-available/apientidades.conf"}
-    installed |= {f"/etc/nginx/snippets/{file.name}" for file in (ROOT / "nginx/snippets").iterdir()}
+    """An upgrade asks before it replaces one of them that was changed. So none is a file that the manual tells the operator to change."""
+    installed = {f"/etc/nginx/snippets/{file.name}" for file in (ROOT / "nginx/snippets").iterdir()}
     assert set((ROOT / "packaging/deb/conffiles").read_text().split()) == installed
 
 
@@ -115,9 +114,13 @@ def run_script(folder: Path, name: str, *arguments) -> list[str]:
             (commands / stub).chmod(0o755)
         (commands / "systemctl").write_text("#!/bin/sh\ncase $1 in list-units) echo unit.service loaded active running;; esac\n")
         (commands / "systemctl").chmod(0o755)
-        for made in ("etc/apientidades/tls", "etc/nginx/snippets", "run/systemd/system", "var/backups", "var/log/nginx"):
+        for made in ("etc/apientidades/tls", "etc/nginx/snippets", "etc/nginx/sites-available", "etc/nginx/sites-enabled", "run/systemd/system", "var/backups", "var/log/nginx"):
             (folder / made).mkdir(parents=True)
-    text = re.sub(r"(?<=[\s=])/(etc|run|var)/", rf"{folder}/\1/", (ROOT / "packaging/deb" / name).read_text())
+        templates = folder / "usr/share/apientidades"
+        (templates / "nginx").mkdir(parents=True)
+        shutil.copy(ROOT / "nginx/apientidades.conf", templates / "nginx")
+        shutil.copy(ROOT / "packaging/apientidades.conf", templates)
+    text = re.sub(r"(?<=[\s=])/(etc|run|var|usr/share/apientidades)\b", rf"{folder}/\1", (ROOT / "packaging/deb" / name).read_text())
     done = subprocess.run(["sh", "-c", text, name, *arguments], capture_output=True, text=True, timeout=30,
                           env={"PATH": f"{commands}:/usr/bin:/bin"})
     assert done.returncode == 0, done
@@ -143,4 +146,67 @@ def test_the_scripts_of_the_package_say_what_runs_what_is_removed_and_what_stays
     purged = "\n".join(run_script(tmp_path, "postrm", "purge"))
     assert "The database stays" in purged and "apientidades-secrets.keys" in purged
     assert (tmp_path / "var/backups/apientidades-secrets.keys").read_text() == keys
+    assert not (tmp_path / "etc/nginx/sites-available/apientidades.conf").exists()
     assert run_script(tmp_path, "postrm", "upgrade") == []
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    """Returns upgrade(change): upgrades from 0.2.0, after `change` has changed the text of its site. Returns what the scripts say,
+    and the new text."""
+    run_script(tmp_path, "preinst", "upgrade")
+    site, shipped = tmp_path / "etc/nginx/sites-available/apientidades.conf", (ROOT / "tests/system/sites/0.2.0.conf").read_text()
+    (tmp_path / "bin/dpkg-query").write_text(f"#!/bin/sh\necho ' {site} {hashlib.md5(shipped.encode()).hexdigest()} obsolete'\n")
+    (tmp_path / "bin/dpkg-query").chmod(0o755)
+    (tmp_path / "etc/nginx/sites-enabled/apientidades.conf").symlink_to(site)
+
+    def upgrade(change):
+        site.write_text(change(shipped))
+        said = run_script(tmp_path, "postinst", "configure", "0.2.0")
+        return "\n".join(line for line in said if "sites-available" in line), site.read_text()
+
+    return upgrade
+
+
+OWN = {"server_name api.example.org;": "server_name api.ejemplo.es api2.ejemplo.es; # both", "    listen 443 ssl;": "    listen 192.0.2.1:443 ssl http2;",
+       "/etc/apientidades/tls/fullchain.pem": "/etc/letsencrypt/live/api/fullchain.pem",
+       "    server_tokens off;\n\n": "    server_tokens off;\n    set_real_ip_from 192.0.2.9;\n    real_ip_header X-Forwarded-For;\n\n"}
+
+
+def edited(site: str) -> str:
+    for before, after in OWN.items():
+        assert before in site
+        site = site.replace(before, after, 1)
+    return site
+
+
+def test_an_upgrade_moves_the_operators_lines_into_the_site_of_today(earlier, tmp_path):
+    said, site = earlier(edited)
+    assert said.count("only the lines that are yours") == 1
+    for line in ("server_name api.ejemplo.es api2.ejemplo.es; # both", "listen 192.0.2.1:443 ssl http2;", "listen [::]:443 ssl;",
+                 "ssl_certificate     /etc/letsencrypt/live/api/fullchain.pem;", "ssl_certificate_key /etc/apientidades/tls/privkey.pem;",
+                 "set_real_ip_from 192.0.2.9;", "real_ip_header X-Forwarded-For;", "include /etc/nginx/snippets/apientidades-site.conf;"):
+        assert site.count(f"\n    {line}\n") == 1, site
+    assert site.endswith("}\n") and site.count("{") == site.count("}") == 2 and "example.org" not in site
+    assert (tmp_path / "etc/nginx/sites-available/apientidades.conf.dpkg-old").read_text().count("location") > 5
+    again = run_script(tmp_path, "postinst", "configure", "0.2.0")
+    assert not any("sites-available" in line for line in again)
+
+
+def test_an_unchanged_site_is_that_of_today(earlier):
+    _, site = earlier(lambda text: text)
+    assert [line for line in site.split("\n") if line] == [line for line in (ROOT / "nginx/apientidades.conf").read_text().split("\n") if line]
+
+
+@pytest.mark.parametrize("change", [("    location / {", "    location = /mine { return 204; }\n\n    location / {"),
+                                    ("    listen [::]:443 ssl;\n", ""), ("send_timeout              10s", "send_timeout 20s")])
+def test_an_upgrade_names_a_site_with_other_changes_and_leaves_it(earlier, change):
+    changed = edited((ROOT / "tests/system/sites/0.2.0.conf").read_text()).replace(*change)
+    said, site = earlier(lambda _: changed)
+    assert site == changed and "only you can move" in said and "installation.md" in said
+
+
+def test_an_upgrade_leaves_a_site_that_nginx_would_not_take(earlier, tmp_path):
+    (tmp_path / "bin/nginx").write_text("#!/bin/sh\nexit 1\n")
+    said, site = earlier(edited)
+    assert "location / {" in site and "only you can move" in said

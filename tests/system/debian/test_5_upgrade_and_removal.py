@@ -1,18 +1,25 @@
 """Upgrade of the package under load, removal, installation over what the removal left, purge."""
 import re
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from support.installation import SERVICES
 from support.load import Load
 from support.locks import in_background
+from support.metrics import scrape
 from support.sql import SqlSession
 from support.wait import wait_until
 
 LEFT = ("find / -xdev -name '*apientidades*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/var/lib/mysql/*' "
         "-not -path '/root/*' -not -path '/etc/mysql/*' -not -path '/run/systemd/*' -not -path '/var/log/*' -not -path '/var/backups/*' "
         "-not -path '/var/cache/*' -not -path '/var/lib/systemd/*' -not -path '/tmp/*'")
+
+
+SITE, CONFIGURATION = "/etc/nginx/sites-available/apientidades.conf", "/etc/apientidades/apientidades.conf"
+SITES = Path(__file__).resolve().parents[1] / "sites"
 
 
 def repack(package, folder, version, change):
@@ -29,13 +36,15 @@ def repack(package, folder, version, change):
 
 @pytest.fixture(scope="module")
 def next_package(installation, tmp_path_factory):
-    """A later package with one more migration."""
-    def add_migration(tree):
+    """A later package with one more migration, and one more location in nginx's site."""
+    def add(tree):
         migrations = tree / "usr/share/apientidades/sql/migrations"
         number = len(list(migrations.iterdir())) + 1
         (migrations / f"{number:04}_prueba.sql").write_text("CREATE TABLE IF NOT EXISTS prueba (id INT PRIMARY KEY);\n")
+        with (tree / "etc/nginx/snippets/apientidades-site.conf").open("a") as site:
+            site.write("location = /apientidades/nueva { return 204; }\n")
 
-    return repack(installation.package, tmp_path_factory.mktemp("package"), "9", add_migration)
+    return repack(installation.package, tmp_path_factory.mktemp("package"), "9", add)
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +63,29 @@ def first_package(installation, tmp_path_factory):
     return repack(installation.package, tmp_path_factory.mktemp("package"), "0.1.0", change_units)
 
 
-def apt(machine, package) -> str:
+@pytest.fixture(scope="module")
+def second_package(installation, tmp_path_factory):
+    """The package with the site as in release 0.2.0: one file of dpkg's, like the configuration."""
+    def change_site(tree):
+        conffiles = tree / "DEBIAN/conffiles"
+        lines = set(conffiles.read_text().split())
+        for name in ("http", "site", "metrics"):
+            lines.remove(file := f"/etc/nginx/snippets/apientidades-{name}.conf")
+            Path(f"{tree}{file}").unlink()
+        for file, source in ((SITE, SITES / "0.2.0.conf"), (CONFIGURATION, tree / "usr/share/apientidades/apientidades.conf")):
+            Path(f"{tree}{file}").parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, f"{tree}{file}")
+            lines.add(file)
+        conffiles.write_text("".join(f"{line}\n" for line in sorted(lines)))
+        postinst = tree / "DEBIAN/postinst"
+        postinst.write_text(postinst.read_text().replace("\nrenew_site\n", "\n"))
+
+    return repack(installation.package, tmp_path_factory.mktemp("package"), "0.2.0", change_site)
+
+
+def apt(machine, package, *options) -> str:
     (machine.root / "root" / package.name).write_bytes(package.read_bytes())
-    return machine.run("apt-get", "-q", "-y", "--allow-downgrades", "install", f"/root/{package.name}", timeout=300).stdout
+    return machine.run("apt-get", "-q", "-y", "--allow-downgrades", *options, "install", f"/root/{package.name}", timeout=300).stdout
 
 
 def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, next_package, figure):
@@ -71,6 +100,7 @@ def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, ne
     figure(f"upgrade of the package: {losses}")
     assert machine.shell(files) == before
     assert not set(pids) & {installation.pid(unit) for unit in SERVICES}
+    wait_until(lambda: installation.api("GET", "/apientidades/nueva").status == 204, 10, "the new location")
     last = installation.admin("db", "status")[-1]
     assert "prueba" in last["nombre"] and last["aplicada"]
     assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
@@ -101,6 +131,23 @@ def test_the_socket_of_the_first_version_follows_its_target_after_the_upgrade(ma
     wait_until(lambda: installation.property("apientidades-fcgi.socket", "ActiveState") == "inactive", 60, "the socket to be closed")
     installation.systemctl("start", "apientidades.target")
     installation.wait_working()
+
+
+@pytest.mark.parametrize("own, said, status", [
+    ("s|location / {|location = /mine { return 204; } &|", "only you can move", 404),
+    ("", "has only the lines that are yours", 204)])
+def test_an_upgrade_never_asks_about_an_edited_site(machine, installation, second_package, next_package, own, said, status):
+    """apt has no terminal to ask on: dpkg would fail. Both files are edited, as the manual of 0.2.0 tells the operator to do."""
+    machine.shell(f"mv {CONFIGURATION} /root/own.conf && rm -f {SITE}")
+    apt(machine, second_package, "-o", "Dpkg::Options::=--force-confmiss")
+    machine.shell(f"cp /root/own.conf {CONFIGURATION}; sed -i 's/api.example.org/localhost/; {own}' {SITE} && nginx -tq")
+    assert installation.works()
+    before = machine.shell(f"sha256sum {CONFIGURATION}")
+    assert said in apt(machine, next_package)
+    assert machine.shell(f"nginx -tq; sha256sum {CONFIGURATION}") == before
+    assert installation.works() and installation.api("GET", "/apientidades/openapi.json").status == 200
+    wait_until(lambda: installation.api("GET", "/apientidades/nueva").status == status, 10, "nginx to have reloaded")
+    assert "apientidades_api_requests_total" in scrape("http://127.0.0.1:9465/metrics").types
 
 
 def test_an_upgrade_without_the_database(machine, installation, next_package):
