@@ -42,6 +42,8 @@ def test_the_pool_may_open_what_its_most_threads_need():
     unit = (ROOT / "systemd/apientidades-fcgi@.service").read_text()
     others = 64
     assert int(re.search("^LimitNOFILE=(.*)$", unit, re.M).group(1)) >= 3 * threads + waiting + others
+    assert int(re.search("^TasksMax=(.*)$", unit, re.M).group(1)) >= threads + others
+    assert int(re.search("^MemoryHigh=(.*)M$", unit, re.M).group(1)) >= 20 + threads, "1 MiB for each thread: docs/scaling.md"
 
 
 @pytest.mark.parametrize("words, completed", [

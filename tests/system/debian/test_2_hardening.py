@@ -43,6 +43,14 @@ def test_a_crash_writes_no_memory_to_the_disk(machine, installation, name):
     assert re.search(r"^Max core file size +0 +0 ", limits, re.M), limits
 
 
+@pytest.mark.parametrize("name, memory, tasks", [(POOL[0], 512 << 20, 320), (DISPATCHER, 1 << 30, 64)])
+def test_a_fault_takes_no_more_than_its_share_of_the_host(installation, name, memory, tasks):
+    assert (installation.property(name, "MemoryHigh"), installation.property(name, "TasksMax")) == (str(memory), str(tasks))
+    status = (installation.machine.root / f"proc/{installation.pid(name)}/status").read_text()
+    used = {field: int(re.search(rf"^{field}:\s+(\d+)", status, re.M).group(1)) for field in ("VmHWM", "Threads")}
+    assert used["VmHWM"] << 10 < memory / 4 and used["Threads"] < tasks / 2, used
+
+
 def probe(installation, instance: str, more: str = "") -> dict:
     """Runs PROBE in an instance of the pool's unit, with `more` added to its [Service]; returns what PROBE printed."""
     unit = f"apientidades-fcgi@{instance}.service"
