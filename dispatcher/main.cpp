@@ -1,4 +1,10 @@
 // apientidades-dispatcher: delivers the notifications that the evaluation system writes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
 #include "dispatcher/http/descriptors.hpp"
 #include "dispatcher/http/source.hpp"
 #include "dispatcher/loop.hpp"
@@ -19,6 +25,15 @@ platform::Settings prepare(platform::Settings settings) {
   dispatcher::require_descriptors(settings.delivery.max_in_flight);
   dispatcher::require_source_addresses(settings.delivery);
   return settings;
+}
+
+/// Throws ConfigError if root, not the unit, starts the program with the configuration of the unit.
+void refuse_root(std::span<const char* const> arguments) {
+  const auto names_file = [](std::string_view argument) { return argument.starts_with("--config"); };
+  if (::geteuid() == 0 && std::ranges::none_of(arguments, names_file))
+    throw platform::ConfigError(
+        "root may start it only with --config FILE; systemctl start apientidades-dispatcher starts it as its "
+        "own user");
 }
 
 int run(const platform::Config& config, const platform::Signals& signals) {
@@ -47,6 +62,9 @@ int main(int argc, char** argv) {
       argc, argv,
       "Delivers the notifications written to notificaciones_pendientes as signed HTTPS POSTs.\n"
       "SIGTERM drains: attempts in flight are completed and recorded, then the program exits with 0.\n"
-      "SIGHUP reads secrets.key_file again.",
-      run);
+      "SIGHUP reads secrets.key_file again. As root it starts only if --config names a file.",
+      [&](const platform::Config& config, const platform::Signals& signals) {
+        refuse_root({argv, static_cast<std::size_t>(argc)});
+        return run(config, signals);
+      });
 }

@@ -274,6 +274,14 @@ def test_a_database_without_the_schema_says_what_to_do(supervise, name, user, st
         stack.sql("DROP DATABASE vacia")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused")
+def test_root_starts_no_dispatcher_by_mistake(programs):
+    """It would deliver beside the unit's, with all rights. ./dev names a file."""
+    (program, *_), environment = programs["apientidades-dispatcher"]
+    for arguments in ([], ["--log.level=debug"]):
+        one_line(subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=10), [2], "root", "--config FILE")
+
+
 def test_the_dispatcher_waits_for_a_migration_that_is_missing(supervise, stack):
     """If an upgrade cannot migrate, systemd may still start the new dispatcher. It must not send what it could not record."""
     last = stack.sql("SELECT numero, nombre, huella FROM migraciones ORDER BY numero DESC LIMIT 1")[0]
