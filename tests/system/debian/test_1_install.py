@@ -85,6 +85,8 @@ def test_its_bill_of_materials_stands_beside_it(machine):
     release = machine.shell(". /etc/os-release && echo $VERSION_CODENAME")
     purl = rf"pkg:deb/debian/[^@?]+(@[^@?]+\?arch=[a-z0-9]+&|\?)distro={release}(&upstream=[^?&]+)?"
     assert all(re.fullmatch(purl, part["purl"]) for part in parts.values())
+    licences = {name: part["licenses"][0]["license"]["name"] for name, part in parts.items() if "licenses" in part}
+    assert licences["rapidjson-dev"] == "Expat" and any((name[:8], of) == ("libcurl4", "curl") for name, of in licences.items())
     refs = [part["bom-ref"] for part in bill["components"]]
     assert refs == sorted(set(refs)) and {each["ref"] for each in bill["dependencies"]} == {product["bom-ref"], *refs}
     loaded = {each["value"] for part in parts.values() for each in part["properties"] if each["name"] == "apientidades:links"}

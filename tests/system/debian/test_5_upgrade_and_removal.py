@@ -217,6 +217,7 @@ def test_purged_nothing_is_left_but_certificates_the_database_and_its_keys(machi
     machine.shell("rm -rf /etc/letsencrypt")  # the operator's certbot hook, made as docs/operations.md says
     purged = machine.run("apt-get", "-q", "-y", "purge", "apientidades", timeout=300)
     assert machine.shell(LEFT) == "/etc/apientidades"
+    assert machine.shell("ls -d /run/apientidades* 2>/dev/null || true") == ""
     certificates = machine.shell("find /etc/apientidades ! -type d").splitlines()
     assert sorted(certificates) == ["/etc/apientidades/tls/fullchain.pem", "/etc/apientidades/tls/privkey.pem"], "the operator's own"
     assert "The database stays" in purged.stdout + purged.stderr
