@@ -137,6 +137,58 @@ BOOST_AUTO_TEST_CASE(recipients_of_unknown_and_disabled_entities) {
   BOOST_CHECK(!recipients.contains(3));
 }
 
+BOOST_AUTO_TEST_CASE(an_entity_without_webhooks_is_read_past_a_lock) {
+  add_entity(session, 2, "sin webhooks");
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  set_entity_active(other, 2, false);
+  const auto recipients = load_recipients(session, {1, 2});
+  BOOST_CHECK(recipients.at(2).active && !recipients.at(2).locked);
+  other.execute("COMMIT");
+  BOOST_CHECK(!load_recipients(session, {2}).at(2).active);
+}
+
+// The first statement reads, without a lock, which webhooks there are. The second one locks them.
+BOOST_AUTO_TEST_CASE(a_change_before_the_lock_is_seen) {
+  Session other = database.connect();
+  const auto load_after = [&](const std::string& change) {
+    load_recipients(session, {1});  // prepares the statements
+    int statement = 0;
+    session.before_statements([&] {
+      if (++statement == 2) BOOST_TEST(other.update(change) == 1U);
+    });
+    auto recipient = load_recipients(session, {1}).at(1);
+    session.before_statements([] {});
+    BOOST_TEST(statement >= 2);
+    return recipient;
+  };
+  BOOST_CHECK_EQUAL(
+      load_after("UPDATE webhooks SET url = 'https://otro.example.org/'").webhooks.at(0).target.url,
+      "https://otro.example.org/");
+  BOOST_CHECK(!load_after("UPDATE webhooks SET activo = FALSE, motivo = 'operador'").webhooks.at(0).active);
+  BOOST_CHECK_EQUAL(
+      load_after("UPDATE webhooks SET eventos = 'evaluacion.abierta'").webhooks.at(0).events.joined(),
+      "evaluacion.abierta");
+  BOOST_CHECK(!load_after("UPDATE entidades SET activa = FALSE").active);
+  const auto deleted = load_after(
+      "UPDATE webhooks SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_sellado = NULL,"
+      " secreto_clave = NULL");
+  BOOST_CHECK(deleted.locked && deleted.webhooks.empty());  // to be read again
+  BOOST_CHECK(load_recipients(session, {1}).at(1).webhooks.empty());
+}
+
+BOOST_AUTO_TEST_CASE(no_change_is_made_after_the_lock) {
+  Session other(server(database.name), {.program_user = "root", .lock_wait_s = 1});
+  for (const auto* change :
+       {"UPDATE webhooks SET url = 'https://otro.example.org/'", "UPDATE entidades SET activa = FALSE"}) {
+    session.execute("START TRANSACTION");
+    load_recipients(session, {1});
+    BOOST_CHECK_THROW(other.update(change), LockTimeout);
+    session.execute("COMMIT");
+    BOOST_TEST(other.update(change) == 1U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_locked_entity_is_not_taken_for_unknown) {
   Session other = database.connect();
   other.execute("START TRANSACTION");

@@ -54,38 +54,36 @@ constexpr std::string_view lock_through_index =
     " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE /*!80001 OF n */ SKIP LOCKED";
 
-constexpr std::string_view entities_by_id =
-    "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
-constexpr std::string_view in_share_mode = "/*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
-
-/// Reads a range of `plaza` for each entity, so it reads no deleted webhooks, which have no `plaza`.
-constexpr std::string_view webhooks_of_entities =
-    "SELECT id, entidad_id FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad) WHERE entidad_id IN";
+/// The webhooks that are not deleted: a range of `plaza` for each entity. Takes no lock, because the
+/// recording of results writes the rows of webhook_ejecuciones. Reads only the first delivery in the index's
+/// order: for an EXISTS of a due delivery, MariaDB would also read all deliveries not yet due. ORDER BY also
+/// names the webhook: in a subquery MySQL does not treat the webhook as a constant, and would otherwise sort
+/// the whole backlog.
+constexpr std::string_view webhooks_with_state = R"sql(
+  SELECT id, entidad_id, COALESCE(x.sondeo, FALSE) AS sondeo,
+    COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
+    COALESCE((SELECT d.proximo_intento FROM entregas d FORCE INDEX (entregas_por_reclamar)
+              WHERE d.espera = 'pendiente' AND d.webhook_id = webhooks.id
+              ORDER BY d.webhook_id, d.proximo_intento LIMIT 1) <= UTC_TIMESTAMP(3), FALSE) AS atrasada
+  FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
+  LEFT JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = webhooks.id
+  WHERE entidad_id IN)sql";
 constexpr std::string_view and_slot = "AND plaza";
-constexpr std::string_view by_id = "ORDER BY id";
-constexpr auto not_deleted = joined<and_slot, slot_in_range, by_id>;
+constexpr auto not_deleted = joined<and_slot, slot_in_range>;
 
 /// Locks by primary key, as the API's DELETE does: through the index on the entity, this statement and a
-/// DELETE would lock in opposite orders. Each server treats the other's syntax for this lock as a comment.
+/// DELETE would lock in opposite orders. Leaves out a webhook if its row or that of its entity is locked.
+/// Each server treats the other's syntax for this lock as a comment.
 constexpr std::string_view select = "SELECT ";
-constexpr std::string_view and_events_by_id =
-    ", w.eventos, w.activo FROM webhooks w FORCE INDEX (PRIMARY) WHERE w.id IN";
-constexpr std::string_view lock_webhooks = joined<select, target_columns, and_events_by_id>;
+constexpr std::string_view and_whether_active = R"sql(, w.eventos, w.activo, t.activa
+  FROM webhooks w FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN entidades t FORCE INDEX (PRIMARY) ON t.id = w.entidad_id WHERE w.id IN)sql";
+constexpr std::string_view lock_webhooks = joined<select, target_columns, and_whether_active>;
 constexpr std::string_view for_share =
     "AND w.plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
-/// Takes no lock, because the recording of results writes these rows. Reads only the first delivery in the
-/// index's order: for an EXISTS of a due delivery, MariaDB would also read all deliveries not yet due. ORDER
-/// BY also names the webhook: in a subquery MySQL does not treat the webhook as a constant, and would
-/// otherwise sort the whole backlog.
-constexpr std::string_view state_of_webhooks = R"sql(
-  SELECT j.id, COALESCE(x.sondeo, FALSE) AS sondeo,
-    COALESCE(x.descansa_hasta > UTC_TIMESTAMP(3), FALSE) AS descansa,
-    COALESCE((SELECT d.proximo_intento FROM entregas d FORCE INDEX (entregas_por_reclamar)
-              WHERE d.espera = 'pendiente' AND d.webhook_id = j.id
-              ORDER BY d.webhook_id, d.proximo_intento LIMIT 1) <= UTC_TIMESTAMP(3), FALSE) AS atrasada
-  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  LEFT JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id)sql";
+constexpr std::string_view entities_by_id =
+    "SELECT id, activa FROM entidades FORCE INDEX (PRIMARY) WHERE id IN";
 
 /// Updates one table, because a join with JSON_TABLE would write its rows to a temporary table first.
 /// `relleno` is padding: a new row has it, so that the row does not grow when `terminada_en` is set and
@@ -159,56 +157,23 @@ std::vector<CreatedDelivery> insert_deliveries(Session& session, const std::vect
   return result;
 }
 
-/// Locks the entities' webhooks that are not deleted. An entity with a webhook that another session has
-/// locked is marked as locked.
-void lock_webhooks_of(Session& session, const std::vector<EntityId>& entities,
-                      std::map<EntityId, Recipient>& recipients, std::map<WebhookId, Subscriber*>& locked) {
-  std::vector<WebhookId> ids;
-  std::map<WebhookId, EntityId> missing;
-  for (const auto& row : query_ids(session, webhooks_of_entities, entities, not_deleted)) {
-    ids.push_back(row.integer("id"));
-    missing.emplace(row.integer("id"), row.integer("entidad_id"));
-    recipients[row.integer("entidad_id")].webhooks.reserve(webhook::max_webhooks_per_entity);
+/// Locks `found`, the rows of webhooks_with_state, and the rows of their entities. An entity is marked as
+/// locked if another session has locked one of these rows.
+void lock_webhooks_of(Session& session, const Rows& found, std::map<EntityId, Recipient>& recipients) {
+  std::map<WebhookId, const Row*> states;
+  for (const auto& row : found) states.emplace(row.integer("id"), &row);
+  for (const auto& row : query_ids(session, lock_webhooks, ids_in(found), for_share)) {
+    const auto& state = *states.extract(row.integer("webhook_id")).mapped();
+    auto& recipient = recipients[row.integer("entidad_id")];
+    recipient.active = row.boolean("activa");
+    recipient.webhooks.push_back({.target = read_target(row),
+                                  .events = webhook::EventSet::from_joined(row.text("eventos")),
+                                  .active = row.boolean("activo"),
+                                  .probing = state.boolean("sondeo"),
+                                  .resting = state.boolean("descansa"),
+                                  .backlog = state.boolean("atrasada")});
   }
-  for (const auto& row : query_ids(session, lock_webhooks, ids, for_share)) {
-    const auto id = row.integer("webhook_id");
-    missing.erase(id);
-    auto& webhooks = recipients[row.integer("entidad_id")].webhooks;
-    webhooks.push_back({.target = read_target(row),
-                        .events = webhook::EventSet::from_joined(row.text("eventos")),
-                        .active = row.boolean("activo"),
-                        .probing = false,
-                        .resting = false,
-                        .backlog = false});
-    locked.emplace(id, &webhooks.back());
-  }
-  for (const auto& [id, entity] : missing) recipients[entity].locked = true;
-}
-
-/// Locks the entities, and reads whether they are active. Marks an entity as locked if another session has
-/// locked its row; an entity that does not exist gets no entry.
-void lock_entities(Session& session, const std::vector<EntityId>& entities,
-                   std::map<EntityId, Recipient>& recipients) {
-  std::set<EntityId> missing(entities.begin(), entities.end());
-  for (const auto& row : query_ids(session, entities_by_id, entities, in_share_mode)) {
-    missing.erase(row.integer("id"));
-    recipients[row.integer("id")].active = row.boolean("activa");
-  }
-  if (missing.empty()) return;
-  for (const auto& row : query_ids(session, entities_by_id, {missing.begin(), missing.end()}, ""))
-    recipients[row.integer("id")].locked = true;
-}
-
-void read_states(Session& session, const std::map<WebhookId, Subscriber*>& webhooks) {
-  if (webhooks.empty()) return;
-  json::Array ids;
-  for (const auto& [id, subscriber] : webhooks) ids.emplace_back(id);
-  for (const auto& row : session.query(state_of_webhooks, json::dump(ids))) {
-    auto& subscriber = *webhooks.at(row.integer("id"));
-    subscriber.probing = row.boolean("sondeo");
-    subscriber.resting = row.boolean("descansa");
-    subscriber.backlog = row.boolean("atrasada");
-  }
+  for (const auto& [id, state] : states) recipients[state->integer("entidad_id")].locked = true;
 }
 
 }  // namespace
@@ -273,10 +238,11 @@ std::set<NotificationId> lock_pending(Session& session, const std::vector<Notifi
 
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {
   std::map<EntityId, Recipient> result;
-  std::map<WebhookId, Subscriber*> webhooks;
-  lock_webhooks_of(session, entities, result, webhooks);
-  read_states(session, webhooks);
-  lock_entities(session, entities, result);
+  lock_webhooks_of(session, query_ids(session, webhooks_with_state, entities, not_deleted), result);
+  std::vector<EntityId> others;
+  std::ranges::copy_if(entities, std::back_inserter(others), [&](auto id) { return !result.contains(id); });
+  for (const auto& row : query_ids(session, entities_by_id, others, ""))
+    result[row.integer("id")].active = row.boolean("activa");
   return result;
 }
 

@@ -79,8 +79,8 @@ struct Recipient {
   std::vector<Subscriber> webhooks;
   bool locked = false;  // the entity's or a webhook's row is locked, so the fan-out must wait
 };
-/// Reads the existing entities and their webhooks, and locks them for share: none of them is deleted,
-/// disabled or enabled until the transaction ends. Waits for no lock.
+/// Reads the existing entities and their webhooks. Locks the webhooks and the entities that have some for
+/// share: none of them is deleted, disabled or enabled until the transaction ends. Waits for no lock.
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities);
 
 struct NewDelivery {
