@@ -180,27 +180,28 @@ class Sender::Impl {
     }
   }
 
-  void finish_lookup(Job job, Resolution::Servers servers) {
+  void finish_lookup(Job job, Resolution::Servers servers, platform::MonotonicTime now) {
     if (job.request.test_request) {
       ended_.push_back(lookup_attempt(std::move(job), servers));
     } else {
-      checks_.put({lookup_check(job, servers, platform::monotonic_now())});
+      checks_.put({lookup_check(job, servers, now)});
     }
   }
 
-  /// Goes on with the jobs that waited for a lookup that has ended.
+  /// Goes on with the jobs that waited for a lookup that has ended. One time stands for all: an answer that
+  /// came before another lookup failed must not pass for a later sign of life.
   void start_found() {
+    const auto now = platform::monotonic_now();
     for (auto& [job, servers] : lookups_.take_found()) {
       if (job.request.purpose == Request::Purpose::lookup) {
-        finish_lookup(std::move(job), servers);
+        finish_lookup(std::move(job), servers, now);
       } else {
-        start_found(std::move(job), servers);
+        start_found(std::move(job), servers, now);
       }
     }
   }
 
-  void start_found(Job job, Resolution::Servers servers) {
-    const auto now = platform::monotonic_now();
+  void start_found(Job job, Resolution::Servers servers, platform::MonotonicTime now) {
     if (servers == Resolution::Servers::answered) job.name_answered = now;
     if (servers == Resolution::Servers::not_asked) {
       start(next_after_unsent(attempt_of(std::move(job), TransportResult::local_failure)));

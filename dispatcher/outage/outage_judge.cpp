@@ -9,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto between_checks = 1s;
-constexpr unsigned few_checks = 2;
+constexpr unsigned few_checks = 4;
 constexpr unsigned many_checks = 15;
 /// After this time new checks may begin, even if earlier ones have no result.
 constexpr auto check_patience = 30s;

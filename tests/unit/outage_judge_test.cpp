@@ -134,11 +134,11 @@ BOOST_FIXTURE_TEST_CASE(attempts_beyond_the_longest_outage_are_failures, Judged)
 
 BOOST_FIXTURE_TEST_CASE(a_few_are_asked_at_once_and_one_answer_settles_it, Judged) {
   silence(1, 1, start);
-  BOOST_CHECK_EQUAL(judge.wanted_checks(start), 2U);
-  judge.checking(2, start);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start), 4U);
+  judge.checking(4, start);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 500ms), 0U);
   judge.check_failed(start, start + 600ms);
-  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 2U);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 4U);
   judge.heard(start + 1s);
   BOOST_CHECK(of(start, start + 1s) == Verdict::theirs);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 3s), 0U);
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(a_few_are_asked_at_once_and_one_answer_settles_it, Judge
 
 BOOST_FIXTURE_TEST_CASE(while_many_are_silent_more_are_asked, Judged) {
   silence(19, 5, start);
-  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 2U);
+  BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 4U);
   silence(20, 5, start);
   BOOST_CHECK_EQUAL(judge.wanted_checks(start + 1s), 15U);
 }

@@ -202,6 +202,17 @@ BOOST_AUTO_TEST_CASE(a_quiet_service_learns_from_its_checks_that_there_is_no_rou
   BOOST_CHECK_EQUAL(simulation.outages, 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_quiet_service_learns_from_its_checks_that_packets_vanish) {
+  Busy simulation;
+  simulation.set_link(false);
+  simulation.run(1min, 0.2);
+  BOOST_CHECK(simulation.judge().outage().has_value());
+  simulation.set_link(true);
+  simulation.run(20s, 0.2);
+  BOOST_CHECK_EQUAL(simulation.theirs, 0U);
+  BOOST_CHECK_EQUAL(simulation.outages, 1U);
+}
+
 BOOST_AUTO_TEST_CASE(on_a_busy_service_a_hundred_black_holes_are_told_at_once) {
   Busy simulation;
   simulation.add_entities(20, 5);

@@ -16,6 +16,7 @@
 #include "dispatcher/http/source.hpp"
 #include "tests/fakes/tls_server.hpp"
 #include "tests/unit/silent_port.hpp"
+#include "tests/wait.hpp"
 
 namespace {
 
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_silent_attempt_ends_after_what_came_before_it_has_been_re
   begin("b.receptor.test:443", {ip("127.255.255.255")});  // a broadcast address: connect() finds no route
   transfers->advance();
   answering.tell();
-  while (!answering.done()) std::this_thread::sleep_for(1ms);
+  wait::until([&] { return answering.done(); }, "the answer");
   run_until([&] { return ended.size() == 2; });
   const auto& silent_one = ended.at("b.receptor.test:443");
   BOOST_TEST((silent_one.silence == Silence::network));
