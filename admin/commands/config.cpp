@@ -65,10 +65,12 @@ class Findings {
 };
 
 /// Connects as the program does, with its own user and password.
-void check_account(Findings& findings, store::Program program, platform::DatabaseSettings settings) {
+void check_account(Findings& findings, store::Program program, platform::DatabaseSettings settings,
+                   bool of_unit) {
   const auto user = store::database_user(program);
   settings.password_file = store::password_file(settings, user);
-  if (settings.password_file.empty()) settings.password_file = store::installed_password_file(user);
+  if (settings.password_file.empty() && of_unit)
+    settings.password_file = store::installed_password_file(user);
   try {
     store::Session session(settings, {.program_user = user});
     for (const auto& warning : store::require_database(program, session))
@@ -77,6 +79,17 @@ void check_account(Findings& findings, store::Program program, platform::Databas
     findings.add({"database.password_file", error.what()}, platform::exit_usage);
   } catch (const std::exception& error) {
     findings.add({"database", std::string("database: ") + error.what()}, platform::exit_failed);
+  }
+}
+
+/// The dispatcher does not start without its source addresses.
+void check_source_addresses(Findings& findings, const platform::DeliverySettings& settings) {
+  const auto own = platform::interface_addresses();
+  for (const auto& source : settings.source_addresses) {
+    if (source.bound && std::ranges::find(own, source.network.base) == own.end())
+      findings.add({"delivery.source_addresses", "delivery.source_addresses: this host has no address " +
+                                                     source.network.base.to_string() + " (ip address)"},
+                   platform::exit_failed);
   }
 }
 
@@ -100,8 +113,10 @@ std::string note_of_connections(Context& context) try {
 
 Result check(Context& context, const Arguments&) {
   using enum store::Program;
-  const auto& [file, settings, values] = context.config;
+  const auto& [file, own, values] = context.config;
   const bool of_units = file == platform::default_config_path;
+  // The units do not have this user's environment.
+  const auto settings = of_units ? platform::load_config({}, std::nullopt, {}).settings : own;
   Findings findings;
   if (of_units && ::geteuid() != 0) {
     findings.add({"database",
@@ -109,11 +124,14 @@ Result check(Context& context, const Arguments&) {
                   "read, the passwords, the database): sudo apientidades-admin config check"},
                  platform::exit_failed);
   } else {
-    for (const auto program : {api, dispatcher, admin}) check_account(findings, program, settings.database);
+    for (const auto program : {api, dispatcher, admin})
+      check_account(findings, program, settings.database, of_units);
     for (const auto& problem : store::file_problems(dispatcher, settings))
       findings.add(problem, platform::exit_usage);
-    if (of_units)
+    if (of_units) {
       for (const auto& problem : problems_of_units()) findings.add(problem, platform::exit_usage);
+      check_source_addresses(findings, settings.delivery);
+    }
   }
   const std::string of_server = findings.noted() ? "" : " The database server is as it must be.";
   if (!of_units && findings.good())

@@ -26,7 +26,6 @@ class SlotCounts {
     if (half) --reserved_[*half];
   }
 
-  unsigned total() const { return total_; }
   unsigned used() const { return used_; }
   /// Free slots, including the reserve.
   unsigned free() const { return total_ - std::min(total_, used_); }

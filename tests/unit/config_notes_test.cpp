@@ -3,10 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <filesystem>
-#include <fstream>
-
 #include "admin/output/connections_note.hpp"
+#include "tests/unit/temporary_folder.hpp"
 
 using platform::IpAddress;
 
@@ -45,13 +43,11 @@ BOOST_AUTO_TEST_CASE(a_server_with_few_connections_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(further_handler_processes_are_counted) {
-  const auto folder = std::filesystem::temp_directory_path() / "config_notes_wants";
-  std::filesystem::create_directory(folder);
+  const unit::TemporaryFolder folder;
   for (const auto* name : {"apientidades-fcgi@1.service", "apientidades-fcgi@3.service", "nginx.service"})
-    std::ofstream(folder / name).put(' ');
-  BOOST_TEST(admin::handler_processes(folder) == 3U);
-  std::filesystem::remove_all(folder);
-  BOOST_TEST(admin::handler_processes(folder) == 2U);
+    folder.write(name, "");
+  BOOST_TEST(admin::handler_processes(folder.path()) == 3U);
+  BOOST_TEST(admin::handler_processes(folder.path() + "/none") == 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
