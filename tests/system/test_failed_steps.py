@@ -52,7 +52,7 @@ def test_what_runs_cannot_be_told(run):
 
 def test_a_restart_that_fails_is_told(run):
     result = run("restart_running x", systemctl="echo one.service loaded; echo two.service loaded", **{"deb-systemd-invoke": "exit 1"})
-    assert result.stderr.count("did not restart") == 2
+    assert result.returncode != 0 and result.stderr.count("did not restart") == 1  # the second one keeps running
 
 
 @pytest.mark.parametrize("content", ["", "x", "3", "3 x", "a b c", "1e9 2", "-1 -1"])
