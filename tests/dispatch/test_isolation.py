@@ -38,8 +38,11 @@ def test_with_more_demand_than_slots_all_get_some(new_entity, receiver, stack):
     held = f"SELECT COUNT(*) FROM entregas WHERE webhook_id IN ({ids}) AND estado = 'retenida'"
     wait_until(lambda: int(stack.value(held)) == 300, 30, "all to be held")
     with stack.dispatcher_with(**setting(delivery_max_in_flight="2")):
+        stack.admin("queue", "pause")  # so that all compete from the first delivery on
         for hook in hooks:
             stack.admin("webhook", "enable", hook.id)
+        wait_until(lambda: int(stack.value(held)) == 0, 30, "all to be released")
+        stack.admin("queue", "resume")
         wait_until(lambda: sum(delivered(stack, hooks)) >= 100, 60, "some of them")
         counts = delivered(stack, hooks)
     assert min(counts) >= max(counts) / 4, counts

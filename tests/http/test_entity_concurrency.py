@@ -1,4 +1,4 @@
-"""One entity has at most a quarter of a process's threads, so its slow requests delay no other entity. Its further requests
+"""One entity has at most an eighth of a process's threads, so its slow requests delay no other entity. Its further requests
 wait without a thread."""
 import contextlib
 import os

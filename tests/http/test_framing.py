@@ -79,8 +79,8 @@ def test_a_body_where_none_is_expected_is_read_and_ignored(stack, head):
 def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(stack, head):
     """nginx's buffer also holds the frame of each chunk, so a body of many small chunks goes to a file. The body may have a
     secret, so the file must be below /run, which is in memory."""
-    site = (ROOT / "nginx/apientidades.conf").read_text()
-    folder, = re.findall(r"^    client_body_temp_path +(\S+);$", site, re.M)
+    site = (ROOT / "nginx/snippets/apientidades-site.conf").read_text()
+    folder, = re.findall(r"^client_body_temp_path +(\S+);$", site, re.M)
     assert folder.startswith("/run/"), "not on a disk"
     body = chunks(*(b" " for _ in range(14000)), end=b"")
     with stack.api.wire(head("Transfer-Encoding: chunked") + body) as wire:

@@ -1,4 +1,4 @@
-// One entity may use a quarter of the threads; its other requests wait without a thread.
+// One entity may use an eighth of the threads; its other requests wait without a thread.
 #include "fcgi-app/http/entity_concurrency.hpp"
 
 #include <boost/test/unit_test.hpp>
