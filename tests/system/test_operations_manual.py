@@ -347,3 +347,14 @@ def test_a_shown_output_is_compared_by_its_words_and_not_by_its_numbers():
     assert manual.not_printed("id   estado\n 8  pendiente 2025-01-01T00:00:00.000Z", printed) == []
     assert manual.not_printed("id  estado\n8  …", printed) == []
     assert manual.not_printed("id\n8  fallida  …", printed) == ["id", "8  fallida  …"]
+
+
+@pytest.mark.parametrize("first, restored", [("", True), ("CREATE DATABASE `apientidades`;\n", False), ("USE `apientidades`;\n", False)])
+def test_a_dump_that_names_its_database_is_not_restored(tmp_path, first, restored):
+    block, = (block for block in BLOCKS if "--init-command" in block.commands)
+    dump = tmp_path / "dump.sql"
+    dump.write_text(f"-- Host: localhost\n{first}CREATE TABLE t (id INT);\n-- Dump completed\n")
+    commands = block.commands.replace("/var/backups/apientidades.sql", str(dump))
+    stubs = 'systemctl() { :; }; mariadb() { echo "$1"; }'
+    done = subprocess.run(["bash", "-c", f"{stubs}\n{commands}"], capture_output=True, text=True)
+    assert ("--init-command" in done.stdout) == restored and ("Dump completed" in done.stdout) == restored
