@@ -21,7 +21,8 @@ def variables(installation):
 def test_the_commands_work_and_print_what_the_manual_shows(machine, installation, variables, block):
     printed = machine.shell(variables + block.commands.replace("--watch", "--watch & sleep 3; kill $!; wait $!"))
     assert manual.not_printed(block.shown, printed) == [], printed
-    installation.wait_working()
+    if "stop apientidades.target" not in block.commands:  # a later block starts it again
+        installation.wait_working()
 
 
 def test_the_service_delivers_afterwards(installation):
