@@ -85,9 +85,10 @@ test_here() {
   ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" timed python run_python python "${pytest_arguments[@]}"
   timed 'rest of unit and store' joined boost
   [[ -z $long ]] || ! is_wanted python || timed 'on clusters' run_on_clusters
-  ! is_wanted examples || timed examples run_examples
+  ! is_wanted examples || beside receivers timed examples run_examples
   ! is_wanted hosts || timed hosts run_hosts
   ! is_wanted system || timed system run_system "$how" "$(host_release)" "${pytest_arguments[@]}"
+  ! is_wanted examples || timed 'rest of examples' joined receivers
   ! is_wanted upgrade || timed upgrade run_upgrade "$how" "${pytest_arguments[@]}"
   ! is_wanted fuzz || timed fuzz run_fuzz
   ! is_wanted sanitizers || timed sanitizers run_sanitized
