@@ -42,7 +42,7 @@ def test_a_delete_that_races_fan_out_and_claim(entity, receiver, stack, root, po
         wait_until(lambda: root(left) == [["0"]], 20, "what was pending to be cancelled")
         final = dict(root(f"SELECT id, estado FROM entregas WHERE webhook_id = {hook.id}"))
         assert final.keys() == at_the_answer.keys(), "nothing is queued after the answer"
-        later = {id for id, state in at_the_answer.items() if state == "pendiente"}
+        later = {id for id, state in at_the_answer.items() if state in ("pendiente", "cancelada")}  # some already by now
         assert {final[id] for id in later} <= {"cancelada"}, "nothing is claimed after the answer"
         assert {final[id] for id in final.keys() - later} <= {"entregada"}, "what was claimed before is sent"
         assert len(receiver.requests(hook.path)) == len(final) - len(later)

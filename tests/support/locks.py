@@ -1,32 +1,20 @@
 """Stops requests in the middle: handlers wait for a locked table as long as a test wants."""
 import contextlib
-import subprocess
 import threading
 from concurrent.futures import Future
 
-from support.stack import ROOT, Stack
+from support.sql import SqlSession
+from support.stack import Stack
 from support.wait import wait_until
 
 
 @contextlib.contextmanager
 def locked(stack: Stack, table: str = "webhooks"):
     """Locks `table` against all other sessions until the block ends, or until the yielded function is called."""
-    client = subprocess.Popen([ROOT / "dev", "sql"], stdin=subprocess.PIPE, text=True,
-                              env={**stack.environment, **stack.settings})
-
-    def release():
-        if not client.stdin.closed:
-            client.stdin.close()  # the session ends, and its locks with it
-            client.wait()
-
-    try:
-        client.stdin.write(f"LOCK TABLES {table} WRITE;\n")
-        client.stdin.flush()
-        in_use = f"SHOW OPEN TABLES FROM {stack.env['DB_NAME']} WHERE `Table` = '{table}' AND In_use > 0"
-        wait_until(lambda: stack.sql(in_use), what=f"the lock of {table}")
-        yield release
-    finally:
-        release()
+    session = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")
+    with contextlib.closing(session):  # the session ends, and its locks with it
+        session(f"LOCK TABLES {table} WRITE")
+        yield session.close
 
 
 def wait_blocked(stack: Stack, count: int = 1) -> None:
