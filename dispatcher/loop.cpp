@@ -25,8 +25,9 @@ constexpr unsigned attempts_in_outage = 10;  // in flight
 constexpr unsigned trials = 4;
 constexpr platform::Milliseconds between_trials{1000};
 constexpr auto answers_count_for = std::chrono::minutes(1);  // about as long as connections are kept
-constexpr std::string_view again = "fan-out again";          // the task that retries what was passed over
-constexpr Milliseconds drain_margin{5000};  // beyond delivery.timeout, to record the last results
+constexpr std::string_view scan = "scan";
+constexpr std::string_view again = "fan-out again";  // the task that retries what was passed over
+constexpr Milliseconds drain_margin{5000};           // beyond delivery.timeout, to record the last results
 
 /// The time after which the result writer checks its idle database session. It is short over the
 /// network, so that the result writer soon notices a frozen server and moves to another.
@@ -122,7 +123,7 @@ bool Loop::work() {
   for (const auto webhook : maintenance_.take_changed())
     scanner_.webhooks().postpone(webhook, platform::monotonic_now());
   const bool was_paused = scanner_.paused();
-  task("scan", [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
+  task(scan, [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
   // After a new pause the sender hands back all deliveries that it has not started. Those that the pause does
   // not concern are claimed again.
   if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
@@ -270,7 +271,7 @@ void Loop::report_back() {
 }
 
 Milliseconds Loop::until_next_look() const {
-  auto next = scanner_.next_look();
+  auto next = std::max(scanner_.next_look(), earliest(scan));
   if (const auto due = fan_out_.next_passed_over(); due && takes_in_)
     next = std::min(next, std::max(*due, earliest(again)));
   const auto wait = std::chrono::ceil<Milliseconds>(next - platform::monotonic_now());

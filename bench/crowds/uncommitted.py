@@ -18,6 +18,7 @@ CHUNK = 50_000  # rows of a statement
 
 
 class Case(Crowd):
+    OTHERS, OTHERS_RATE = 100, 20  # each needs less than its fair share beside so many entities with a backlog
     def __init__(self, stage: Stage):
         super().__init__(stage)
         receiver = stage.enter(Receiver(*stage.pair))

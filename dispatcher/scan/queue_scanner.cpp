@@ -70,9 +70,7 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
     // A pause takes effect even while looks are slow, for example because a session holds an old snapshot
     // open.
     if (now >= next_pause_check_) check_pause(session, now);
-    // The last read stopped at its limit, so further new notifications may follow. They are read now, without
-    // another look.
-    if (more_new_ && !paused_ && entities_.runs_short()) read_new(session);
+    if (reads_on()) read_new(session);
     return;
   }
   const auto peek = store::peek_queue(session);

@@ -32,7 +32,8 @@ class QueueScanner {
   /// what the store throws.
   void look(store::Session& session, platform::MonotonicTime now, bool idle);
 
-  platform::MonotonicTime next_look() const { return pacer_.next(); }
+  /// When to call look() again. Long ago while it reads on without a look.
+  platform::MonotonicTime next_look() const { return reads_on() ? platform::MonotonicTime{} : pacer_.next(); }
   /// The time between looks after 5 s without work.
   platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
 
@@ -48,6 +49,10 @@ class QueueScanner {
   EarlyWebhooks& early() { return early_; }
 
  private:
+  /// True: further new notifications are known to follow those read so far, and few wait in line. They are
+  /// read on without another look and without a rest: other entities' notifications may follow a million that
+  /// are not committed. Each row is passed over once.
+  bool reads_on() const { return more_new_ && !paused_ && entities_.runs_short(); }
   platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now);
   void check_pause(store::Session& session, platform::MonotonicTime now);
   bool find_new(store::Session& session, const store::QueuePeek& peek);

@@ -13,12 +13,12 @@ namespace {
 
 constexpr int many = 6000;  // more than find_new_notifications() reads at once
 
-/// Begins a transaction that writes `many` notifications of the entity.
-Session write_many(const Database& database, EntityId entity) {
+/// Begins a transaction that writes `count` notifications of the entity.
+Session write_many(const Database& database, EntityId entity, int count = many) {
   auto other = database.connect();
   other.execute("START TRANSACTION");
   other.execute("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT " +
-                to_string(entity) + ", 'evaluacion.cerrada', '{}' FROM " + numbers(many));
+                to_string(entity) + ", 'evaluacion.cerrada', '{}' FROM " + numbers(count));
   return other;
 }
 
@@ -88,6 +88,20 @@ BOOST_AUTO_TEST_CASE(a_scanner_finds_what_is_committed_beside_many_uncommitted_r
   other.execute("COMMIT");
   look_while([&] { return scanner.entities().known() < 3; });
   BOOST_CHECK_EQUAL(scanner.entities().known(), 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_scanner_does_not_rest_before_it_has_passed_over_uncommitted_rows) {
+  dispatcher::QueueScanner scanner({}, 0);
+  session.execute("INSERT INTO entidades (id, nombre) VALUES (2, 'e')");
+  scanner.look(session, platform::monotonic_now(), true);  // nothing waits
+  auto other = write_many(database, 1, 20 * many);
+  const auto id = insert_notification(session, 2);
+  scanner.look(session, scanner.next_look(), true);
+  BOOST_CHECK(scanner.next_look() <= platform::monotonic_now());
+  while (scanner.next_look() <= platform::monotonic_now())
+    scanner.look(session, platform::monotonic_now(), true);
+  BOOST_REQUIRE_EQUAL(scanner.entities().line(10).size(), 1U);
+  BOOST_CHECK(scanner.entities().line(10)[0].id == id);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
