@@ -14,6 +14,7 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr unsigned rows_per_batch = 256;
+constexpr unsigned rows_with_turns = 128;    // the line waits for the commit of what takes turns
 constexpr unsigned entities_per_batch = 64;  // entities that take turns; each costs a seek in the index
 constexpr unsigned rows_per_turn = 8;  // one entity takes a turn for every 8 rows of room; at least one does
 constexpr unsigned entities_ahead = 16;       // busy entities in one batch of run_ahead()
@@ -89,6 +90,7 @@ bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
   auto& entities = scanner_.entities();
   const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
+  if (in_turns > 0) rows = std::min(rows, rows_with_turns);
   ++batch_;
   const bool turns_first = batch_ % 2 != 0;
   auto line = entities.line(in_turns == 0 ? rows : (rows + (turns_first ? 0 : 1)) / 2, batch_ / 2 % 2 != 0,
