@@ -12,6 +12,7 @@
 #include "lib/platform/file.hpp"
 #include "lib/platform/interfaces.hpp"
 #include "lib/store/programs.hpp"
+#include "lib/store/schema/id_triggers.hpp"
 
 namespace admin {
 
@@ -46,6 +47,7 @@ class Findings {
     rows_.push_back(json::Object{{"clave", problem.key}, {"error", problem.text}});
     result_.status = std::max(result_.status, status);
   }
+  /// `text`: empty if there is nothing to note.
   void note(const std::string& text) {
     auto& note = result_.note;
     if (note.find(text) == std::string::npos) note += (note.empty() ? "" : "; ") + text;
@@ -75,6 +77,7 @@ void check_account(Findings& findings, store::Program program, platform::Databas
     store::Session session(settings, {.program_user = user});
     for (const auto& warning : store::require_database(program, session))
       findings.note("database: " + warning);
+    if (program == store::Program::admin) findings.note(store::id_triggers_note(session));
   } catch (const platform::FileError& error) {
     findings.add({"database.password_file", error.what()}, platform::exit_usage);
   } catch (const std::exception& error) {

@@ -53,6 +53,7 @@ FORBIDDEN = {
         " VALUES (1, 1, 1, 'pendiente', NOW(), NOW())",
     ],
 }
+MISSING = "a trigger of notificaciones_pendientes is missing or is not as sql/grants/triggers.sql makes it"
 FORBIDDEN_TO_ADMIN = [
     "UPDATE auditoria SET detalle = ''", "DELETE FROM auditoria", "TRUNCATE TABLE auditoria", "DROP TABLE auditoria",
     "REPLACE INTO auditoria (id, accion, detalle) VALUES (1, 'x', '{}')", "ALTER TABLE auditoria RENAME TO otra",
@@ -112,8 +113,10 @@ def test_an_upgrade_replaces_triggers_of_another_text(stack, tmp_path):
     stack.sql("DROP TRIGGER numero_lo_pone_el_servidor; CREATE DEFINER = apientidades_triggers@localhost"
               " TRIGGER numero_lo_pone_el_servidor BEFORE INSERT ON notificaciones_pendientes FOR EACH ROW DO 0")
     assert stack.sql(texts) != before
+    assert MISSING in stack.try_admin("config", "check").stderr
     SetupDatabase(stack, tmp_path)("--user", "root", "--upgrade")
     assert stack.sql(texts) == before
+    assert MISSING not in stack.try_admin("config", "check").stderr
 
 
 def test_an_upgrade_leaves_the_triggers_alone_where_they_are_right(stack, tmp_path):
