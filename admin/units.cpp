@@ -72,10 +72,26 @@ std::vector<StartProblem> seen_as_user(const Unit& unit) try {
   return {{"configuration", error.what()}};
 }
 
+/// The API's unit as it is installed has no network, not even to this host's own addresses.
+std::vector<StartProblem> network_problems(const platform::Settings& settings) {
+  const std::filesystem::path drop_ins = "/etc/systemd/system/apientidades-fcgi@.service.d";
+  if (settings.database.hosts.empty()) return {};
+  if (std::filesystem::exists(drop_ins)) {
+    for (const auto& file : std::filesystem::directory_iterator(drop_ins)) {
+      if (platform::read_file(file.path().string()).find("\nPrivateNetwork=no") != std::string::npos)
+        return {};
+    }
+  }
+  return {{"database.hosts",
+           "database.hosts: the API's unit has no network: copy "
+           "/usr/share/doc/apientidades/examples/remote-database.conf to " +
+               drop_ins.string() + " and fill it in"}};
+}
+
 }  // namespace
 
-std::vector<StartProblem> problems_of_units() {
-  std::vector<StartProblem> problems;
+std::vector<StartProblem> problems_of_units(const platform::Settings& settings) {
+  auto problems = network_problems(settings);
   for (const auto& unit : units) {
     // systemd reads this file as root, also where database.password_file names another.
     append(problems, password_problems(store::installed_password_file(store::database_user(unit.program))));

@@ -9,6 +9,7 @@ namespace admin {
 
 /// Reads the configuration of the units (platform::default_config_path) and the files that it names as the
 /// user of each unit, and the passwords that systemd hands to the units (LoadCredential=). Only root may.
-std::vector<store::StartProblem> problems_of_units();
+/// `settings`: of the units, as root reads them. Throws FileError if a drop-in cannot be read.
+std::vector<store::StartProblem> problems_of_units(const platform::Settings& settings);
 
 }  // namespace admin

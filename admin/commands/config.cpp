@@ -132,7 +132,7 @@ Result check(Context& context, const Arguments&) {
     for (const auto& problem : store::file_problems(dispatcher, settings))
       findings.add(problem, platform::exit_usage);
     if (of_units) {
-      for (const auto& problem : problems_of_units()) findings.add(problem, platform::exit_usage);
+      for (const auto& problem : problems_of_units(settings)) findings.add(problem, platform::exit_usage);
       check_source_addresses(findings, settings.delivery);
     }
   }

@@ -21,6 +21,8 @@ BROKEN = {
                     f"rm {MORE} ca.pem", 2, ["delivery.ca_file: /etc/apientidades/ca.pem: Permission denied", AS_DISPATCHER]),
     "socket": ("chmod 700 /run/mysqld", "chmod 755 /run/mysqld", 2,
                ["database.socket: /run/mysqld/mysqld.sock: Permission denied", AS_API, AS_DISPATCHER]),
+    "no network": (f"echo '[database]\nhosts = 127.0.0.1\ntls_ca = /etc/ssl/certs/ca-certificates.crt' >{MORE}", f"rm {MORE}", 2,
+                   ["database.hosts: the API's unit has no network: copy /usr/share/doc/apientidades/examples/remote-database.conf to "]),
     "password of all": ("chmod 644 api.password", "chmod 600 api.password", 2, ["chmod o= /etc/apientidades/api.password"]),
     "password of root alone": (
         f"echo '[database]\nuser = apientidades_admin\npassword_file = /etc/apientidades/admin.password' >{MORE}", f"rm {MORE}", 2,
