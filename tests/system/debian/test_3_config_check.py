@@ -23,6 +23,8 @@ BROKEN = {
                ["database.socket: /run/mysqld/mysqld.sock: Permission denied", AS_API, AS_DISPATCHER]),
     "no network": (f"echo '[database]\nhosts = 127.0.0.1\ntls_ca = /etc/ssl/certs/ca-certificates.crt' >{MORE}", f"rm {MORE}", 2,
                    ["database.hosts: the API's unit has no network: copy /usr/share/doc/apientidades/examples/remote-database.conf to "]),
+    "source address": (f"echo '[delivery]\nsource_addresses = 203.0.113.9' >{MORE}", f"rm {MORE}", 1,
+                       ["delivery.source_addresses: this host has no address 203.0.113.9"]),
     "password of all": ("chmod 644 api.password", "chmod 600 api.password", 2, ["chmod o= /etc/apientidades/api.password"]),
     "password of root alone": (
         f"echo '[database]\nuser = apientidades_admin\npassword_file = /etc/apientidades/admin.password' >{MORE}", f"rm {MORE}", 2,
@@ -61,6 +63,11 @@ def test_the_check_finds_what_would_take_a_program_down(machine, installation, w
     assert len(lines) == len(set(lines))
     assert "as it must be" in machine.run(*check).stdout
     installation.wait_working()
+
+
+def test_the_environment_of_the_caller_is_not_that_of_the_units(machine):
+    result = machine.run("env", "APIENTIDADES_SECRETS_KEY_FILE=/nowhere", "apientidades-admin", "config", "check")
+    assert "as it must be" in result.stdout
 
 
 def test_who_is_not_root_gets_no_promise(machine, installation):
