@@ -41,16 +41,19 @@ std::string message_id(std::uint64_t messages, TestRequestKind kind) {
   return "msg_diagnostico_" + std::to_string(messages) + "_" + std::to_string(number);
 }
 
-std::string_view datum(TestRequestKind kind) {
+webhook::DiagnosisBody body_kind(TestRequestKind kind) {
+  using enum webhook::DiagnosisBody;
   switch (kind) {
     case TestRequestKind::wrong_signature:
-      return name(delivery::Check::wrong_signature);
     case TestRequestKind::no_signature:
-      return name(delivery::Check::no_signature);
     case TestRequestKind::old_timestamp:
-      return name(delivery::Check::old_timestamp);
+      return refused;
+    case TestRequestKind::rewritten:
+      return rewritten;
+    case TestRequestKind::large_body:
+      return large;
     default:
-      return name(delivery::Check::genuine);
+      return accepted;
   }
 }
 
@@ -59,10 +62,11 @@ bool is_request(TestRequestKind kind) {
 }
 
 std::string body_of(TestRequestKind kind, const store::DiagnosisTarget& target, platform::UtcTime occurred) {
-  const bool accepted = kind == TestRequestKind::genuine || kind == TestRequestKind::repeated;
   if (kind == TestRequestKind::old_timestamp) occurred -= delivery::old_by;
-  const auto data = webhook::diagnosis_data(target.entity, target.entity_name, accepted, datum(kind));
-  return webhook::notification_body(*target.event, occurred, data);
+  const auto data = webhook::diagnosis_data(target.entity, target.entity_name, name(delivery::check_of(kind)),
+                                            body_kind(kind));
+  const auto event = kind == TestRequestKind::unknown_event ? webhook::unknown_event : name(*target.event);
+  return webhook::notification_body(event, occurred, data);
 }
 
 }  // namespace
@@ -255,7 +259,8 @@ void Diagnoses::fill_in(Request& request, Running& running, const store::Diagnos
   }
   if (!is_request(test_request.kind)) return;
   test_request.message_id = message_id(running.messages, test_request.kind);
-  if (test_request.kind == TestRequestKind::wrong_signature)
+  if (test_request.kind == TestRequestKind::wrong_signature ||
+      test_request.kind == TestRequestKind::second_signature)
     test_request.signature = crypto::random_bytes(4 * wrong_signature_bytes);
   if (test_request.kind == TestRequestKind::repeated) {
     request.body = running.genuine;

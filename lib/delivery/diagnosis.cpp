@@ -60,13 +60,19 @@ std::vector<TestRequest> Diagnosis::next() const {
   }
   if (!connected()) return {};
   if (!answer(TestRequestKind::genuine)) return ask(TestRequestKind::genuine);
+  if (may_verify_rewritten() && !answer(TestRequestKind::rewritten)) return ask(TestRequestKind::rewritten);
   if (!answer(TestRequestKind::genuine)->accepted() || asked_to_wait()) return {};
   if (subject_.has_secret) {
     for (const auto kind :
          {TestRequestKind::wrong_signature, TestRequestKind::no_signature, TestRequestKind::old_timestamp})
       if (!answer(kind)) return ask(kind);
   }
-  return answer(TestRequestKind::repeated) ? std::vector<TestRequest>{} : ask(TestRequestKind::repeated);
+  if (!answer(TestRequestKind::repeated)) return ask(TestRequestKind::repeated);
+  for (const auto kind : rare_forms) {
+    if (kind == TestRequestKind::second_signature && !subject_.has_secret) continue;
+    if (!answer(kind)) return spent_ < longest_diagnosis ? ask(kind) : std::vector<TestRequest>{};
+  }
+  return {};
 }
 
 void Diagnosis::note(const Attempt& attempt) {
@@ -79,6 +85,7 @@ void Diagnosis::note(const Attempt& attempt) {
     answer.test_request.kept = TestRequest::Kept::unknown;
   if (answer.test_request.kept != TestRequest::Kept::used) opened_ = attempt.ended - attempt.duration;
   left_open_ = answer.test_request.left_open;
+  spent_ += answer.took;
   if (answer.test_request.kind == TestRequestKind::handshake) {
     handshakes_.push_back(std::move(answer));
   } else {
@@ -91,6 +98,14 @@ bool Diagnosis::asked_to_wait() const {
   return std::ranges::any_of(answers_, [](const auto& answer) {
     return answer && answer->transport == answered && (answer->status == 429 || answer->status == 503);
   });
+}
+
+/// Whether the receiver may have refused the genuine request because it verifies what it parses and writes
+/// again. A receiver that throws on a wrong signature answers 500.
+bool Diagnosis::may_verify_rewritten() const {
+  const auto& genuine = answer(TestRequestKind::genuine);
+  return subject_.has_secret && genuine && genuine->transport == answered &&
+         (is_refusal_of_signature(genuine->status) || genuine->status == 500);
 }
 
 bool Diagnosis::connected() const {
@@ -107,19 +122,21 @@ bool Diagnosis::is_allowed(const platform::IpAddress& address) const {
 }
 
 DiagnosisFindings Diagnosis::findings() const {
-  return {check_name(),
-          check_addresses(),
-          check_connection(),
-          check_tls(),
-          check_certificate(),
-          check_certificate_name(),
-          check_genuine(),
-          check_time(),
-          check_kept_connection(),
-          check_refusal(Check::wrong_signature, TestRequestKind::wrong_signature),
-          check_refusal(Check::no_signature, TestRequestKind::no_signature),
-          check_refusal(Check::old_timestamp, TestRequestKind::old_timestamp),
-          check_repeated()};
+  DiagnosisFindings result{check_name(),
+                           check_addresses(),
+                           check_connection(),
+                           check_tls(),
+                           check_certificate(),
+                           check_certificate_name(),
+                           check_genuine(),
+                           check_time(),
+                           check_kept_connection(),
+                           check_refusal(Check::wrong_signature, TestRequestKind::wrong_signature),
+                           check_refusal(Check::no_signature, TestRequestKind::no_signature),
+                           check_refusal(Check::old_timestamp, TestRequestKind::old_timestamp),
+                           check_repeated()};
+  for (const auto kind : rare_forms) result.push_back(check_rare_form(kind));
+  return result;
 }
 
 DiagnosisFindings Diagnosis::findings(DiagnosisStop why) const {

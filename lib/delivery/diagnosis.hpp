@@ -21,12 +21,28 @@ enum class TestRequestKind {
   lookup,
   handshake,  // TCP and TLS, one for each address of the name, up to most_handshakes
   genuine,
+  rewritten,  // only if the receiver refuses the genuine one: as a JSON library writes it
   wrong_signature,
   no_signature,
   old_timestamp,  // signed with a timestamp of an hour ago
   repeated,       // the genuine request again: the same body and webhook-id
+  // These are rare_forms.
+  large_body,
+  charset,           // Content-Type: application/json; charset=utf-8
+  header_case,       // the names of the headers in capitals
+  second_signature,  // webhook-signature with a wrong signature before the genuine one
+  unknown_event,
 };
+inline constexpr std::size_t test_request_kinds = 13;
+/// Genuine requests of forms that a receiver meets late; it must accept them too.
+inline constexpr std::array<TestRequestKind, 5> rare_forms{
+    TestRequestKind::large_body, TestRequestKind::charset, TestRequestKind::header_case,
+    TestRequestKind::second_signature, TestRequestKind::unknown_event};
+/// Once the test requests have taken this long, those that remain are not made.
+inline constexpr std::chrono::minutes longest_diagnosis{1};
 inline constexpr unsigned most_handshakes = 4;
+/// Whether a receiver answers so to a signature that it does not accept.
+constexpr bool is_refusal_of_signature(int status) { return status == 400 || status == 401 || status == 403; }
 inline constexpr std::chrono::hours old_by{1};
 
 /// What the handshake showed of a receiver's TLS.
@@ -73,8 +89,13 @@ enum class Check {
   no_signature,
   old_timestamp,
   repeated,
+  large_body,
+  charset,
+  header_case,
+  second_signature,
+  unknown_event,
 };
-inline constexpr std::array<std::string_view, 13> check_names{"nombre",
+inline constexpr std::array<std::string_view, 18> check_names{"nombre",
                                                               "direcciones",
                                                               "conexion",
                                                               "tls",
@@ -86,8 +107,23 @@ inline constexpr std::array<std::string_view, 13> check_names{"nombre",
                                                               "firma_incorrecta",
                                                               "sin_firma",
                                                               "fecha_antigua",
-                                                              "repetida"};
+                                                              "repetida",
+                                                              "cuerpo_grande",
+                                                              "tipo_contenido",
+                                                              "cabeceras_mayusculas",
+                                                              "segunda_firma",
+                                                              "evento_desconocido"};
 constexpr std::string_view name(Check check) { return check_names[static_cast<std::size_t>(check)]; }
+
+/// The check that the body of a test request names.
+constexpr Check check_of(TestRequestKind kind) {
+  using enum Check;
+  constexpr std::array<Check, test_request_kinds> checks{
+      Check::name,  connection,       Check::genuine, Check::genuine, wrong_signature,
+      no_signature, old_timestamp,    Check::genuine, large_body,     charset,
+      header_case,  second_signature, unknown_event};
+  return checks.at(static_cast<std::size_t>(kind));
+}
 
 enum class CheckResult { good, bad, warning, not_done };
 inline constexpr std::array<std::string_view, 4> check_result_names{"bien", "mal", "aviso", "no_hecha"};
@@ -152,6 +188,7 @@ class Diagnosis {
     return answers_.at(static_cast<std::size_t>(kind));
   }
   bool asked_to_wait() const;
+  bool may_verify_rewritten() const;
   bool connected() const;
   /// The first handshake that failed with one of `results`; nullptr if no handshake did.
   const Answer* handshake_with(std::initializer_list<TransportResult> results) const;
@@ -169,15 +206,18 @@ class Diagnosis {
   CheckedItem check_kept_connection() const;
   CheckedItem check_refusal(Check check, TestRequestKind kind) const;
   CheckedItem check_repeated() const;
+  CheckedItem check_rare_form(TestRequestKind kind) const;
 
   Subject subject_;
   const platform::DeliverySettings& settings_;
   platform::UtcTime now_;
   std::string host_;                  // the URL's, without port
+  platform::Milliseconds spent_{};    // by all test requests
   bool left_open_ = false;            // the last request left a connection open
   platform::MonotonicTime opened_{};  // the start of the attempt that made the newest connection
   std::vector<Answer> handshakes_;
-  std::array<std::optional<Answer>, 7> answers_;  // indexed by TestRequestKind; handshakes are kept apart
+  std::array<std::optional<Answer>, test_request_kinds>
+      answers_;  // indexed by TestRequestKind; handshakes are kept apart
 };
 
 /// The findings of a diagnosis without results: no check was done, and `why` is the reason of each.

@@ -62,11 +62,14 @@ std::string unanswered_remedy(TransportResult result) {
   return "Revise los registros de su servidor a la hora del diagnóstico";
 }
 
+constexpr std::string_view raw_body_remedy =
+    "La firma se comprueba sobre los bytes recibidos, antes de interpretar el JSON: "
+    "/apientidades/docs/verificar-la-firma.html#en-su-framework dice cómo en cada framework";
+
 std::string remedy_of_status(int status, bool has_secret) {
   if (status >= 300 && status < 400) return "No se siguen redirecciones: registre la URL definitiva";
-  if ((status == 400 || status == 401 || status == 403) && has_secret)
-    return "Compruebe que el receptor tiene el secreto de este webhook "
-           "y que calcula la firma sobre el cuerpo tal como llega, byte a byte";
+  if (is_refusal_of_signature(status) && has_secret)
+    return "Compruebe que el receptor tiene el secreto de este webhook. " + std::string(raw_body_remedy);
   if (status == 401 || status == 403)
     return "El webhook no tiene secreto y sus notificaciones no llevan firma: "
            "no la exija, o ponga un secreto con PUT /apientidades/v1/webhooks/{id}/secreto";
@@ -104,6 +107,41 @@ std::string certificate_remedy(TransportResult result) {
     default:
       return "Debe emitirlo una autoridad reconocida, y el servidor debe enviar la cadena completa, "
              "con los certificados intermedios";
+  }
+}
+
+constexpr std::string_view unsigned_text =
+    "No se hizo: el webhook no tiene secreto, y sus notificaciones no llevan firma";
+
+/// A genuine notification of a form that a receiver meets late, and what to do if it is refused.
+struct RareForm {
+  std::string_view what;
+  std::string_view remedy;
+};
+
+RareForm rare_form(Check check) {
+  switch (check) {
+    case Check::large_body:
+      return {"una notificación auténtica de 60 KB",
+              "Admita cuerpos de 100 KB o más: en el framework, y en el proxy si lo hay"};
+    case Check::charset:
+      return {"una notificación auténtica con Content-Type: application/json; charset=utf-8",
+              "No compare Content-Type con un texto fijo: el tipo acaba en el punto y coma, y un proxy puede "
+              "añadir lo demás"};
+    case Check::header_case:
+      return {
+          "una notificación auténtica con los nombres de las cabeceras en mayúsculas",
+          "Busque las cabeceras sin distinguir mayúsculas de minúsculas: en HTTP son lo mismo, y los proxies "
+          "las cambian"};
+    case Check::second_signature:
+      return {"una notificación auténtica con dos firmas v1, de las que coincide la segunda",
+              "Acepte la notificación si coincide alguna de las firmas de webhook-signature, separadas por "
+              "espacios: durante un cambio de secreto llegan dos"};
+    default:
+      return {
+          "una notificación auténtica de un evento que no conoce",
+          "Responda 2xx también a los eventos que no conoce, y no los procese: lo que no recibe un 2xx se "
+          "vuelve a enviar, y al cabo el webhook se desactiva"};
   }
 }
 
@@ -256,8 +294,13 @@ CheckedItem Diagnosis::check_genuine() const {
   if (genuine->transport != answered)
     return bad(check, "La notificación auténtica no llegó: " + unanswered_text(genuine->transport, settings_),
                unanswered_remedy(genuine->transport));
-  return bad(check, "La notificación auténtica se rechazó con " + status,
-             remedy_of_status(genuine->status, subject_.has_secret));
+  const auto refused = "La notificación auténtica se rechazó con " + status;
+  if (const auto& rewritten = answer(TestRequestKind::rewritten); rewritten && rewritten->accepted())
+    return bad(check,
+               refused + "; la misma, como la escribe una biblioteca de JSON, se aceptó con " +
+                   std::to_string(rewritten->status),
+               std::string(raw_body_remedy));
+  return bad(check, refused, remedy_of_status(genuine->status, subject_.has_secret));
 }
 
 CheckedItem Diagnosis::check_time() const {
@@ -297,8 +340,7 @@ CheckedItem Diagnosis::check_kept_connection() const {
 
 CheckedItem Diagnosis::check_refusal(Check check, TestRequestKind kind) const {
   const auto& genuine = answer(TestRequestKind::genuine);
-  if (!subject_.has_secret)
-    return not_done(check, "No se hizo: el webhook no tiene secreto, y sus notificaciones no llevan firma");
+  if (!subject_.has_secret) return not_done(check, std::string(unsigned_text));
   const auto& refused = answer(kind);
   if (!refused) {
     if (!genuine || !genuine->accepted())
@@ -353,6 +395,29 @@ CheckedItem Diagnosis::check_repeated() const {
   return warning(check, "La repetición de la auténtica, con el mismo webhook-id, " + how,
                  "Responda 2xx también a lo que ya tiene, sin procesarlo otra vez: "
                  "lo que no recibe un 2xx se vuelve a enviar");
+}
+
+CheckedItem Diagnosis::check_rare_form(TestRequestKind kind) const {
+  const auto check = check_of(kind);
+  const auto& genuine = answer(TestRequestKind::genuine);
+  const auto& given = answer(kind);
+  if (check == Check::second_signature && !subject_.has_secret)
+    return not_done(check, std::string(unsigned_text));
+  if (!given) {
+    if (!genuine || !genuine->accepted())
+      return not_done(check, "No se hizo: la notificación auténtica no se aceptó");
+    return not_done(check, asked_to_wait()
+                               ? "No se hizo: el receptor pidió esperar"
+                               : "No se hizo: el receptor tardó demasiado en responder a las demás");
+  }
+  const auto form = rare_form(check);
+  const auto status = std::to_string(given->status);
+  if (given->accepted()) return good(check, "Se aceptó con " + status + " " + std::string(form.what));
+  return warning(check,
+                 "No se aceptó " + std::string(form.what) + ": " +
+                     (given->transport == answered ? "se respondió " + status
+                                                   : unanswered_text(given->transport, settings_)),
+                 std::string(form.remedy));
 }
 
 }  // namespace delivery

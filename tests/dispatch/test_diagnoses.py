@@ -12,13 +12,14 @@ from fakes.certificates import issue
 from fakes.receiver import Behaviour
 from fakes.scripted import OK, ScriptedReceiver, answer
 from support.actors import BASE, Entity
-from support.diagnosis import REQUESTS, SIGNATURES, Verifier, ask, diagnose, not_good, wait_ended
+from support.diagnosis import RARE_FORMS, REQUESTS, SENT, SIGNATURES, Verifier, ask, diagnose, not_good, wait_ended
 from support.stack import free_port, setting
 from support.wait import holds_for, wait_until
 
 LITERAL = {"nombre": "no_hecha"}  # host_overrides gives the address, so there is no lookup to check
 AFTER = dict.fromkeys(REQUESTS, "no_hecha")
 HOUR = 3600
+SAMPLE = {"texto": "a/b 😀", "nota": 7.5, "id": 9007199254740993}
 
 
 @pytest.fixture
@@ -48,13 +49,13 @@ def state(stack, hook):
              "* FROM entregas WHERE webhook_id")]
 
 
-def test_a_good_receiver_is_asked_five_times_and_all_is_well(scripted, stack):
+def test_a_good_receiver_is_asked_ten_times_and_all_is_well(scripted, stack):
     verifier = Verifier()
     entity, hook = scripted(verifier)
     before = state(stack, hook)
     assert not_good(diagnose(entity, hook)) == LITERAL
-    assert len(verifier.received) == 5 and len(verifier.processed) == 1
-    genuine, wrong, unsigned, old, repeated = verifier.received
+    assert len(verifier.received) == SENT and len(verifier.processed) == 6
+    genuine, wrong, unsigned, old, repeated, *rare = verifier.received
     now = time.time()
     assert verify.problems(*genuine, hook.secret, now) == [] and verify.problems(*old, hook.secret, now - HOUR) == []
     assert abs(int(old[0]["webhook-timestamp"]) + HOUR - now) < 30
@@ -62,13 +63,20 @@ def test_a_good_receiver_is_asked_five_times_and_all_is_well(scripted, stack):
     assert set(wrong[0]) == set(genuine[0]) and len(wrong[0]["webhook-signature"]) == len(genuine[0]["webhook-signature"])
     assert not [name for name in unsigned[0] if "signature" in name]
     assert repeated[1] == genuine[1] and repeated[0]["webhook-id"] == genuine[0]["webhook-id"]
-    assert len({fields["webhook-id"] for fields, _ in verifier.received}) == 4
-    for (fields, body), probe in zip(verifier.received, ["autentica", *SIGNATURES, "autentica"]):
-        assert fields["x-webhook-event"] == "evaluacion.abierta" and fields["content-type"] == "application/json"
-        verb = "aceptarse" if probe == "autentica" else "rechazarse"
-        assert json.loads(body)["data"] == {
+    assert len({fields["webhook-id"] for fields, _ in verifier.received}) == SENT - 1
+    for (fields, body), probe in zip(verifier.received, ["autentica", *SIGNATURES, "autentica", *RARE_FORMS]):
+        event = "diagnostico.evento_desconocido" if probe == "evento_desconocido" else "evaluacion.abierta"
+        assert fields["x-webhook-event"] == json.loads(body)["evento"] == event
+        assert fields["content-type"] == "application/json" + ("; charset=utf-8" if probe == "tipo_contenido" else "")
+        data = json.loads(body)["data"]
+        more = data["datos"].pop("muestra", None), len(data["datos"].pop("relleno", ""))
+        assert more == (None if probe in SIGNATURES else SAMPLE, 60 * 1024 if probe == "cuerpo_grande" else 0)
+        verb = "rechazarse" if probe in SIGNATURES else "aceptarse"
+        assert data == {
             "test": True, "entidadId": entity.id, "entidadNombre": entity.name,
             "mensaje": f"Diagnóstico: esta notificación debe {verb}", "datos": {"diagnostico": probe}}
+    assert all(verify.problems(fields | {"content-type": "application/json"}, body, hook.secret, now) == [] for fields, body in rare)
+    assert [len(fields["webhook-signature"].split(" ")) for fields, _ in rare] == [1, 1, 1, 2, 1]
     assert state(stack, hook) == before and entity.api("GET", f"{BASE}/{hook.id}/entregas").json()["entregas"] == []
 
 
@@ -77,7 +85,7 @@ def test_the_event_is_one_of_the_webhooks(scripted):
     entity, _ = scripted(verifier)
     hook = entity.register(["incidencia.cerrada", "documento.disponible"])
     diagnose(entity, hook)
-    assert {fields["x-webhook-event"] for fields, _ in verifier.received} == {"incidencia.cerrada"}
+    assert {fields["x-webhook-event"] for fields, _ in verifier.received[:-1]} == {"incidencia.cerrada"}
 
 
 def test_a_receiver_that_accepts_everything_is_found(scripted):
@@ -96,14 +104,42 @@ def test_a_receiver_with_another_secret_is_found(scripted):
     entity, hook = scripted(verifier)
     found = diagnose(entity, hook)
     assert found["autentica"]["resultado"] == "mal" and "secreto" in found["autentica"]["remedio"]
-    assert len(verifier.received) == 1
+    assert len(verifier.received) == 2
+
+
+def rewritten(**how):
+    """The script of a receiver that verifies the JSON that it has parsed and written again."""
+    def script(connection, _number, fields):
+        body = json.dumps(json.loads(connection.read_body(fields)), **how).encode()
+        connection.send(OK if verify.problems(fields, body, "s3creto-de-prueba") == [] else answer(401))
+    return script
+
+
+@pytest.mark.parametrize("how, sure", [
+    ({"ensure_ascii": False, "separators": (",", ":")}, True),
+    ({}, False),
+    ({"sort_keys": True, "separators": (",", ":")}, False)], ids=["compact", "blanks", "sorted"])
+def test_a_receiver_that_verifies_what_it_writes_again_is_told_so(scripted, how, sure):
+    entity, hook = scripted(rewritten(**how))
+    found = diagnose(entity, hook)["autentica"]
+    assert found["resultado"] == "mal" and ("la misma, como la escribe" in found["detalle"]) == sure
+    assert "los bytes recibidos, antes de interpretar el JSON" in found["remedio"] and ("secreto" in found["remedio"]) != sure
+    assert "/apientidades/docs/verificar-la-firma.html#en-su-framework" in found["remedio"]
+
+
+def test_a_test_event_shows_the_same_mistake(scripted):
+    """Such a receiver refuses the test event, too; one that verifies the bytes takes it."""
+    for script, status in ((rewritten(ensure_ascii=False, separators=(",", ":")), 401), (Verifier(), 200)):
+        entity, hook = scripted(script)
+        assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
+        wait_until(lambda: entity.listed(hook)["ultimoEstado"] == status, what=f"the answer {status}")
 
 
 def test_a_webhook_without_a_secret(scripted):
     verifier = Verifier(None)
     entity, hook = scripted(verifier, secret=None)
-    assert not_good(diagnose(entity, hook)) == LITERAL | dict.fromkeys(SIGNATURES, "no_hecha")
-    assert len(verifier.received) == 2 and not [name for fields, _ in verifier.received for name in fields if "signature" in name]
+    assert not_good(diagnose(entity, hook)) == LITERAL | dict.fromkeys([*SIGNATURES, "segunda_firma"], "no_hecha")
+    assert len(verifier.received) == 6 and not [name for fields, _ in verifier.received for name in fields if "signature" in name]
 
 
 def test_a_rotation_under_way(scripted):
@@ -131,8 +167,8 @@ def test_a_refused_diagnosis_does_not_change_the_webhook(entity, receiver, stack
     before = state(stack, hook)
     found = diagnose(entity, hook)
     assert found["autentica"]["resultado"] == "mal" and str(status) in found["autentica"]["detalle"]
-    assert {found[name]["resultado"] for name in (*SIGNATURES, "repetida")} == {"no_hecha"}
-    assert state(stack, hook) == before and len(receiver.requests(hook.path)) == 1
+    assert {found[name]["resultado"] for name in (*SIGNATURES, "repetida", *RARE_FORMS)} == {"no_hecha"}
+    assert state(stack, hook) == before and len(receiver.requests(hook.path)) == (2 if status == 500 else 1)
     receiver.behave(hook.path, Behaviour())
     stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada", 5)
 

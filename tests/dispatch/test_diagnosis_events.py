@@ -10,7 +10,7 @@ import pytest
 from fakes import tcp
 from fakes.receiver import Behaviour, Receiver
 from support.actors import BASE
-from support.diagnosis import ask, diagnose, shown, wait_ended
+from support.diagnosis import SENT, ask, diagnose, shown, wait_ended
 from support.metrics import observed_dispatcher
 from support.stack import free_port, setting
 from support.wait import holds_for, wait_until
@@ -165,7 +165,7 @@ def test_a_stop_releases_a_diagnosis_that_waits_for_its_host(entity, receiver, s
         receiver.release(hook.path)
         wait_until(lambda: not stack.pids("dispatcher"), 20, "the dispatcher to end")
     wait_ended(entity, hook)
-    assert len(receiver.requests(hook.path)) == 21 + 5
+    assert len(receiver.requests(hook.path)) == 21 + SENT
 
 
 def test_the_dispatcher_is_killed_and_nothing_hangs_for_ever(entity, receiver, held, stack):
@@ -212,14 +212,14 @@ def test_two_dispatchers_send_each_once(new_entity, stack):
                     wait_ended(entity, hook)
         for hook in hooks:
             sent = receiver.requests(hook.path)
-            assert len(sent) == rounds * 5
+            assert len(sent) == rounds * SENT
             senders = {}
             for one in sent:
                 senders.setdefault(one.headers["webhook-id"].rsplit("_", 1)[0], set()).add(one.local_address)
             assert len(senders) == rounds and all(len(one) == 1 for one in senders.values())
 
 
-@pytest.mark.parametrize("answered", [0, 4], ids=["renewal", "end"])
+@pytest.mark.parametrize("answered", [0, SENT - 1], ids=["renewal", "end"])
 def test_a_row_that_another_session_locks_only_delays(new_entity, receiver, stack, root, answered):
     """Such a lock is usual: another dispatcher that tries to claim the diagnosis locks its row for a moment."""
     entity, other = new_entity(), new_entity()
@@ -235,7 +235,7 @@ def test_a_row_that_another_session_locks_only_delays(new_entity, receiver, stac
             receiver.wait(hook_of_other.path, count)
         root("ROLLBACK")
         wait_ended(entity, hook)
-    assert len(receiver.requests(hook.path)) == 5
+    assert len(receiver.requests(hook.path)) == SENT
 
 
 def test_the_database_goes_away(entity, receiver, stack):
@@ -252,7 +252,7 @@ def test_the_database_goes_away(entity, receiver, stack):
         wait_until(lambda: entity.api("GET", BASE).status == 200, 30, "the API")
         wait_ended(entity, hook, timeout=40)
     sent = receiver.requests(hook.path)
-    assert len(sent) == 5 and len({one.headers["webhook-id"] for one in sent}) == 4
+    assert len(sent) == SENT and len({one.headers["webhook-id"] for one in sent}) == SENT - 1
 
 
 def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, stack):

@@ -17,7 +17,7 @@ LISTED = ('[{"id":ID,"url":"URL","eventos":["evaluacion.abierta","resultados.def
 def test_answers_and_notifications(new_entity, receiver):
     entity = new_entity(name='Entidad "ñ" \\ 😀')
     hook = entity.register(EVENTS, secret="clave ñ € 😀")
-    names = {hook.url: "URL", f'"id":{hook.id},': '"id":ID,', f'"entidadId":{entity.id},': '"entidadId":ENTIDAD,'}
+    names = {hook.url: "URL", f'"id":{hook.id},': '"id":ID,', f'"entidadId": {entity.id},': '"entidadId": ENTIDAD,'}
 
     def named(text):
         for value, name in names.items():
@@ -47,9 +47,9 @@ def test_answers_and_notifications(new_entity, receiver):
         200, '{"message":"Evento de prueba \'evaluacion.abierta\' encolado para 1 webhook",'
         '"webhooks":[{"id":ID,"url":"URL"}]}')
     assert named(arrived(1)) == (
-        '{"evento":"evaluacion.abierta","timestamp":"HORA","data":{"test":true,"entidadId":ENTIDAD,'
-        '"entidadNombre":"Entidad \\"ñ\\" \\\\ 😀","mensaje":"Notificación de prueba del evento evaluacion.abierta, lanzada '
-        'desde la API de integración.","datos":{"b":7.5,"a":"ñ😀"}}}')
+        '{"evento":"evaluacion.abierta","timestamp":"HORA","data":{"test": true, "entidadId": ENTIDAD, '
+        '"entidadNombre": "Entidad \\"ñ\\" \\\\ 😀", "mensaje": "Notificaci\\u00f3n de prueba del evento evaluacion.abierta, lanzada '
+        'desde la API de integración.", "datos":{"b":7.5,"a":"ñ😀"}}}')
     assert listed(200) == (200, LISTED % ('"HORA"', 200, ""))
 
     receiver.behave(hook.path, Behaviour(status=418))

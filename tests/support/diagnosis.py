@@ -7,8 +7,11 @@ from support.actors import BASE
 from support.wait import wait_until
 
 CHECKS = ["nombre", "direcciones", "conexion", "tls", "certificado", "nombre_certificado", "autentica", "tiempo", "conexion_mantenida",
-          "firma_incorrecta", "sin_firma", "fecha_antigua", "repetida"]
+          "firma_incorrecta", "sin_firma", "fecha_antigua", "repetida", "cuerpo_grande", "tipo_contenido", "cabeceras_mayusculas", "segunda_firma",
+          "evento_desconocido"]
 SIGNATURES = CHECKS[9:12]
+RARE_FORMS = CHECKS[13:]
+SENT = 10  # requests to a good receiver
 REQUESTS = CHECKS[6:]
 
 

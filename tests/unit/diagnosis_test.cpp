@@ -23,11 +23,11 @@ struct Receiver {
   std::vector<platform::IpAddress> addresses{public_address};
   std::map<platform::IpAddress, TransportResult> broken{};  // how the handshake with an address fails
   TlsFacts tls{"TLS 1.3", 2, now + std::chrono::days(60)};
-  std::map<Kind, int> status{{Kind::genuine, 200},
-                             {Kind::wrong_signature, 401},
-                             {Kind::no_signature, 401},
-                             {Kind::old_timestamp, 400},
-                             {Kind::repeated, 200}};
+  std::map<Kind, int> status{
+      {Kind::genuine, 200},          {Kind::rewritten, 200},     {Kind::wrong_signature, 401},
+      {Kind::no_signature, 401},     {Kind::old_timestamp, 400}, {Kind::repeated, 200},
+      {Kind::large_body, 200},       {Kind::charset, 200},       {Kind::header_case, 200},
+      {Kind::second_signature, 200}, {Kind::unknown_event, 200}};
   std::map<Kind, TransportResult> transport{};
   platform::Milliseconds took{20};
   std::map<Kind, TestRequest::Kept> kept{{Kind::wrong_signature, TestRequest::Kept::used},
@@ -97,13 +97,18 @@ struct Fixture {
 };
 
 using Found = std::map<std::string, Result>;
-const Found after_connection{{"autentica", Result::not_done},
-                             {"tiempo", Result::not_done},
-                             {"conexion_mantenida", Result::not_done},
-                             {"firma_incorrecta", Result::not_done},
-                             {"sin_firma", Result::not_done},
-                             {"fecha_antigua", Result::not_done},
-                             {"repetida", Result::not_done}};
+const Found after_connection{
+    {"autentica", Result::not_done},          {"tiempo", Result::not_done},
+    {"conexion_mantenida", Result::not_done}, {"firma_incorrecta", Result::not_done},
+    {"sin_firma", Result::not_done},          {"fecha_antigua", Result::not_done},
+    {"repetida", Result::not_done},           {"cuerpo_grande", Result::not_done},
+    {"tipo_contenido", Result::not_done},     {"cabeceras_mayusculas", Result::not_done},
+    {"segunda_firma", Result::not_done},      {"evento_desconocido", Result::not_done}};
+const Found no_rare_form{{"cuerpo_grande", Result::not_done},
+                         {"tipo_contenido", Result::not_done},
+                         {"cabeceras_mayusculas", Result::not_done},
+                         {"segunda_firma", Result::not_done},
+                         {"evento_desconocido", Result::not_done}};
 Found with(Found found, const Found& more) {
   for (const auto& [name, result] : more) found[name] = result;
   return found;
@@ -115,8 +120,10 @@ BOOST_FIXTURE_TEST_SUITE(diagnosis, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_good_receiver_is_asked_everything_once_and_all_is_well) {
   BOOST_TEST(not_good(Receiver{}).empty());
-  const std::vector<Kind> all{Kind::lookup,       Kind::handshake,     Kind::genuine, Kind::wrong_signature,
-                              Kind::no_signature, Kind::old_timestamp, Kind::repeated};
+  const std::vector<Kind> all{Kind::lookup,          Kind::handshake,        Kind::genuine,
+                              Kind::wrong_signature, Kind::no_signature,     Kind::old_timestamp,
+                              Kind::repeated,        Kind::large_body,       Kind::charset,
+                              Kind::header_case,     Kind::second_signature, Kind::unknown_event};
   BOOST_CHECK(asked == all);
   for (const auto& item : diagnose(Receiver{}).findings()) {
     BOOST_TEST(!item.detail.empty());
@@ -125,8 +132,9 @@ BOOST_AUTO_TEST_CASE(a_good_receiver_is_asked_everything_once_and_all_is_well) {
 }
 
 BOOST_AUTO_TEST_CASE(each_problem_has_a_remedy_and_each_finding_a_detail) {
-  for (const auto& receiver : {Receiver{.addresses = {}}, Receiver{.status = {{Kind::genuine, 500}}},
-                               Receiver{.broken = {{public_address, TransportResult::tls_expired}}}})
+  for (const auto& receiver :
+       {Receiver{.addresses = {}}, Receiver{.status = {{Kind::genuine, 500}, {Kind::rewritten, 500}}},
+        Receiver{.broken = {{public_address, TransportResult::tls_expired}}}})
     for (const auto& item : diagnose(receiver).findings()) {
       BOOST_TEST(!item.detail.empty());
       if (item.result == Result::bad || item.result == Result::warning) BOOST_TEST(!item.remedy.empty());
@@ -165,8 +173,11 @@ BOOST_AUTO_TEST_CASE(without_a_secret_nothing_is_asked_of_signatures) {
   subject.has_secret = false;
   BOOST_CHECK((not_good(Receiver{}) == Found{{"firma_incorrecta", Result::not_done},
                                              {"sin_firma", Result::not_done},
-                                             {"fecha_antigua", Result::not_done}}));
-  BOOST_CHECK((asked == std::vector<Kind>{Kind::lookup, Kind::handshake, Kind::genuine, Kind::repeated}));
+                                             {"fecha_antigua", Result::not_done},
+                                             {"segunda_firma", Result::not_done}}));
+  BOOST_CHECK(
+      (asked == std::vector<Kind>{Kind::lookup, Kind::handshake, Kind::genuine, Kind::repeated,
+                                  Kind::large_body, Kind::charset, Kind::header_case, Kind::unknown_event}));
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_genuine_request_ends_the_requests) {
@@ -177,21 +188,70 @@ BOOST_AUTO_TEST_CASE(a_refused_genuine_request_ends_the_requests) {
     expected["autentica"] = Result::bad;
     expected.erase("tiempo");
     BOOST_TEST((not_good(receiver) == expected), status);
-    BOOST_TEST((asked.back() == Kind::genuine), status);
+    const bool of_signature = status == 401 || status == 500;
+    BOOST_TEST((asked.back() == (of_signature ? Kind::rewritten : Kind::genuine)), status);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_receiver_that_verifies_what_it_writes_again_is_told_so) {
+  constexpr auto page = "/apientidades/docs/verificar-la-firma.html#en-su-framework";
+  Receiver receiver;
+  receiver.status[Kind::genuine] = 401;
+  const auto found = item(receiver, Check::genuine);
+  BOOST_CHECK(found.result == Result::bad);
+  BOOST_TEST(
+      found.detail ==
+      "La notificación auténtica se rechazó con 401; la misma, como la escribe una biblioteca de JSON, "
+      "se aceptó con 200");
+  BOOST_TEST(
+      found.remedy.starts_with("La firma se comprueba sobre los bytes recibidos, antes de interpretar"));
+  BOOST_TEST(found.remedy.find(page) != std::string::npos);
+  receiver.status[Kind::rewritten] = 401;  // another secret, or another way of writing
+  const auto unsure = item(receiver, Check::genuine);
+  BOOST_TEST(unsure.detail == "La notificación auténtica se rechazó con 401");
+  BOOST_TEST(unsure.remedy.find("el secreto de este webhook") != std::string::npos);
+  BOOST_TEST(unsure.remedy.find(page) != std::string::npos);
+  subject.has_secret = false;
+  diagnose(receiver);
+  BOOST_TEST((asked.back() == Kind::genuine));
 }
 
 BOOST_AUTO_TEST_CASE(a_receiver_that_asks_to_wait_gets_no_more_requests) {
   for (const int status : {429, 503}) {
     Receiver receiver;
     receiver.status[Kind::wrong_signature] = status;
-    BOOST_TEST((not_good(receiver) == Found{{"firma_incorrecta", Result::warning},
-                                            {"sin_firma", Result::not_done},
-                                            {"fecha_antigua", Result::not_done},
-                                            {"repetida", Result::not_done}}),
+    BOOST_TEST((not_good(receiver) == with(no_rare_form, {{"firma_incorrecta", Result::warning},
+                                                          {"sin_firma", Result::not_done},
+                                                          {"fecha_antigua", Result::not_done},
+                                                          {"repetida", Result::not_done}})),
                status);
     BOOST_TEST((asked.back() == Kind::wrong_signature), status);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_rare_form_is_a_warning_with_a_remedy) {
+  std::set<std::string> remedies;
+  for (const auto kind : rare_forms) {
+    Receiver receiver;
+    receiver.status[kind] = 400;
+    const std::string name(delivery::name(check_of(kind)));
+    BOOST_TEST((not_good(receiver) == Found{{name, Result::warning}}), name);
+    const auto found = item(receiver, check_of(kind));
+    BOOST_TEST(found.detail.ends_with(": se respondió 400"), name);
+    remedies.insert(found.remedy);
+    receiver.transport[kind] = TransportResult::closed;
+    BOOST_TEST(item(receiver, check_of(kind)).detail.ends_with("cerró la conexión sin responder"), name);
+  }
+  BOOST_TEST(remedies.size() == rare_forms.size());
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_receiver_is_asked_for_about_a_minute) {
+  Receiver slow{.took = 10s};
+  BOOST_TEST((not_good(slow) == with(no_rare_form, {{"tiempo", Result::warning}})));
+  BOOST_TEST(item(slow, Check::large_body).detail.find("tardó demasiado") != std::string::npos);
+  slow.took = 7s;  // 49 s before the first of them
+  not_good(slow);
+  BOOST_TEST((asked.back() == Kind::charset));
 }
 
 BOOST_AUTO_TEST_CASE(a_name_without_addresses_ends_it) {

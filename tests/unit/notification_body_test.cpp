@@ -36,9 +36,32 @@ BOOST_AUTO_TEST_CASE(the_data_of_a_test_event) {
   const json::Value extra = json::Object{{"nota", json::Number{"7.50"}}, {"texto", "a\"b\nñ"}};
   BOOST_TEST(
       webhook::test_event_data(Event::incidencia_cerrada, 9007199254740993, "Universidad \"Ñ\"", extra) ==
-      R"({"test":true,"entidadId":9007199254740993,"entidadNombre":"Universidad \"Ñ\"",)"
-      R"("mensaje":"Notificación de prueba del evento incidencia.cerrada, lanzada desde la API de integración.",)"
+      R"({"test": true, "entidadId": 9007199254740993, "entidadNombre": "Universidad \"Ñ\"", )"
+      R"("mensaje": "Notificaci\u00f3n de prueba del evento incidencia.cerrada, lanzada desde la API de integración.", )"
       R"("datos":{"nota":7.50,"texto":"a\"b\nñ"}})");
+}
+
+BOOST_AUTO_TEST_CASE(the_data_of_a_diagnosis) {
+  using enum webhook::DiagnosisBody;
+  const auto data = [](webhook::DiagnosisBody kind) {
+    return webhook::diagnosis_data(7, "E \"Ñ\"", "p", kind);
+  };
+  BOOST_TEST(
+      data(refused) ==
+      R"({"test": true, "entidadId": 7, "entidadNombre": "E \"Ñ\"", )"
+      R"("mensaje": "Diagn\u00f3stico: esta notificación debe rechazarse", "datos":{"diagnostico": "p"}})");
+  BOOST_TEST(
+      data(accepted) ==
+      R"({"test": true, "entidadId": 7, "entidadNombre": "E \"Ñ\"", )"
+      R"("mensaje": "Diagn\u00f3stico: esta notificación debe aceptarse", "datos":{"diagnostico": "p", )"
+      R"("muestra": {"texto": "\u0061\/b 😀", "nota": 7.50, "id": 9007199254740993}}})");
+  BOOST_TEST(data(large).size() > 60 * 1024U);
+  BOOST_TEST(data(large).size() < 61 * 1024U);
+  BOOST_CHECK_NO_THROW(json::parse(data(large)));
+  BOOST_TEST(data(rewritten) ==
+             R"({"test":true,"entidadId":7,"entidadNombre":"E \"Ñ\"",)"
+             R"("mensaje":"Diagnóstico: esta notificación debe aceptarse","datos":{"diagnostico":"p",)"
+             R"("muestra":{"texto":"a/b 😀","nota":7.5,"id":42}}})");
 }
 
 BOOST_AUTO_TEST_CASE(without_extra_data_datos_is_an_empty_object) {

@@ -180,6 +180,41 @@ BOOST_AUTO_TEST_CASE(a_test_request_is_signed_as_its_kind_says) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_rare_form_changes_one_thing_in_the_headers) {
+  using Kind = delivery::TestRequestKind;
+  auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));
+  request.test_request = std::make_shared<delivery::TestRequest>();
+  request.test_request->message_id = id;
+  request.test_request->signature = crypto::random_bytes(4 * dispatcher::wrong_signature_bytes);
+  const auto of = [&](Kind kind) {
+    request.test_request->kind = kind;
+    return dispatcher::headers_of(request, now);
+  };
+  const auto genuine = of(Kind::genuine);
+  const auto signature = genuine[5].substr(std::string_view("webhook-signature: ").size());
+  auto expected = genuine;
+  expected[0] = "Content-Type: application/json; charset=utf-8";
+  BOOST_TEST(of(Kind::charset) == expected, boost::test_tools::per_element());
+  expected = genuine;
+  expected[1] = "X-Webhook-Event: diagnostico.evento_desconocido";
+  BOOST_TEST(of(Kind::unknown_event) == expected, boost::test_tools::per_element());
+  expected = genuine;
+  const auto wrong = crypto::to_base64(
+      std::string_view(request.test_request->signature).substr(0, dispatcher::wrong_signature_bytes));
+  expected[5] = "webhook-signature: v1," + wrong + " " + signature;
+  BOOST_TEST(of(Kind::second_signature) == expected, boost::test_tools::per_element());
+  const std::vector<std::string> capitals{"CONTENT-TYPE: application/json",
+                                          "X-WEBHOOK-EVENT: evaluacion.abierta",
+                                          "WEBHOOK-ID: " + id,
+                                          "WEBHOOK-TIMESTAMP: 1795168861",
+                                          genuine[4],
+                                          "WEBHOOK-SIGNATURE: " + signature};
+  auto in_capitals = of(Kind::header_case);
+  BOOST_TEST(in_capitals[4].starts_with("X-WEBHOOK-SIGNATURE: sha256="));
+  in_capitals[4] = genuine[4];
+  BOOST_TEST(in_capitals == capitals, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(the_wrong_signatures_of_a_grace_are_four_of_their_own) {
   auto request = std::get<Request>(prepare(target(ring().seal(4, secret))));
   request.previous_secret = "el anterior";

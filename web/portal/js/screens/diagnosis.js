@@ -14,6 +14,8 @@ const TESTS = {
   nombre: "Nombre de la dirección", direcciones: "Direcciones públicas", conexion: "Conexión", tls: "Conexión segura (TLS)", certificado: "Certificado",
   nombre_certificado: "Nombre del certificado", autentica: "Aviso auténtico", tiempo: "Tiempo de respuesta", conexion_mantenida: "Conexión mantenida",
   firma_incorrecta: "Aviso con la firma incorrecta", sin_firma: "Aviso sin firma", fecha_antigua: "Aviso antiguo", repetida: "Aviso repetido",
+  cuerpo_grande: "Aviso grande", tipo_contenido: "Content-Type con charset", cabeceras_mayusculas: "Cabeceras en mayúsculas", segunda_firma: "Segunda firma",
+  evento_desconocido: "Evento desconocido",
 };
 
 /** For each `resultado` of a test: [heading, CSS class, mark, word]. The report shows them in this order. */
