@@ -14,6 +14,7 @@
 #include "lib/store/webhooks/failing.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
 #include "lib/webhook/key_file.hpp"
+#include "lib/webhook/signature.hpp"
 
 namespace admin {
 
@@ -175,11 +176,15 @@ Result show(Context& context, const Arguments& arguments) {
   const auto hook = find(context.session, arguments.required_id());
   const auto detail = store::find_detail(context.session, hook.entity, hook.id);
   Result result{to_row(hook)};
+  constexpr std::string_view ask_for_another =
+      ": ask the entity to set one of whsec_ and `openssl rand -base64 24`";
   if (detail && detail->weak_secret)
-    result.note =
-        "its secret has fewer than 16 bytes, so its signatures could be guessed: ask the entity to set one "
-        "of "
-        "whsec_ and `openssl rand -base64 24`";
+    result.note = "its secret has fewer than 16 bytes, so its signatures could be guessed";
+  if (detail && detail->unverifiable_secret)
+    result.note += std::string(result.note.empty() ? "" : "; ") +
+                   "the libraries of Standard Webhooks cannot verify with its secret («" +
+                   std::string(webhook::unverifiable_secret) + "»)";
+  if (!result.note.empty()) result.note += ask_for_another;
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "lib/store/session/errors.hpp"
 #include "lib/webhook/address_policy.hpp"
 #include "lib/webhook/notification_body.hpp"
+#include "lib/webhook/signature.hpp"
 #include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
@@ -55,6 +56,11 @@ webhook::DiagnosisBody body_kind(TestRequestKind kind) {
     default:
       return accepted;
   }
+}
+
+bool is_unverifiable(const store::Target& target, const webhook::KeyRing& keys) {
+  const auto secret = target.secret ? keys.open(target.webhook, *target.secret) : std::nullopt;
+  return secret && !webhook::is_verifiable(*secret);
 }
 
 bool is_request(TestRequestKind kind) {
@@ -169,6 +175,7 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
   if (store::claim_diagnosis(round.session, webhook, lease, settings_.lease) != DiagnosisUpdate::done)
     return {};
   const auto now = platform::utc_now();
+  const bool unverifiable = is_unverifiable(target.target, round.keys);
   const auto one =
       running_
           .try_emplace(lease, Running{.webhook = webhook,
@@ -177,7 +184,8 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
                                                      .has_secret = target.target.secret.has_value(),
                                                      .weak_secret = target.weak_secret,
                                                      .hidden = hidden_,
-                                                     .connection_life = longest_life},
+                                                     .connection_life = longest_life,
+                                                     .unverifiable_secret = unverifiable},
                                                     settings_,
                                                     now},
                                       .began = monotonic_now(),

@@ -5,6 +5,7 @@
 #include "fcgi-app/handlers/webhook_json.hpp"
 #include "fcgi-app/http/response.hpp"
 #include "lib/text/text.hpp"
+#include "lib/webhook/signature.hpp"
 
 namespace api {
 
@@ -22,6 +23,11 @@ bool names(std::string_view header, std::string_view etag, bool weakly) {
     tags.remove_prefix(std::min(end + 1, tags.size()));
   }
   return false;
+}
+
+std::string unverifiable_notice() {
+  return "Aviso: " + std::string(webhook::unverifiable_secret) +
+         ". Cámbielo por uno hecho con: " + std::string(webhook::good_secret_command);
 }
 
 }  // namespace
@@ -46,6 +52,8 @@ Response detail_response(const store::WebhookDetail& detail,
   shown.emplace_back("desactivacion", time_or_null(streak ? streak->deactivation : std::nullopt));
   shown.emplace_back("tieneSecreto", detail.has_secret);
   shown.emplace_back("secretoDebil", detail.weak_secret);
+  shown.emplace_back("avisoSecreto",
+                     detail.unverifiable_secret ? std::optional(unverifiable_notice()) : std::nullopt);
   shown.emplace_back("secretoAnteriorHasta", time_or_null(detail.previous_until));
   shown.emplace_back("fechaModificacion", time_or_null(detail.modified.value_or(webhook.created)));
   auto response = json_response(200, std::move(shown));

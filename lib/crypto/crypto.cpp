@@ -114,17 +114,6 @@ constexpr std::string_view base64_alphabet =
 constexpr std::string_view base64url_alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-constexpr std::uint8_t no_digit = 255;
-
-/// The value of each character of the alphabet; no_digit for any other.
-constexpr std::array<std::uint8_t, 256> base64_values = [] {
-  std::array<std::uint8_t, 256> values{};
-  values.fill(no_digit);
-  for (std::size_t i = 0; i < base64_alphabet.size(); ++i)
-    values[static_cast<unsigned char>(base64_alphabet[i])] = static_cast<std::uint8_t>(i);
-  return values;
-}();
-
 std::string encode_unpadded(std::string_view bytes, std::string_view alphabet) {
   std::string text;
   text.reserve((bytes.size() + 2) / 3 * 4);
@@ -213,24 +202,25 @@ std::string to_base64(const Sha256& digest) { return to_base64(view(digest)); }
 
 std::string to_base64url(std::string_view bytes) { return encode_unpadded(bytes, base64url_alphabet); }
 
+std::optional<std::string> from_unpadded_base64(std::string_view text) {
+  const auto digits = text.substr(0, text.find('='));
+  const auto padding = (4 - digits.size() % 4) % 4;
+  const bool is_padded = digits.size() < text.size();
+  if (padding == 3 || (is_padded && text.substr(digits.size()) != std::string(padding, '=')))
+    return std::nullopt;
+  // EVP_DecodeBlock skips white space at both ends.
+  if (digits.find_first_not_of(base64_alphabet) != std::string_view::npos) return std::nullopt;
+  const std::string padded = std::string(digits) + std::string(padding, '=');
+  std::string bytes(padded.size() / 4 * 3, '\0');
+  if (EVP_DecodeBlock(out(bytes), in(padded), length(padded)) < 0) return std::nullopt;
+  bytes.resize(bytes.size() - padding);
+  return bytes;
+}
+
 std::optional<std::string> from_base64(std::string_view text) {
-  std::string bytes;
-  bytes.reserve(text.size() / 4 * 3);
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text.substr(0, text.find('='))) {
-    const auto value = base64_values[static_cast<unsigned char>(c)];
-    if (value == no_digit) return std::nullopt;
-    bits = bits << 6 | value;
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes += static_cast<char>(bits >> count & 255);
-    }
-  }
-  // Bytes have exactly one valid encoding, so this comparison refuses wrong padding, text after the padding,
-  // and stray bits in the last character.
-  if (to_base64(bytes) != text) return std::nullopt;
+  auto bytes = from_unpadded_base64(text);
+  // Bytes have exactly one valid encoding.
+  if (bytes && to_base64(*bytes) != text) return std::nullopt;
   return bytes;
 }
 

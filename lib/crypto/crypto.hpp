@@ -28,6 +28,8 @@ std::string to_base64(std::string_view bytes);  // RFC 4648 section 4, padded
 std::string to_base64(const Sha256& digest);
 std::string to_base64url(std::string_view bytes);               // RFC 4648 section 5, unpadded
 std::optional<std::string> from_base64(std::string_view text);  // strict: padded, no white space
+/// As from_base64(), but the padding may be missing, and stray bits in the last character are ignored.
+std::optional<std::string> from_unpadded_base64(std::string_view text);
 
 /// Encrypts by AES-256-GCM (NIST SP 800-38D) with a fresh random 96-bit nonce; returns nonce || ciphertext ||
 /// 128-bit tag.

@@ -160,6 +160,7 @@ class Diagnosis {
     bool weak_secret = false;
     std::vector<platform::IpNetwork> hidden{};  // addresses in these networks are not shown
     platform::Milliseconds connection_life{};   // our side ends a kept connection after this time
+    bool unverifiable_secret = false;           // !webhook::is_verifiable
   };
   /// `settings` must outlive this object. `now`: for the days until a certificate expires.
   Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);

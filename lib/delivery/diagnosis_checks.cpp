@@ -6,6 +6,7 @@
 
 #include "lib/delivery/diagnosis.hpp"
 #include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/signature.hpp"
 
 namespace delivery {
 
@@ -60,6 +61,10 @@ std::string unanswered_remedy(TransportResult result) {
   if (result == tls_client_wanted)
     return "No exija un certificado de cliente en esta URL: verifique la firma de cada notificación";
   return "Revise los registros de su servidor a la hora del diagnóstico";
+}
+
+std::string good_secret_remedy() {
+  return "Cambie el secreto por uno largo y al azar: " + std::string(webhook::good_secret_command);
 }
 
 constexpr std::string_view raw_body_remedy =
@@ -300,6 +305,8 @@ CheckedItem Diagnosis::check_genuine() const {
                refused + "; la misma, como la escribe una biblioteca de JSON, se aceptó con " +
                    std::to_string(rewritten->status),
                std::string(raw_body_remedy));
+  if (subject_.unverifiable_secret && is_refusal_of_signature(genuine->status))
+    return bad(check, refused + "; " + std::string(webhook::unverifiable_secret), good_secret_remedy());
   return bad(check, refused, remedy_of_status(genuine->status, subject_.has_secret));
 }
 
@@ -370,8 +377,12 @@ CheckedItem Diagnosis::check_refusal(Check check, TestRequestKind kind) const {
     return warning(check,
                    "Se rechazó con " + status + " " + what +
                        ", pero el secreto tiene menos de 16 bytes, y se podría adivinar",
-                   "Cambie el secreto por uno largo y al azar: "
-                   "printf 'whsec_%s\\n' \"$(openssl rand -base64 24)\"");
+                   good_secret_remedy());
+  if (decided && subject_.unverifiable_secret && kind == TestRequestKind::wrong_signature)
+    return warning(
+        check,
+        "Se rechazó con " + status + " " + what + ", pero " + std::string(webhook::unverifiable_secret),
+        good_secret_remedy());
   if (decided) return good(check, "Se rechazó con " + status + " " + what);
   return warning(check, "No se aceptó " + what + ", pero se respondió " + status,
                  "Responda 401 a lo que no se acepta: otra respuesta parece una avería");

@@ -6,13 +6,15 @@ namespace webhook {
 
 namespace {
 
-std::string standard_webhooks_key(std::string_view secret) {
-  constexpr std::string_view prefix = "whsec_";
-  if (secret.starts_with(prefix)) {
-    auto key = crypto::from_base64(secret.substr(prefix.size()));
-    if (key && !key->empty()) return std::move(*key);
-  }
-  return std::string(secret);
+constexpr std::string_view prefix = "whsec_";
+constexpr std::string_view version = "v1,";
+
+/// The key that a secret of the form `whsec_<base64>` or `v1,whsec_<base64>` encodes; nullopt for any other.
+std::optional<std::string> encoded_key(std::string_view secret) {
+  if (secret.starts_with(version)) secret.remove_prefix(version.size());
+  if (!secret.starts_with(prefix)) return std::nullopt;
+  auto key = crypto::from_unpadded_base64(secret.substr(prefix.size()));
+  return key && !key->empty() ? key : std::nullopt;
 }
 
 }  // namespace
@@ -25,7 +27,19 @@ std::string standard_webhooks_signature(std::string_view secret, std::string_vie
                                         std::int64_t timestamp_s, std::string_view body) {
   std::string signed_text;
   signed_text.append(id).append(".").append(std::to_string(timestamp_s)).append(".").append(body);
-  return "v1," + crypto::to_base64(crypto::hmac_sha256(standard_webhooks_key(secret), signed_text));
+  const auto sign = [&](std::string_view key) {
+    return "v1," + crypto::to_base64(crypto::hmac_sha256(key, signed_text));
+  };
+  const auto key = encoded_key(secret);
+  if (!key) return sign(secret);
+  const bool was_decoded =
+      secret == std::string(prefix) + crypto::to_base64(*key);  // by releases up to 0.2.0
+  return was_decoded ? sign(*key) : sign(*key) + ' ' + sign(secret);
+}
+
+bool is_verifiable(std::string_view secret) {
+  if (secret.starts_with(prefix)) return encoded_key(secret).has_value();
+  return !secret.starts_with(std::string(version) + std::string(prefix));
 }
 
 std::vector<std::string> notification_headers(Event event, std::string_view message_id,

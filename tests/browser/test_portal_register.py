@@ -108,6 +108,20 @@ def test_without_a_signature(browser, entity, expect):
     assert entity.api("GET", f"{BASE}/{hooks(entity)[0]['id']}").json()["tieneSecreto"] is False
 
 
+def test_a_secret_that_no_library_verifies_is_told_before_it_is_registered(browser, entity, expect):
+    page = at(browser, entity, NEW, HEADING)
+    secret, warning = page.get_by_label("Secreto nuevo"), page.get_by_text("no puede verificarse con las bibliotecas de Standard Webhooks")
+    good = secret.input_value()
+    for typed, wrong in ((good + " ", 1), ("v1," + good, 1), (good[:-1] + "_", 1), (good + "a", 1), ("whsec_", 1), (good + "==", 1), (good, 0),
+                         (good[:-2], 0), (good[:-1] + "=", 0), ("una frase", 0)):
+        secret.fill(typed)
+        expect(warning).to_have_count(wrong)
+    secret.fill(good + " ")
+    assert_no_barriers(page)
+    page.get_by_role("button", name="Generar otro").click()
+    expect(warning).to_have_count(0)
+
+
 @pytest.mark.parametrize("typed, told", [
     ("", "No puede estar vacía"), ("http://hola.ejemplo.es/x", "Debe empezar por https://"), ("https://10.0.0.1/x", "dirección local, privada o reservada"),
     ("https://hola.ejemplo.es/<b>ñ</b>", "ASCII"), ("https://hola.ejemplo.es/" + "x" * 2000, "2000 caracteres")])

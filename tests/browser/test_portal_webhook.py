@@ -56,7 +56,8 @@ def test_the_screens_fit_and_have_no_barriers(browser, entity, rest, heading, ho
     ({"activo": False, "motivo": "fallos"}, "durante días"), ({"activo": False, "motivo": "entidad"}, "por decisión de su entidad"),
     ({"fallaDesde": "2026-11-20T10:00:00.000Z", "ultimoError": HOSTILE, "desactivacion": "2026-11-25T10:00:00.000Z"}, "Se desactivará"),
     ({"ultimaEjecucion": "2026-11-20T10:00:00.000Z", "ultimoError": HOSTILE}, "Último envío fallido"),
-    ({"secretoDebil": True}, "El secreto es demasiado corto")])
+    ({"secretoDebil": True}, "El secreto es demasiado corto"),
+    ({"avisoSecreto": "Aviso"}, "no puede verificarse con las bibliotecas")])
 def test_its_states_and_text_of_others(browser, entity, expect, members, told):
     hook = entity.register()
     page = at(browser, entity, "#/entregas", "Entregas", width=320)

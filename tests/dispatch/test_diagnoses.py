@@ -127,6 +127,18 @@ def test_a_receiver_that_verifies_what_it_writes_again_is_told_so(scripted, how,
     assert "/apientidades/docs/verificar-la-firma.html#en-su-framework" in found["remedio"]
 
 
+UNVERIFIABLE = "este secreto no puede verificarse con las bibliotecas de Standard Webhooks"
+
+
+def test_a_secret_that_no_library_verifies_is_named(scripted):
+    """Also in the refusal of a receiver whose library decodes it otherwise."""
+    secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw "
+    found = diagnose(*scripted(Verifier(secret), secret=secret))
+    assert not_good(found) == LITERAL | {"firma_incorrecta": "aviso"} and UNVERIFIABLE in found["firma_incorrecta"]["detalle"]
+    found = diagnose(*scripted(Verifier(secret.strip()), secret=secret))["autentica"]
+    assert found["resultado"] == "mal" and UNVERIFIABLE in found["detalle"] and "openssl rand -base64 24" in found["remedio"]
+
+
 def test_a_test_event_shows_the_same_mistake(scripted):
     """Such a receiver refuses the test event, too; one that verifies the bytes takes it."""
     for script, status in ((rewritten(ensure_ascii=False, separators=(",", ":")), 401), (Verifier(), 200)):

@@ -26,7 +26,7 @@ def test_standard_webhooks_signature_of_its_reference_libraries():
 
 
 @pytest.mark.parametrize("secret, key", [
-    ("whsec_aGVsbG8=", b"hello"), ("hello", b"hello"), ("whsec_not base64!", b"whsec_not base64!"),
+    ("whsec_aGVsbG8=", b"hello"), ("whsec_aGVsbG8", b"hello"), ("v1,whsec_aGVsbG8=", b"hello"), ("hello", b"hello"), ("whsec_not base64!", b"whsec_not base64!"),
     ("whsec_", b"whsec_"), ("ñandú", "ñandú".encode()),
 ])
 def test_key_of_a_secret(secret, key):

@@ -20,10 +20,13 @@ def standard_signature(secret: str, message_id: str, timestamp: str, body: bytes
 
 
 def standard_key(secret: str) -> bytes:
-    """Returns the key: the Base64 after whsec_, decoded, if valid and not empty; otherwise the bytes of the secret."""
-    if secret.startswith("whsec_"):
+    """Returns the key: the Base64 after whsec_ or v1,whsec_, decoded, if valid and not empty; otherwise the bytes of the secret.
+    The padding may be missing."""
+    encoded = secret.removeprefix("v1,")
+    if encoded.startswith("whsec_"):
+        encoded = encoded.removeprefix("whsec_")
         try:
-            key = base64.b64decode(secret[len("whsec_"):], validate=True)
+            key = base64.b64decode(encoded if "=" in encoded else encoded + "=" * (-len(encoded) % 4), validate=True)
             if key:
                 return key
         except binascii.Error:

@@ -10,7 +10,7 @@ from support.stack import EVENTS
 from support.wait import wait_until
 
 FIELDS = ["id", "url", "eventos", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "motivo", "fallaDesde",
-          "desactivacion", "tieneSecreto", "secretoDebil", "secretoAnteriorHasta", "fechaModificacion"]
+          "desactivacion", "tieneSecreto", "secretoDebil", "avisoSecreto", "secretoAnteriorHasta", "fechaModificacion"]
 MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
 
 
@@ -31,7 +31,7 @@ def test_a_webhook_on_its_own_page(entity):
     webhook = response.json()
     listed = entity.listed(hook)
     assert {name: webhook[name] for name in listed} == listed
-    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, True, False, None, webhook["fechaAlta"]]
+    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, True, False, None, None, webhook["fechaAlta"]]
     assert seen(entity, entity.register(secret=None)).json()["tieneSecreto"] is False
     assert hook.secret not in response.text
 
@@ -49,6 +49,45 @@ def test_a_secret_under_16_bytes_is_named(entity, stack, secret, weak):
     other = entity.register()
     entity.api("PUT", f"{BASE}/{other.id}/secreto", json_body={"secreto": secret, "graciaSegundos": 60})
     assert seen(entity, other).json()["secretoDebil"] is weak
+
+
+UNVERIFIABLE = "este secreto no puede verificarse con las bibliotecas de Standard Webhooks"
+GOOD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+def assert_named(entity, hook, stack, named):
+    notice = seen(entity, hook).json()["avisoSecreto"]
+    assert (notice is not None) is named and (not named or UNVERIFIABLE in notice and "openssl rand -base64 24" in notice)
+    assert (UNVERIFIABLE in stack.dev("admin", "webhook", "show", hook.id).stderr) is named
+
+
+@pytest.mark.parametrize("secret, named", [
+    (GOOD, False), (GOOD[:-1], False), ("a phrase of 16 bytes", False), (None, False),
+    (GOOD + " ", True), (GOOD.replace("9", "_"), True), ("v1," + GOOD, True), ("whsec_no es base64", True)])
+def test_a_secret_that_no_library_verifies_is_named(entity, stack, secret, named):
+    """As each of the two secrets that a webhook has room for."""
+    hook, other = entity.register(secret=secret), entity.register()
+    assert_named(entity, hook, stack, named)
+    if secret is None:
+        return
+    for target, fresh, expected in ((hook, "another-of-16-bytes", False), (other, secret, named)):
+        entity.api("PUT", f"{BASE}/{target.id}/secreto", json_body={"secreto": fresh, "graciaSegundos": 60})
+        assert_named(entity, target, stack, expected)
+
+
+def test_a_secret_of_an_earlier_release_is_judged_by_reencrypt(entity, stack):
+    """In either place, and its ETag stays."""
+    hooks = [entity.register(secret=GOOD + " "), entity.register()]
+    entity.api("PUT", f"{BASE}/{hooks[1].id}/secreto", json_body={"secreto": GOOD + " ", "graciaSegundos": 60})
+    etags = [seen(entity, hook).headers["etag"] for hook in hooks]
+    for hook in hooks:
+        stack.sql(f"UPDATE webhooks SET secreto_inverificable = NULL WHERE id = {hook.id}")
+        assert_named(entity, hook, stack, False)
+    stack.admin("secrets", "reencrypt")
+    for hook in hooks:
+        assert_named(entity, hook, stack, True)
+    assert [seen(entity, hook).headers["etag"] for hook in hooks] == etags
+    assert stack.value("SELECT COUNT(*) FROM webhooks WHERE secreto_inverificable IS NULL AND secreto_clave IS NOT NULL") == "0"
 
 
 def test_the_etag_is_of_the_configuration_alone(entity, receiver):

@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lib/crypto/crypto.hpp"
+#include "lib/json/json.hpp"
+#include "lib/platform/file.hpp"
 
 BOOST_AUTO_TEST_SUITE(signature)
 
@@ -56,10 +58,36 @@ BOOST_AUTO_TEST_CASE(a_well_formed_whsec_secret_is_decoded) {
   BOOST_TEST(standard_webhooks_signature("whsec_AA==", "id", 1, "body") == signed_with({"\0", 1}));
 }
 
+BOOST_AUTO_TEST_CASE(a_secret_that_earlier_releases_did_not_decode_gets_both_signatures) {
+  for (const auto* secret : {"whsec_aGVsbG8", "whsec_aGVsbG9=", "v1,whsec_aGVsbG8=", "v1,whsec_aGVsbG8"})
+    BOOST_TEST(standard_webhooks_signature(secret, "id", 1, "body") ==
+                   signed_with("hello") + ' ' + signed_with(secret),
+               secret);
+}
+
+BOOST_AUTO_TEST_CASE(the_key_of_each_form_is_that_of_the_libraries_that_take_it) {
+  const auto file = json::parse(platform::read_file(SOURCE_DIR "/tests/unit/secret_forms.json"));
+  for (const auto& form : *file.find("forms")->array()) {
+    const auto& secret = *form.find("secret")->string();
+    const auto key = crypto::from_hex(*form.find("key")->string()).value();
+    const auto signature = standard_webhooks_signature(secret, "id", 1, "body");
+    const bool verifiable = *form.find("verifiable")->boolean();
+    BOOST_TEST(signature.substr(0, signature.find(' ')) == signed_with(key), secret);
+    BOOST_TEST(webhook::is_verifiable(secret) == verifiable, secret);
+    if (!secret.starts_with("whsec_")) continue;
+    bool taken = false;
+    for (const auto& [library, made] : *form.find("libraries")->object()) {
+      taken = taken || made == *form.find("key");
+      BOOST_TEST((!verifiable || made.is_null() || made == *form.find("key")), secret << ", " << library);
+    }
+    BOOST_TEST(taken == verifiable, secret);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(any_other_secret_is_used_as_it_is) {
-  for (const auto* secret : {"hello", "ñandú", "aGVsbG8=", "whsec_", "whsec_aGVsbG8",
-                             "whsec_aGVsbG9=", "whsec_aGVs bG8=", "whsec_aGVsbG8=\n", "whsec_-__-",
-                             "whsec_no base64", "WHSEC_aGVsbG8=", " whsec_aGVsbG8=", "whsec_aGVsbG8=="}) {
+  for (const auto* secret :
+       {"hello", "ñandú", "aGVsbG8=", "whsec_", "whsec_aGVs bG8=", "whsec_aGVsbG8=\n", "whsec_-__-",
+        "whsec_no base64", "WHSEC_aGVsbG8=", " whsec_aGVsbG8=", "whsec_aGVsbG8=="}) {
     BOOST_TEST(standard_webhooks_signature(secret, "id", 1, "body") == signed_with(secret), secret);
   }
 }

@@ -19,6 +19,7 @@ constexpr std::string_view detail_of_webhook = R"sql(
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
     COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
     COALESCE(w.secreto_debil, FALSE) AS secreto_debil,
+    COALESCE(w.secreto_inverificable, FALSE) AS secreto_inverificable,
     IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
     CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion,
     IF(w.version_huella = w.secreto_huella, w.version_secreto, w.secreto_huella) AS version_secreto
@@ -125,6 +126,7 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
   return WebhookDetail{read_webhook(row),
                        row.boolean("tiene_secreto"),
                        row.boolean("secreto_debil"),
+                       row.boolean("secreto_inverificable"),
                        row.optional_time("fecha_modificacion"),
                        row.optional_time("anterior_hasta"),
                        row.optional_text("version_secreto")};

@@ -8,6 +8,7 @@
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/webhook/signature.hpp"
 
 namespace store {
 
@@ -21,11 +22,11 @@ constexpr std::string_view lock_secrets = R"sql(
 
 constexpr std::string_view set_a = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_vigente = 'a', secreto_huella = ?,
-    secreto_anterior_hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, fecha_modificacion = UTC_TIMESTAMP(3)
+    secreto_inverificable = ?, secreto_anterior_hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, fecha_modificacion = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
 constexpr std::string_view set_b = R"sql(
   UPDATE webhooks SET secreto_b_clave = ?, secreto_b_sellado = UNHEX(?), secreto_vigente = 'b', secreto_huella = ?,
-    secreto_anterior_hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, fecha_modificacion = UTC_TIMESTAMP(3)
+    secreto_inverificable = ?, secreto_anterior_hasta = UTC_TIMESTAMP(3) + INTERVAL ? SECOND, fecha_modificacion = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
 constexpr std::string_view erase_b =
     "UPDATE webhooks SET secreto_b_clave = NULL, secreto_b_sellado = NULL WHERE id = ?";
@@ -81,6 +82,7 @@ SecretChange set_another(Session& session, WebhookId id, const Row& now, const N
   const bool into_b = keeps && now.boolean("en_a");
   const auto stored = stored_secret(keys, id, wanted.secret);
   session.update(into_b ? set_b : set_a, stored.key_id, stored.sealed, stored.fingerprint,
+                 stored.unverifiable,
                  keeps ? std::optional(std::int64_t{wanted.grace.count()}) : std::nullopt, id);
   if (!keeps) session.update(erase_b, id);
   return {SecretChanged::done, session.query(grace_of, id).at(0).optional_time("hasta")};
@@ -113,7 +115,7 @@ SecretChange change_locked(Session& session, const Author& author, WebhookId id,
 StoredSecret stored_secret(const webhook::KeyRing& keys, WebhookId id, const std::string& secret) {
   const auto sealed = keys.seal(id, secret);
   return {sealed.key_id, crypto::to_hex(sealed.ciphertext),
-          keys.authenticate(purpose, fingerprinted(id, secret))};
+          keys.authenticate(purpose, fingerprinted(id, secret)), !webhook::is_verifiable(secret)};
 }
 
 SecretChange change_secret(Session& session, const Author& author, WebhookId id, const NewSecret& wanted,

@@ -53,6 +53,7 @@ struct StoredSecret {
   std::string key_id;
   std::string sealed;  // hexadecimal
   std::string fingerprint;
+  bool unverifiable;  // !webhook::is_verifiable
 };
 StoredSecret stored_secret(const webhook::KeyRing& keys, WebhookId id, const std::string& secret);
 

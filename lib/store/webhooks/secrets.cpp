@@ -16,17 +16,20 @@ using crypto::from_hex;
 // Each of the next three statements returns at most 100 rows, of at most 100 KiB each.
 
 /// Selects the webhooks with a secret to reseal in the columns of secret `a` (secret_change.hpp): a secret
-/// that is not sealed by the current key, or the webhook's current secret if it has no fingerprint (earlier
-/// releases stored none).
+/// that is not sealed by the current key, or the webhook's current secret if it has no fingerprint or is not
+/// judged (secreto_inverificable): earlier releases did neither.
 constexpr std::string_view outdated_secrets = R"sql(
   SELECT id, secreto_clave AS clave, HEX(secreto_sellado) AS sellado FROM webhooks
   WHERE id > ? AND secreto_clave IS NOT NULL
     AND (secreto_clave <> ?
-      OR (secreto_huella IS NULL AND (secreto_vigente = 'a' OR secreto_b_clave IS NULL)))
+      OR ((secreto_huella IS NULL OR secreto_inverificable IS NULL)
+        AND (secreto_vigente = 'a' OR secreto_b_clave IS NULL)))
   ORDER BY id LIMIT 100)sql";
 constexpr std::string_view outdated_b_secrets = R"sql(
   SELECT id, secreto_b_clave AS clave, HEX(secreto_b_sellado) AS sellado FROM webhooks
-  WHERE id > ? AND secreto_b_clave IS NOT NULL AND secreto_b_clave <> ? ORDER BY id LIMIT 100)sql";
+  WHERE id > ? AND secreto_b_clave IS NOT NULL
+    AND (secreto_b_clave <> ? OR (secreto_inverificable IS NULL AND secreto_vigente = 'b'))
+  ORDER BY id LIMIT 100)sql";
 constexpr std::string_view outdated_test_events = R"sql(
   SELECT id, entidad_id, evento, datos FROM notificaciones_pendientes
   WHERE id > ? AND origen = 'prueba' AND JSON_VALUE(datos, '$.clave') <> ? ORDER BY id LIMIT 100)sql";
@@ -44,14 +47,16 @@ constexpr std::string_view replace_secret = R"sql(
     version_secreto = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_secreto,
       IF(version_huella = secreto_huella, version_secreto, COALESCE(secreto_huella, ''))),
     secreto_huella = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, secreto_huella, ?),
-    version_huella = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_huella, secreto_huella)
+    version_huella = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, version_huella, secreto_huella),
+    secreto_inverificable = IF(secreto_vigente = 'b' AND secreto_b_clave IS NOT NULL, secreto_inverificable, ?)
   WHERE id = ? AND secreto_sellado = UNHEX(?))sql";
 constexpr std::string_view replace_b_secret = R"sql(
   UPDATE webhooks SET secreto_b_clave = ?, secreto_b_sellado = UNHEX(?),
     version_secreto = IF(secreto_vigente = 'a', version_secreto,
       IF(version_huella = secreto_huella, version_secreto, COALESCE(secreto_huella, ''))),
     secreto_huella = IF(secreto_vigente = 'a', secreto_huella, ?),
-    version_huella = IF(secreto_vigente = 'a', version_huella, secreto_huella)
+    version_huella = IF(secreto_vigente = 'a', version_huella, secreto_huella),
+    secreto_inverificable = IF(secreto_vigente = 'a', secreto_inverificable, ?)
   WHERE id = ? AND secreto_b_sellado = UNHEX(?))sql";
 constexpr std::string_view replace_test_data = R"sql(
   UPDATE notificaciones_pendientes SET datos = ? WHERE id = ? AND datos = ?)sql";
@@ -74,7 +79,8 @@ bool reseal_secret(Session& session, const Row& row, const webhook::KeyRing& key
   if (!secret) return false;
   const auto resealed = stored_secret(keys, id, *secret);
   result.secrets += transaction(session, [&] {
-    return session.update(replace, resealed.key_id, resealed.sealed, resealed.fingerprint, id, sealed);
+    return session.update(replace, resealed.key_id, resealed.sealed, resealed.fingerprint,
+                          resealed.unverifiable, id, sealed);
   });
   return true;
 }

@@ -88,11 +88,12 @@ constexpr auto taken_slots = joined<slots_of_entity, slot_in_range, and_disabled
 constexpr std::string_view insert_webhook = R"sql(
   INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?))sql";
 constexpr std::string_view set_secret = R"sql(
-  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_huella = ? WHERE id = ?)sql";
+  UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_huella = ?,
+    secreto_inverificable = ? WHERE id = ?)sql";
 constexpr std::string_view free_slot_and_forget_secret = R"sql(
   UPDATE webhooks
   SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, secreto_sellado = NULL,
-    secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_huella = NULL,
+    secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_huella = NULL, secreto_inverificable = NULL,
     version_secreto = NULL, version_huella = NULL, secreto_anterior_hasta = NULL
   WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL)sql";
 
@@ -160,7 +161,8 @@ Webhook insert_into_room(Session& session, const NewWebhook& wanted, const Room&
     // Sealed after the INSERT, in the same transaction: the seal is bound to the id, which the INSERT
     // assigns.
     const auto stored = stored_secret(keys, made.id, *wanted.secret);
-    session.update(set_secret, stored.key_id, stored.sealed, stored.fingerprint, made.id);
+    session.update(set_secret, stored.key_id, stored.sealed, stored.fingerprint, stored.unverifiable,
+                   made.id);
   }
   note_change(session, {wanted.entity, wanted.token}, AuditedAction::registered, made.id,
               json::dump(std::move(detail)));

@@ -2,10 +2,18 @@
 import { copyButton } from "./copy.js";
 import { el, freshId, replace } from "./dom.js";
 import { field } from "./field.js";
+import { notice } from "./problem.js";
 
 /** In the form of Standard Webhooks: whsec_ and 24 random bytes in base64. */
 export function newSecret(random = (bytes) => crypto.getRandomValues(bytes)) {
   return `whsec_${btoa(String.fromCharCode(...random(new Uint8Array(24))))}`;
+}
+
+/** Whether a secret begins like one of Standard Webhooks, and its libraries cannot verify with it. The API's rule (lib/webhook/signature.cpp). */
+export function isUnverifiable(secret) {
+  if (!/^(v1,)?whsec_/.test(secret)) return false;
+  const [, digits, padding] = /^whsec_([A-Za-z0-9+/]*)(={0,2})$/.exec(secret) ?? [];
+  return !digits || digits.length % 4 === 1 || (padding && (digits.length + padding.length) % 4 !== 0);
 }
 
 /** A field with a new secret. The user can copy the secret, have another one generated, or type one. */
@@ -20,7 +28,11 @@ export function secretField() {
     one.control.value = newSecret();
     one.control.focus();
   } }, "Generar otro");
-  one.node.append(el("div", { class: "actions tight" }, copyButton("Copiar el secreto", one.value), again));
+  const warning = el("div", { role: "status" });
+  const warn = () => replace(warning, isUnverifiable(one.value()) && notice("warning", el("p", {}, "Así escrito, este secreto no puede verificarse con las bibliotecas de Standard Webhooks. Pulse «Generar otro».")));
+  one.control.addEventListener("input", warn);
+  again.addEventListener("click", warn);
+  one.node.append(el("div", { class: "actions tight" }, copyButton("Copiar el secreto", one.value), again), warning);
   return one;
 }
 

@@ -2,7 +2,7 @@
 import { ask } from "../dialog.js";
 import { announce } from "../announce.js";
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
-import { el, replace } from "../dom.js";
+import { el, foreign, replace } from "../dom.js";
 import { field, judge } from "../field.js";
 import { hookLink, onlyReads, withHook } from "../hooks.js";
 import { notice, problemBox } from "../problem.js";
@@ -23,6 +23,7 @@ function state(hook) {
   if (!hook.tieneSecreto) return notice("warning", el("p", { class: "notice-title" }, "Los avisos van sin firmar"), el("p", {}, "Su sistema no puede saber si un aviso es auténtico: cualquiera que conozca la dirección podría inventárselo."));
   if (hook.secretoAnteriorHasta) return notice("info", el("p", { class: "notice-title" }, "Hay dos secretos en vigor"), el("p", {}, "El nuevo y el anterior. Los avisos llevan la firma de los dos."));
   if (hook.secretoDebil) return notice("warning", el("p", { class: "notice-title" }, "El secreto es demasiado corto"), el("p", {}, "Tiene menos de 16 bytes, y se podría adivinar. Cámbielo por el que se propone aquí."));
+  if (hook.avisoSecreto) return notice("warning", el("p", { class: "notice-title" }, "El secreto no sirve a las bibliotecas"), el("p", {}, foreign(hook.avisoSecreto)));
   return notice("good", el("p", {}, "Los avisos van firmados. El secreto no se puede volver a ver: solo cambiarlo."));
 }
 

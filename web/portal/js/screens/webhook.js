@@ -36,7 +36,7 @@ function facts(hook) {
   return el("dl", { class: "data" },
     fact("Dirección", urlOf(hook.url)),
     fact(count(hook.eventos.length, "aviso"), eventList(hook.eventos)),
-    fact("Firma", hook.tieneSecreto ? "Los avisos van firmados." : "Los avisos van sin firmar.", hook.secretoDebil && " El secreto es demasiado corto: cámbielo."),
+    fact("Firma", hook.tieneSecreto ? "Los avisos van firmados." : "Los avisos van sin firmar.", hook.secretoDebil && " El secreto es demasiado corto: cámbielo.", hook.avisoSecreto && " Este secreto no puede verificarse con las bibliotecas de Standard Webhooks: cámbielo."),
     hook.secretoAnteriorHasta && fact("Secreto anterior", "Firma también hasta ", bothTimes(hook.secretoAnteriorHasta)),
     fact("Alta", bothTimes(hook.fechaAlta)), fact("Último cambio", bothTimes(hook.fechaModificacion)));
 }
