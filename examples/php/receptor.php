@@ -24,7 +24,8 @@ function secreto(string $variable): string
 function esAutentico(string $cuerpo): bool
 {
     $secretos = array_filter([secreto('RECEPTOR_SECRETO'), secreto('RECEPTOR_SECRETO_ANTERIOR')]);
-    $firmas = [$_SERVER['HTTP_X_WEBHOOK_SIGNATURE'] ?? '', $_SERVER['HTTP_X_WEBHOOK_SIGNATURE_NUEVA'] ?? ''];
+    $cabeceras = [$_SERVER['HTTP_X_WEBHOOK_SIGNATURE'] ?? '', $_SERVER['HTTP_X_WEBHOOK_SIGNATURE_NUEVA'] ?? ''];
+    $firmas = preg_split('/, */', implode(',', $cabeceras)); // PHP junta con comas una cabecera que llega dos veces
     foreach ($secretos as $secreto) {
         $esperada = 'sha256=' . hash_hmac('sha256', $cuerpo, $secreto);
         foreach ($firmas as $firma) {

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import queue
+import re
 import ssl
 import sys
 import threading
@@ -88,15 +89,43 @@ class Receptor(BaseHTTPRequestHandler):
     timeout = 20
 
     def do_POST(self):
-        longitud = self.headers.get("Content-Length", "")
-        if not (longitud.isascii() and longitud.isdigit() and len(longitud) < 10) or int(longitud) > MAXIMO:
+        cuerpo = self.leer()
+        if isinstance(cuerpo, int):
             self.close_connection = True
-            return self.responder(413)
-        cuerpo = self.rfile.read(int(longitud))
+            return self.responder(cuerpo)
         if not es_autentico(cuerpo, dict(self.headers)):
             return self.responder(401)
         guardar(self.headers["webhook-id"], cuerpo)
         self.responder(204)
+
+    def leer(self):
+        """El cuerpo tal como llega, o el estado con que se rechaza. Un proxy puede enviarlo en trozos, sin decir su longitud."""
+        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
+            return self.leer_trozos()
+        longitud = self.headers.get("Content-Length")
+        if longitud is None:
+            return 411
+        if not (longitud.isascii() and longitud.isdigit() and len(longitud) < 10) or int(longitud) > MAXIMO:
+            return 413
+        return self.rfile.read(int(longitud))
+
+    def leer_trozos(self):
+        cuerpo = bytearray()
+        while True:
+            longitud = re.fullmatch(rb"([0-9A-Fa-f]{1,9})\s*(;.*)?\r\n", self.rfile.readline(1000))
+            if not longitud:
+                return 400
+            restante = int(longitud[1], 16)
+            if len(cuerpo) + restante > MAXIMO:
+                return 413
+            if not restante:
+                break
+            cuerpo += self.rfile.read(restante)
+            self.rfile.readline(3)  # el fin de línea que sigue a cada trozo
+        for _ in range(100):  # cabeceras que pueden seguir al último trozo
+            if self.rfile.readline(1000) in (b"\r\n", b""):
+                return bytes(cuerpo)
+        return 400
 
     def responder(self, estado):
         self.send_response(estado)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from support import odd_requests
 from support.actors import BASE
 from support.example_receivers import COMMANDS, QUICK_JAVA, SOURCES, ExampleReceiver, failing, reported, require, running, started
 from support.failing_example import FAILING
@@ -249,6 +250,28 @@ def test_strange_clients_delay_no_notification(language, stack):
         dripping.join()
         for stranger in [*strangers, *drips, wire, endless]:
             stranger.close()
+
+
+@pytest.mark.parametrize("language", COMMANDS)
+def test_a_notification_that_a_proxy_has_written_anew(language, stack):
+    require(language)
+    with running(language, stack, SECRET) as receiver:
+        def status(data: bytes) -> int:
+            with receiver.client.wire(data) as wire:
+                return wire.response().status
+        answers = {name: status(write(genuine(number))) for number, (name, write) in enumerate(odd_requests.GENUINE.items())}
+        assert answers == dict.fromkeys(odd_requests.GENUINE, 204)
+        forged = genuine().con_cuerpo("{}")
+        assert {status(write(forged)) for write in odd_requests.GENUINE.values()} == {401}
+        assert status(odd_requests.without_a_length(genuine())) == (411 if language == "python" else 401)
+        assert len(receiver.wait_processed(len(answers))) == len(answers)
+
+
+def test_python_refuses_chunks_that_are_too_large_or_none(stack):
+    with running("python", stack, SECRET) as receiver:
+        for chunks, status in ((b"F4241\r\n", 413), (b"FFFFFFFFF\r\n", 413), (b"-1\r\n", 400), (b"0x5\r\n", 400), (b"1_0\r\n", 400), (b"\r\n", 400), (b"5\r\n12345\r\nz\r\n", 400)):
+            with receiver.client.wire(odd_requests.request(genuine(), chunks, {"Transfer-Encoding": "chunked"})) as wire:
+                assert wire.response().status == status, chunks
 
 
 def test_python_refuses_a_content_length_that_is_no_number(stack):

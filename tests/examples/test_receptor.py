@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from support import odd_requests
 from support.actors import BASE, DATA
 from support.stack import ROOT, free_port
 from support.wait import wait_until
@@ -234,6 +235,20 @@ def test_the_secret_comes_by_a_variable_too_and_never_by_the_command_line(run):
     running = run(secret=None, RECEPTOR_SECRETO=SECRET, LC_ALL="C.UTF-8")
     assert running.post(now()).status == 204
     assert ended("--secreto", SECRET)[0] == 2
+
+
+def test_a_notification_that_a_proxy_has_written_anew(run):
+    running = run()
+
+    def status(data: bytes) -> int:
+        with running.client.wire(data) as wire:
+            return wire.response().status
+    for write in odd_requests.GENUINE.values():
+        assert status(write(now())) == 204
+        assert status(write(now().con_cuerpo("{}"))) == 401
+    assert status(odd_requests.without_a_length(now())) == 411
+    for chunks, refusal in ((b"FFFFFFFFF\r\n", 413), (b"-1\r\n", 400), (b"1_0\r\n", 400), (b"5\r\n12345\r\nz\r\n", 400)):
+        assert status(odd_requests.request(now(), chunks, {"Transfer-Encoding": "chunked"})) == refusal, chunks
 
 
 def test_a_browser_is_told_that_it_runs(run):
