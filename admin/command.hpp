@@ -49,6 +49,11 @@ struct Command {
   }
 };
 
+/// A dry run is not recorded, and its session is read-only.
+inline Recorded recorded_as(const Command& command, const Arguments& arguments) {
+  return arguments.is_dry_run() ? Recorded::never : command.recorded;
+}
+
 /// The first word: "token" for "token issue".
 inline std::string_view group_of(const Command& command) {
   return command.words.substr(0, command.words.find(' '));

@@ -156,7 +156,7 @@ std::string describe_operator(const std::vector<std::string>& environment) {
 
 Result run_recorded(const Command& command, Context& context, const Arguments& arguments,
                     const std::string& who) {
-  switch (command.recorded) {
+  switch (recorded_as(command, arguments)) {
     case Recorded::in_transaction:
       return run_in_transaction(command, context, arguments, who);
     case Recorded::before:

@@ -63,11 +63,12 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
                      " --help)");
   }
   const auto config = platform::load_config(line.settings, line.config_file, environment);
-  store::Session session(config.settings.database, {.program_user = std::string(database_user),
-                                                    .read_timeout_s = read_timeout_s,
-                                                    .failover_s = read_timeout_s,
-                                                    .read_only = request.command.recorded == Recorded::never,
-                                                    .needs_password = request.command.needs_password});
+  store::Session session(config.settings.database,
+                         {.program_user = std::string(database_user),
+                          .read_timeout_s = read_timeout_s,
+                          .failover_s = read_timeout_s,
+                          .read_only = recorded_as(request.command, arguments) == Recorded::never,
+                          .needs_password = request.command.needs_password});
   Context context{config, session, output};
   const auto result = run_recorded(request.command, context, arguments, describe_operator(environment));
   print(output, result);

@@ -3,10 +3,11 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/input/filter.hpp"
+#include "admin/lookup.hpp"
+#include "admin/output/delivery_rows.hpp"
 #include "admin/output/render.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/store/deliveries/deliveries.hpp"
-#include "lib/store/webhooks/webhooks.hpp"
 
 namespace admin {
 
@@ -14,25 +15,6 @@ namespace {
 
 constexpr std::string_view states[] = {"pendiente", "en_curso",  "entregada",
                                        "fallida",   "cancelada", "retenida"};
-
-json::Object to_row(const store::Delivery& delivery) {
-  return {{"id", delivery.id},
-          {"webhook_id", delivery.webhook},
-          {"notificacion_id", delivery.notification},
-          {"evento", delivery.event},
-          {"estado", delivery.state},
-          {"intentos", delivery.attempts},
-          {"proximo_intento", time_value(delivery.next_attempt)},
-          {"ultimo_estado", delivery.last_status},
-          {"ultimo_error", delivery.last_error}};
-}
-
-json::Value to_row(const store::RecordedAttempt& attempt) {
-  return json::Object{{"numero", attempt.number},           {"tipo", attempt.kind},
-                      {"sondeos", attempt.probes},          {"inicio", time_value(attempt.started)},
-                      {"duracion_ms", attempt.duration_ms}, {"direccion", attempt.address},
-                      {"estado_http", attempt.status},      {"error", attempt.error}};
-}
 
 store::Delivery find(store::Session& session, delivery::DeliveryId id) {
   auto delivery = store::find_delivery(session, id);
@@ -52,7 +34,7 @@ Result show(Context& context, const Arguments& arguments) {
   const auto delivery = find(context.session, arguments.required_id());
   json::Array attempts;
   for (const auto& attempt : store::list_attempts(context.session, delivery.id))
-    attempts.push_back(to_row(attempt));
+    attempts.emplace_back(to_row(attempt));
   auto row = to_row(delivery);
   row.emplace_back("historial", std::move(attempts));
   return {std::move(row)};
@@ -84,29 +66,29 @@ Result retry_one(Context& context, delivery::DeliveryId id) {
                     : " is due now; its retry schedule starts again.")};
 }
 
-Result retry_failed(Context& context, delivery::WebhookId id, platform::UtcTime since) {
-  const auto replayed = store::retry_failed_deliveries(context.session, id, since);
-  if (!replayed)
-    throw Failure("there is no webhook " + to_string(id) +
-                  " (or its entity deleted it): `webhook list` shows them");
-  const auto hook = store::find_webhook(context.session, id);
+Result retry_failed(Context& context, delivery::WebhookId id, platform::UtcTime since, bool dry_run) {
+  const auto hook = require_webhook(context.session, id);
+  const auto bulk = dry_run ? store::Bulk::count : store::Bulk::change;
+  const auto retried = store::retry_failed_deliveries(context.session, id, since, bulk).value_or(0);
   std::string text = "Deliveries of webhook " + to_string(id) + " created since " +
-                     platform::format_iso8601(since) + " that are due now: " + std::to_string(*replayed);
-  if (hook && !hook->active)
+                     platform::format_iso8601(since) + " that " + (dry_run ? "would be" : "are") +
+                     " due now: " + std::to_string(retried);
+  if (!hook.active)
     text += "; the webhook is inactive, they are sent after `webhook enable " + to_string(id) + "`";
-  return {json::Object{{"webhook_id", id},
-                       {"desde", time_value(since)},
-                       {"reintentadas", static_cast<std::int64_t>(*replayed)}},
-          text + "."};
+  json::Object row{
+      {"webhook_id", id}, {"desde", time_value(since)}, {"reintentadas", static_cast<std::int64_t>(retried)}};
+  return {dry_run ? simulated(std::move(row)) : std::move(row), text + "."};
 }
 
 Result retry(Context& context, const Arguments& arguments) {
   const bool many = arguments.has("webhook") || arguments.has("since");
   if (arguments.has("id") == many || arguments.has("webhook") != arguments.has("since"))
     throw UsageError("delivery retry takes either an ID, or --webhook N and --since T together");
+  if (!many && arguments.is_dry_run())
+    throw UsageError("--dry-run goes with --webhook and --since: `delivery show ID` shows one delivery");
   if (!many) return retry_one(context, arguments.required_id());
   const auto filter = read_filter(arguments, states, platform::utc_now());
-  return retry_failed(context, filter.webhook.value(), filter.since.value());
+  return retry_failed(context, filter.webhook.value(), filter.since.value(), arguments.is_dry_run());
 }
 
 }  // namespace
@@ -139,8 +121,8 @@ std::vector<Command> delivery_commands() {
                   "created since then that are fallida or wait for a retry; all are due at once.",
        .options = {.id = IdWord::optional,
                    .options = {{"webhook", "N", "the webhook, once its receiver works again"},
-                               {"since", "T",
-                                "2026-11-20, 2026-11-20T10:00:00Z, or 2h: the last two hours"}}},
+                               {"since", "T", "2026-11-20, 2026-11-20T10:00:00Z, or 2h: the last two hours"},
+                               dry_run}},
        .example = "apientidades-admin delivery retry --webhook 3 --since 2d",
        .recorded = Recorded::before,
        .run = retry},

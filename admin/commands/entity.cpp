@@ -1,38 +1,27 @@
 // entity add|list|disable|enable
 
-#include <algorithm>
-
 #include "admin/commands.hpp"
-#include "admin/errors.hpp"
+#include "admin/lookup.hpp"
 #include "admin/output/render.hpp"
-#include "lib/delivery/ids.hpp"
-#include "lib/store/entities/entities.hpp"
+#include "lib/store/backlog/webhook_backlog.hpp"
+#include "lib/store/entities/tokens.hpp"
 
 namespace admin {
 
 namespace {
 
-json::Value to_row(const store::Entity& entity) {
-  return json::Object{{"id", entity.id},
-                      {"nombre", entity.name},
-                      {"activa", entity.active},
-                      {"fecha_alta", time_value(entity.created)}};
-}
-
-store::Entity find(store::Session& session, delivery::EntityId id) {
-  const auto entities = store::list_entities(session);
-  const auto found = std::ranges::find(entities, id, &store::Entity::id);
-  if (found == entities.end())
-    throw Failure("there is no entity " + to_string(id) + ": `entity list` shows them, `entity add --id " +
-                  to_string(id) + " --name …` adds it");
-  return *found;
+json::Object to_row(const store::Entity& entity) {
+  return {{"id", entity.id},
+          {"nombre", entity.name},
+          {"activa", entity.active},
+          {"fecha_alta", time_value(entity.created)}};
 }
 
 Result add(Context& context, const Arguments& arguments) {
   const store::EntityId id = arguments.required_id();
   const auto name = arguments.line("name", 255).value();
   const bool added = store::add_entity(context.session, id, name);
-  const auto entity = find(context.session, id);
+  const auto entity = require_entity(context.session, id);
   std::string text = "Entity " + to_string(id) + " (" + entity.name +
                      (added ? ") added." : ") was there already: its name is set.");
   if (!entity.active) text += " It is disabled: `entity enable " + to_string(id) + "` lets it in again.";
@@ -41,29 +30,68 @@ Result add(Context& context, const Arguments& arguments) {
 
 Result list(Context& context, const Arguments&) {
   json::Array rows;
-  for (const auto& entity : store::list_entities(context.session)) rows.push_back(to_row(entity));
+  for (const auto& entity : store::list_entities(context.session)) rows.emplace_back(to_row(entity));
   return {std::move(rows)};
 }
 
-Result set_active(Context& context, delivery::EntityId id, bool active) {
-  const auto before = find(context.session, id);
+/// What disabling or enabling an entity concerns. Each webhook's deliveries are counted up to a limit
+/// (store::WebhookBacklog::most_counted).
+struct Extent {
+  std::int64_t webhooks = 0, tokens = 0, waiting = 0, held = 0;
+};
+
+Extent extent_of(store::Session& session, store::EntityId id) {
+  Extent extent;
+  store::ListFilter filter;
+  filter.entity = id;
+  for (const auto& hook : store::list_webhooks(session, filter)) {
+    const auto backlog = store::find_backlog(session, hook.id);
+    if (!backlog) continue;  // deleted in between
+    ++extent.webhooks;
+    extent.waiting += backlog->due + backlog->later;
+    if (hook.active) extent.held += backlog->held;
+  }
+  const auto now = platform::utc_now();
+  extent.tokens = std::ranges::count_if(store::list_tokens(session, id), [&](const store::Token& token) {
+    return !token.revoked && (!token.expires || *token.expires > now);
+  });
+  return extent;
+}
+
+Result preview(Context& context, const store::Entity& entity, bool active) {
+  const auto extent = extent_of(context.session, entity.id);
+  const std::string subject = "Entity " + to_string(entity.id) + " (" + entity.name + ") ";
+  const std::string change = entity.active == active ? "is already " : "would be ";
+  const auto tokens =
+      std::to_string(extent.tokens) + " tokens, " + std::to_string(extent.webhooks) + " webhooks";
+  const auto deliveries = active ? "deliveries released: " + std::to_string(extent.held)
+                                 : "deliveries held: " + std::to_string(extent.waiting);
+  auto row = to_row(entity);
+  row.emplace_back("tokens", extent.tokens);
+  row.emplace_back("webhooks", extent.webhooks);
+  row.emplace_back("entregas_pendientes", extent.waiting);
+  row.emplace_back("entregas_retenidas", extent.held);
+  return {simulated(std::move(row)),
+          subject + change + (active ? "enabled: " : "disabled: ") + tokens + "; " + deliveries + "."};
+}
+
+Result set_active(Context& context, const Arguments& arguments, bool active) {
+  const store::EntityId id = arguments.required_id();
+  const auto before = require_entity(context.session, id);
+  if (arguments.is_dry_run()) return preview(context, before, active);
   store::set_entity_active(context.session, id, active);
   const std::string subject = "Entity " + to_string(id) + " (" + before.name + ") ";
   const std::string state = active ? "enabled" : "disabled";
   const std::string effect =
       active ? ": its tokens are accepted and its deliveries are sent."
              : ": its tokens get 401, its notifications are rejected, its deliveries wait.";
-  return {to_row(find(context.session, id)),
+  return {to_row(require_entity(context.session, id)),
           subject + (before.active == active ? "was already " : "is now ") + state + effect};
 }
 
-Result disable(Context& context, const Arguments& arguments) {
-  return set_active(context, arguments.required_id(), false);
-}
+Result disable(Context& context, const Arguments& arguments) { return set_active(context, arguments, false); }
 
-Result enable(Context& context, const Arguments& arguments) {
-  return set_active(context, arguments.required_id(), true);
-}
+Result enable(Context& context, const Arguments& arguments) { return set_active(context, arguments, true); }
 
 }  // namespace
 
@@ -86,7 +114,7 @@ std::vector<Command> entity_commands() {
        .summary = "Disable an entity until `entity enable`",
        .details =
            "Its tokens get 401, its notifications are rejected, its deliveries wait. Nothing is deleted.",
-       .options = {.id = IdWord::required},
+       .options = {.id = IdWord::required, .options = {dry_run}},
        .example = "apientidades-admin entity disable 7",
        .recorded = Recorded::in_transaction,
        .run = disable},
@@ -94,7 +122,7 @@ std::vector<Command> entity_commands() {
        .summary = "Enable a disabled entity",
        .details =
            "Its waiting deliveries are sent. `notification retry` is for notifications that were rejected.",
-       .options = {.id = IdWord::required},
+       .options = {.id = IdWord::required, .options = {dry_run}},
        .example = "apientidades-admin entity enable 7",
        .recorded = Recorded::in_transaction,
        .run = enable},

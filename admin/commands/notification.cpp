@@ -72,8 +72,16 @@ Result show(Context& context, const Arguments& arguments) {
   return {std::move(row)};
 }
 
+/// The result of a dry run of `notification retry` or `discard`.
+Result preview(const store::Notification& notification, const std::string& refusal,
+               const std::string& becomes) {
+  if (notification.state != "rechazada") refuse(notification, refusal);
+  return {simulated(to_row(notification)), name_of(notification) + " would be " + becomes + "."};
+}
+
 Result retry(Context& context, const Arguments& arguments) try {
   const auto before = find(context.session, arguments.required_id());
+  if (arguments.is_dry_run()) return preview(before, "cannot be retried", "pendiente again");
   if (store::retry_notification(context.session, before.id) != store::NotificationChange::done)
     refuse(find(context.session, before.id), "cannot be retried");
   return {to_row(find(context.session, before.id)),
@@ -86,6 +94,7 @@ Result retry(Context& context, const Arguments& arguments) try {
 
 Result discard(Context& context, const Arguments& arguments) {
   const auto before = find(context.session, arguments.required_id());
+  if (arguments.is_dry_run()) return preview(before, "cannot be discarded", "cancelada");
   if (store::discard_notification(context.session, before.id) != store::NotificationChange::done)
     refuse(find(context.session, before.id), "cannot be discarded");
   return {to_row(find(context.session, before.id)),
@@ -94,17 +103,19 @@ Result discard(Context& context, const Arguments& arguments) {
 
 Result cancel(Context& context, const Arguments& arguments) {
   const auto before = find(context.session, arguments.required_id());
-  const auto done = store::cancel_notification(context.session, before.id);
+  const bool dry_run = arguments.is_dry_run();
+  const auto done = dry_run ? store::preview_cancel_notification(context.session, before.id)
+                            : store::cancel_notification(context.session, before.id);
   if (done.change != store::NotificationChange::done)
     refuse(find(context.session, before.id), "has nothing left to cancel");
   auto row = to_row(find(context.session, before.id));
   row.emplace_back("entregas_canceladas", static_cast<std::int64_t>(done.cancelled_deliveries));
   row.emplace_back("entregas_en_curso", static_cast<std::int64_t>(done.in_flight));
-  std::string text =
-      name_of(before) + " is cancelada; deliveries cancelled: " + std::to_string(done.cancelled_deliveries);
+  std::string text = name_of(before) + (dry_run ? " would be" : " is") +
+                     " cancelada; deliveries cancelled: " + std::to_string(done.cancelled_deliveries);
   if (done.in_flight > 0)
     text += "; being sent at this moment, which may still arrive: " + std::to_string(done.in_flight);
-  return {std::move(row), text + "."};
+  return {dry_run ? simulated(std::move(row)) : std::move(row), text + "."};
 }
 
 }  // namespace
@@ -133,19 +144,19 @@ std::vector<Command> notification_commands() {
       {.words = "notification retry",
        .summary =
            "Check a rejected notification again, once the cause is fixed (for example by `entity add`)",
-       .options = {.id = IdWord::required},
+       .options = {.id = IdWord::required, .options = {dry_run}},
        .example = "apientidades-admin notification retry 42",
        .recorded = Recorded::in_transaction,
        .run = retry},
       {.words = "notification discard",
        .summary = "Discard a rejected notification: it becomes cancelada, and nothing is sent",
-       .options = {.id = IdWord::required},
+       .options = {.id = IdWord::required, .options = {dry_run}},
        .example = "apientidades-admin notification discard 42",
        .recorded = Recorded::in_transaction,
        .run = discard},
       {.words = "notification cancel",
        .summary = "Stop a notification: its deliveries that have not been sent are cancelled",
-       .options = {.id = IdWord::required},
+       .options = {.id = IdWord::required, .options = {dry_run}},
        .example = "apientidades-admin notification cancel 42",
        .recorded = Recorded::before,
        .run = cancel},

@@ -9,6 +9,7 @@
 
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
+#include "admin/lookup.hpp"
 #include "admin/output/queue_screen.hpp"
 #include "admin/output/render.hpp"
 #include "lib/platform/ip.hpp"
@@ -300,12 +301,8 @@ std::optional<store::Pause> named_part(const Arguments& arguments) {
 }
 
 void require_there(store::Session& session, const store::Pause& part) {
-  if (part.what == store::Paused::webhook && !store::find_webhook(session, std::stoll(part.object)))
-    throw Failure("there is no webhook " + part.object + ": `webhook list` shows them");
-  if (part.what != store::Paused::entity) return;
-  const auto entities = store::list_entities(session);
-  if (std::ranges::find(entities, std::stoll(part.object), &store::Entity::id) == entities.end())
-    throw Failure("there is no entity " + part.object + ": `entity list` shows them");
+  if (part.what == store::Paused::webhook) require_webhook(session, std::stoll(part.object));
+  if (part.what == store::Paused::entity) require_entity(session, std::stoll(part.object));
 }
 
 std::optional<store::Pause> find_pause(store::Session& session, const store::Pause& part) {

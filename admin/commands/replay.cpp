@@ -1,5 +1,7 @@
 // replay list|cancel
 
+#include <algorithm>
+
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/input/filter.hpp"
@@ -28,13 +30,27 @@ Result list(Context& context, const Arguments& arguments) {
   return list_result(store::list_replays(context.session, one_more(filter)), filter, to_row);
 }
 
+Failure over(const store::ReplayProgress& replay) {
+  return Failure("replay " + to_string(replay.replay.id) + " is over: it is " + replay.replay.state);
+}
+
+Result preview_cancel(store::Session& session, store::WebhookId webhook, store::ReplayId id) {
+  const auto replay = store::find_replay(session, webhook, id).value();
+  if (replay.replay.state != "pendiente" && replay.replay.state != "en_curso") throw over(replay);
+  const auto left = replay.candidates - std::min(replay.candidates, replay.replayed);
+  return {simulated(to_row(replay)),
+          "Replay " + to_string(id) +
+              " would be cancelado; deliveries not replayed: " + std::to_string(left) + "."};
+}
+
 Result cancel(Context& context, const Arguments& arguments) {
   const store::ReplayId id = arguments.required_id();
   const auto webhook = store::webhook_of_replay(context.session, id);
   if (!webhook) throw Failure("there is no replay " + to_string(id) + ": `replay list` shows them");
+  if (arguments.is_dry_run()) return preview_cancel(context.session, *webhook, id);
   const bool stopped = store::cancel_replay(context.session, {}, *webhook, id);
   const auto replay = store::find_replay(context.session, *webhook, id).value();
-  if (!stopped) throw Failure("replay " + to_string(id) + " is over: it is " + replay.replay.state);
+  if (!stopped) throw over(replay);
   return {to_row(replay), "Replay " + to_string(id) + " is cancelado; deliveries it had made due: " +
                               std::to_string(replay.replayed) + "."};
 }
@@ -57,7 +73,7 @@ std::vector<Command> replay_commands() {
        .run = list},
       {.words = "replay cancel",
        .summary = "Stop a replay: deliveries that it has already replayed go on, and no more follow",
-       .options = {.id = IdWord::required},
+       .options = {.id = IdWord::required, .options = {dry_run}},
        .example = "apientidades-admin replay cancel 5",
        .recorded = Recorded::in_transaction,
        .run = cancel},

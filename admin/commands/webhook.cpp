@@ -6,6 +6,7 @@
 #include "admin/commands.hpp"
 #include "admin/errors.hpp"
 #include "admin/input/filter.hpp"
+#include "admin/lookup.hpp"
 #include "admin/output/explanation.hpp"
 #include "admin/output/render.hpp"
 #include "lib/delivery/ids.hpp"
@@ -13,7 +14,6 @@
 #include "lib/store/webhooks/disabled_urls.hpp"
 #include "lib/store/webhooks/failing.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
-#include "lib/webhook/key_file.hpp"
 #include "lib/webhook/signature.hpp"
 
 namespace admin {
@@ -35,14 +35,6 @@ json::Object to_row(const store::Webhook& hook) {
           {"ultima_ejecucion", time_value(hook.last_execution)},
           {"ultimo_estado", hook.last_status},
           {"ultimo_error", hook.last_error}};
-}
-
-store::Webhook find(store::Session& session, delivery::WebhookId id) {
-  auto hook = store::find_webhook(session, id);
-  if (!hook)
-    throw Failure("there is no webhook " + to_string(id) +
-                  " (or its entity deleted it): `webhook list` shows them");
-  return *std::move(hook);
 }
 
 std::string name_of(const store::Webhook& hook) {
@@ -101,28 +93,8 @@ std::string rounded(double number) {
   return text.data();
 }
 
-/// The ids of the keys in secrets.key_file; nullopt when this user cannot read the file.
-std::optional<std::vector<std::string>> keys_in_file(const Context& context) {
-  const auto keys = webhook::read_key_file_if_allowed(context.config.settings.secrets.key_file);
-  return keys ? std::optional(keys->ids()) : std::nullopt;
-}
-
-Facts facts_of(Context& context, delivery::WebhookId id) {
-  auto& session = context.session;
-  auto hook = find(session, id);
-  auto backlog = store::find_backlog(session, id);
-  if (!backlog) find(session, id);  // throws if deleted in between
-  if (!backlog) throw Failure("webhook " + to_string(id) + " was being changed: try again");
-  return {std::move(hook),
-          std::move(backlog).value(),
-          store::read_pauses(session),
-          store::list_running_outages(session),
-          store::list_in_flight(session),
-          keys_in_file(context)};
-}
-
 std::string counted(std::int64_t count) {
-  return std::to_string(count) + (count == store::WebhookBacklog::most_counted ? " or more" : "");
+  return std::to_string(count) + (count >= store::WebhookBacklog::most_counted ? " or more" : "");
 }
 
 std::string describe(const Facts& facts, const std::vector<Cause>& causes, const Ceiling& ceiling) {
@@ -144,7 +116,7 @@ std::string describe(const Facts& facts, const std::vector<Cause>& causes, const
 }
 
 Result explain(Context& context, const Arguments& arguments) {
-  const auto facts = facts_of(context, arguments.required_id());
+  const auto facts = require_facts(context, arguments.required_id());
   const auto& settings = context.config.settings.delivery;
   const auto causes = causes_of(facts, settings);
   const auto ceiling = ceiling_of(facts, settings);
@@ -173,7 +145,7 @@ Result explain(Context& context, const Arguments& arguments) {
 }
 
 Result show(Context& context, const Arguments& arguments) {
-  const auto hook = find(context.session, arguments.required_id());
+  const auto hook = require_webhook(context.session, arguments.required_id());
   const auto detail = store::find_detail(context.session, hook.entity, hook.id);
   Result result{to_row(hook)};
   constexpr std::string_view ask_for_another =
@@ -239,10 +211,24 @@ Result lift(Context& context, const Arguments& arguments) {
               " may use the URL again; webhooks that are inactive stay so until `webhook enable`."};
 }
 
+Result preview_disable(Context& context, const store::Webhook& hook) {
+  const auto facts = require_facts(context, hook.id);
+  const auto waiting = facts.backlog.due + facts.backlog.later;
+  auto row = to_row(hook);
+  row.emplace_back("entregas_pendientes", waiting);
+  row.emplace_back("en_curso", in_flight_to(facts));
+  Result result{simulated(std::move(row)),
+                name_of(hook) + " would be inactive (operador); deliveries held: " + counted(waiting) +
+                    ", in flight, which would be completed: " + std::to_string(in_flight_to(facts)) + "."};
+  result.note = others_beside(context.session, hook);
+  return result;
+}
+
 Result disable(Context& context, const Arguments& arguments) {
-  const auto before = find(context.session, arguments.required_id());
+  const auto before = require_webhook(context.session, arguments.required_id());
+  if (arguments.is_dry_run()) return preview_disable(context, before);
   store::disable_webhook(context.session, before.id, store::disabled_by_operator);
-  const auto after = find(context.session, before.id);
+  const auto after = require_webhook(context.session, before.id);
   const std::string done = before.active ? " is inactive now" : " was inactive already";
   Result result{to_row(after), name_of(after) + done + " (" + after.inactive_reason.value_or("") +
                                    "): its deliveries are held until `webhook enable " + to_string(after.id) +
@@ -252,17 +238,22 @@ Result disable(Context& context, const Arguments& arguments) {
 }
 
 Result enable(Context& context, const Arguments& arguments) {
-  const auto before = find(context.session, arguments.required_id());
-  const auto done = store::enable_webhook(context.session, before.id, arguments.has("discard"));
-  const auto after = find(context.session, before.id);
+  const auto before = require_webhook(context.session, arguments.required_id());
+  const bool discard = arguments.has("discard");
+  const bool dry_run = arguments.is_dry_run();
+  const auto done =
+      dry_run ? store::preview_enable_webhook(context.session, before.id, discard)
+              : store::enable_webhook(context.session, before.id, discard).value_or(store::EnableResult{});
+  const auto after = require_webhook(context.session, before.id);
   auto row = to_row(after);
-  const auto released = done ? done->released : 0;
-  const auto cancelled = done ? done->cancelled : 0;
-  row.emplace_back("entregas_liberadas", static_cast<std::int64_t>(released));
-  row.emplace_back("entregas_canceladas", static_cast<std::int64_t>(cancelled));
-  Result result{std::move(row), name_of(after) + (before.active ? " was active already" : " is active now") +
-                                    "; " + "deliveries released: " + std::to_string(released) +
-                                    ", cancelled: " + std::to_string(cancelled) + "."};
+  row.emplace_back("entregas_liberadas", static_cast<std::int64_t>(done.released));
+  row.emplace_back("entregas_canceladas", static_cast<std::int64_t>(done.cancelled));
+  const std::string state = before.active ? " was active already"
+                            : dry_run     ? " would be active"
+                                          : " is active now";
+  Result result{dry_run ? simulated(std::move(row)) : std::move(row),
+                name_of(after) + state + "; deliveries released: " + std::to_string(done.released) +
+                    ", cancelled: " + std::to_string(done.cancelled) + "."};
   result.note = left_disabled(context.session, after);
   return result;
 }
@@ -317,14 +308,15 @@ std::vector<Command> webhook_commands() {
        .details = "Attempts in flight are completed. The entity sees activo: false. It cannot evade this: a\n"
                   "webhook that it registers with the same URL, in any spelling, is inactive until\n"
                   "`webhook enable`.",
-       .options = {.id = IdWord::required},
+       .options = {.id = IdWord::required, .options = {dry_run}},
        .example = "apientidades-admin webhook disable 3",
        .recorded = Recorded::in_transaction,
        .run = disable},
       {.words = "webhook enable",
        .summary = "Make a webhook active again, and send or cancel what was held",
        .options = {.id = IdWord::required,
-                   .options = {{"discard", "", "cancel what was held or waits, instead of sending it"}}},
+                   .options = {{"discard", "", "cancel what was held or waits, instead of sending it"},
+                               dry_run}},
        .example = "apientidades-admin webhook enable 3 --discard",
        .recorded = Recorded::before,
        .run = enable},

@@ -27,6 +27,9 @@ struct OptionTable {
   std::vector<Option> options = {};
 };
 
+/// The option of commands that may change many rows.
+inline constexpr Option dry_run{"dry-run", "", "change nothing; count what would change"};
+
 /// The parsed options. The readers return nullopt for an absent option. For a wrong value they throw
 /// UsageError, which names the option and what it accepts.
 class Arguments {
@@ -37,6 +40,7 @@ class Arguments {
 
   const std::map<std::string, std::string, std::less<>>& values() const { return values_; }
   bool has(std::string_view name) const { return values_.contains(name); }
+  bool is_dry_run() const { return has(dry_run.name); }
   std::optional<std::string> text(std::string_view name) const;
   /// Requires a value from `minimum` to `maximum`, both included.
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t minimum,

@@ -175,6 +175,11 @@ std::string csv_line(const json::Object& row) {
   return csv_cells(row, [](const json::Member& member) { return csv_text(member.second); });
 }
 
+json::Object simulated(json::Object row) {
+  row.emplace_back("simulacion", true);
+  return row;
+}
+
 json::Value time_value(const std::optional<platform::UtcTime>& time) {
   if (!time) return nullptr;
   return platform::format_iso8601(*time);

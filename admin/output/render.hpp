@@ -25,6 +25,9 @@ std::string render_people(const json::Value& value, std::optional<std::size_t> c
 std::string csv_names(const json::Object& row);
 std::string csv_line(const json::Object& row);
 
+/// The row of a dry run.
+json::Object simulated(json::Object row);
+
 /// ISO 8601 in UTC with milliseconds; null when unset.
 json::Value time_value(const std::optional<platform::UtcTime>& time);
 

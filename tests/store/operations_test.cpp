@@ -100,6 +100,28 @@ BOOST_AUTO_TEST_CASE(retrying_all_failed_deliveries_skips_those_delivered_before
   BOOST_CHECK_EQUAL(retry_failed_deliveries(session, webhook.id, UtcTime{}).value(), 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_count_of_what_would_be_retried_is_that_of_the_retry) {
+  add_deliveries(1200, "fallida", 0);
+  add_deliveries(700, "pendiente", 0);
+  add_deliveries(3, "fallida", 2);
+  session.update("UPDATE entregas SET paso = 1 WHERE estado = 'pendiente' ORDER BY id LIMIT 600");
+  const auto since = platform::utc_now() - std::chrono::hours(24);
+  const auto counted = retry_failed_deliveries(session, webhook.id, since, Bulk::count);
+  BOOST_CHECK_EQUAL(counted.value(), 1800U);
+  BOOST_CHECK_EQUAL(queue_status(session).failed, 1203);
+  BOOST_CHECK_EQUAL(retry_failed_deliveries(session, webhook.id, since).value(), 1800U);
+  BOOST_CHECK_EQUAL(queue_status(session).failed, 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_count_of_what_would_be_released_or_discarded_is_that_of_the_change) {
+  add_deliveries(600, "retenida", 0);
+  add_deliveries(20, "pendiente", 0);
+  BOOST_CHECK_EQUAL(preview_enable_webhook(session, webhook.id, false).released, 600U);
+  BOOST_CHECK_EQUAL(preview_enable_webhook(session, webhook.id, true).cancelled, 620U);
+  BOOST_CHECK_EQUAL(queue_status(session).held, 600);
+  BOOST_CHECK_EQUAL(enable_webhook(session, webhook.id, true)->cancelled, 620U);
+}
+
 // Each batch begins after the last row of the one before.
 BOOST_AUTO_TEST_CASE(retrying_four_times_as_many_deliveries_reads_four_times_as_many_rows) {
   const auto rows_to_retry = [&](unsigned count) {

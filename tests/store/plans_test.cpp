@@ -244,6 +244,9 @@ void operate(Session& session, WebhookId webhook) {
   find_notification(session, rejected);
   find_delivery(session, failed);
   list_attempts(session, failed);
+  preview_enable_webhook(session, webhook, true);
+  preview_cancel_notification(session, id_of("notificaciones_pendientes"));
+  retry_failed_deliveries(session, webhook, UtcTime{}, Bulk::count);
   retry_delivery(session, failed);
   retry_failed_deliveries(session, webhook, UtcTime{});
   retry_notification(session, rejected);

@@ -66,19 +66,22 @@ constexpr std::string_view some_failed = R"sql(
   WHERE espera = 'fallida' AND webhook_id = ? AND creada_en >= ? AND entregada_en IS NULL
     AND proximo_intento >= ? AND (proximo_intento > ? OR id > ?)
   ORDER BY proximo_intento, id LIMIT ?)sql";
+constexpr std::string_view update = "UPDATE";
+constexpr std::string_view count = "SELECT COUNT(*) AS contadas FROM";
 constexpr std::string_view deliveries_by_id = R"sql(
-  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id )sql";
 constexpr std::string_view and_webhook =
     "STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = e.webhook_id ";
 constexpr std::string_view set = "SET ";
 constexpr std::string_view if_failed = " WHERE e.estado = 'fallida'";
 constexpr std::string_view replay_failed =
-    joined<deliveries_by_id, and_webhook, set, pending_or_held, due_as_replay, if_failed>;
+    joined<update, deliveries_by_id, and_webhook, set, pending_or_held, due_as_replay, if_failed>;
 constexpr std::string_view if_retry_since =
     " WHERE e.estado = 'pendiente' AND e.paso > 0 AND e.creada_en >= ?";
 /// Does not join the webhook, because the join would lock its row for share.
-constexpr std::string_view hasten_retries = joined<deliveries_by_id, set, due_anew, if_retry_since>;
+constexpr std::string_view hasten_retries = joined<update, deliveries_by_id, set, due_anew, if_retry_since>;
+constexpr std::string_view count_retries = joined<count, deliveries_by_id, if_retry_since>;
 
 Delivery read_delivery(const Row& row) {
   return {row.integer("id"),
@@ -105,7 +108,7 @@ RecordedAttempt read_attempt(const Row& row) {
           row.optional_integer("firmas")};
 }
 
-std::uint64_t replay_all_failed(Session& session, WebhookId webhook, UtcTime since) {
+std::uint64_t replay_all_failed(Session& session, WebhookId webhook, UtcTime since, Bulk bulk) {
   std::uint64_t changed = 0;
   UtcTime due{};
   DeliveryId last = 0;
@@ -113,18 +116,23 @@ std::uint64_t replay_all_failed(Session& session, WebhookId webhook, UtcTime sin
     const auto rows = session.query(some_failed, webhook, since, due, due, last, batch_rows);
     if (rows.empty()) return changed;
     const auto ids = ids_in<DeliveryId>(rows);
-    changed += transaction(session, [&] { return session.update(replay_failed, json_ids(ids)); });
+    changed += bulk == Bulk::count
+                   ? ids.size()
+                   : transaction(session, [&] { return session.update(replay_failed, json_ids(ids)); });
     if (ids.size() < batch_rows) return changed;
     due = rows.back().time("vence");
     last = ids.back();
   }
 }
 
-std::uint64_t hasten_all_retries(Session& session, WebhookId webhook, UtcTime since) {
+std::uint64_t hasten_all_retries(Session& session, WebhookId webhook, UtcTime since, Bulk bulk) {
   std::uint64_t changed = 0;
   for (auto ids = find_retries(session, webhook, 0); !ids.empty();
        ids = find_retries(session, webhook, ids.back()))
-    changed += transaction(session, [&] { return session.update(hasten_retries, json_ids(ids), since); });
+    changed +=
+        bulk == Bulk::count
+            ? session.query(count_retries, json_ids(ids), since).at(0).unsigned_integer("contadas")
+            : transaction(session, [&] { return session.update(hasten_retries, json_ids(ids), since); });
   return changed;
 }
 
@@ -175,10 +183,11 @@ DeliveryChange retry_delivery(Session& session, DeliveryId id) {
   });
 }
 
-std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since) {
+std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since,
+                                                     Bulk bulk) {
   if (!find_webhook(session, webhook)) return std::nullopt;
-  const auto replayed = replay_all_failed(session, webhook, since);
-  return replayed + hasten_all_retries(session, webhook, since);
+  const auto replayed = replay_all_failed(session, webhook, since, bulk);
+  return replayed + hasten_all_retries(session, webhook, since, bulk);
 }
 
 }  // namespace store

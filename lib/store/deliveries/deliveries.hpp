@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/store/session/batches.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 
@@ -50,7 +51,8 @@ enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 DeliveryChange retry_delivery(Session& session, DeliveryId id);
 /// Makes deliveries of the webhook due now, in batches: those created since `since` that wait for a retry, or
 /// that are fallida and never had a 2xx. While the webhook is inactive, the fallida ones become retenida
-/// instead. Returns the number of changed deliveries; nullopt when there is no such webhook.
-std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since);
+/// instead. Returns the number of changed (or counted) deliveries; nullopt when there is no such webhook.
+std::optional<std::uint64_t> retry_failed_deliveries(Session& session, WebhookId webhook, UtcTime since,
+                                                     Bulk bulk = Bulk::change);
 
 }  // namespace store

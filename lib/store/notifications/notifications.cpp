@@ -43,6 +43,8 @@ constexpr std::string_view discard_rejected = R"sql(
 
 constexpr std::string_view waiting_of_notification = R"sql(
   WHERE notificacion_id = ? AND estado IN ('pendiente', 'retenida'))sql";
+constexpr std::string_view select_count = "SELECT COUNT(*) AS contadas FROM entregas";
+constexpr auto count_waiting = joined<select_count, waiting_of_notification>;
 constexpr std::string_view deliveries_in_flight = R"sql(
   SELECT COUNT(*) AS en_curso FROM entregas WHERE notificacion_id = ? AND estado = 'en_curso')sql";
 constexpr std::string_view cancel_notification_row = R"sql(
@@ -104,12 +106,16 @@ std::uint64_t cancel_deliveries(Session& session, NotificationId id) {
   return session.update("UPDATE entregas SET " + ends_cancelled().append(waiting_of_notification), id);
 }
 
+std::uint64_t count_in_flight(Session& session, NotificationId id) {
+  return session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
+}
+
 /// Changes a notification from pendiente or procesada to cancelada, and cancels its deliveries that wait.
 /// Returns wrong_state if it is procesada and no delivery waits or is in flight.
 CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending) {
   CancelResult result{NotificationChange::done};
   result.cancelled_deliveries = cancel_deliveries(session, id);
-  result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
+  result.in_flight = count_in_flight(session, id);
   if (!pending && result.cancelled_deliveries + result.in_flight == 0)
     return {NotificationChange::wrong_state};
   // An attempt in flight may fail; the next claim then finds the notification cancelled.
@@ -157,8 +163,20 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
   // claim reads the notification without a lock. After the commit every claim finds the notification
   // cancelled, so cancelling once more leaves none behind.
   result.cancelled_deliveries += cancel_deliveries(session, id);
-  result.in_flight = session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
+  result.in_flight = count_in_flight(session, id);
   return result;
+}
+
+CancelResult preview_cancel_notification(Session& session, NotificationId id) {
+  const auto notification = find_notification(session, id);
+  if (!notification) return {NotificationChange::not_found};
+  const CancelResult result{NotificationChange::done,
+                            session.query(count_waiting, id).at(0).unsigned_integer("contadas"),
+                            count_in_flight(session, id)};
+  const bool unfinished =
+      notification->state == "pendiente" ||
+      (notification->state == "procesada" && result.cancelled_deliveries + result.in_flight > 0);
+  return unfinished ? result : CancelResult{NotificationChange::wrong_state};
 }
 
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,

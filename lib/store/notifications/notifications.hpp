@@ -44,6 +44,8 @@ struct CancelResult {
 };
 /// Cancels a notification that is pendiente or procesada, and its deliveries that are pendiente or retenida.
 CancelResult cancel_notification(Session& session, NotificationId id);
+/// Counts what cancel_notification() would change; changes and locks nothing.
+CancelResult preview_cancel_notification(Session& session, NotificationId id);
 
 /// Writes, in one transaction, a notification of origin `prueba`, already procesada, and one delivery for
 /// each of the entity's active webhooks that are subscribed to the event. Returns these webhooks in the order

@@ -10,6 +10,9 @@ namespace store {
 /// Rows per transaction of a long change, few enough not to disturb other sessions.
 inline constexpr unsigned batch_rows = 500;
 
+/// Whether a long change is made, or its rows are only counted, in the same order and by the same conditions.
+enum class Bulk { change, count };
+
 /// Calls `change`, each time in a transaction of its own, until a call changes fewer than batch_rows rows. No
 /// call may change more than batch_rows. Returns the total of changed rows.
 template <class F>

@@ -117,8 +117,12 @@ constexpr std::string_view release_some_held = R"sql(
   WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 /// Finds the deliveries of one `espera` (`pendiente` or `retenida`), in the order of the index: a statement
 /// for both would sort and lock all rows for each batch.
-constexpr std::string_view some_waiting = R"sql(
-  WHERE espera = ? AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
+constexpr std::string_view that_wait = " WHERE espera = ? AND webhook_id = ?";
+constexpr std::string_view in_order = " ORDER BY proximo_intento, id LIMIT ?";
+constexpr std::string_view some_waiting = joined<that_wait, in_order>;
+constexpr std::string_view select_count = R"sql(
+  SELECT COUNT(*) AS contadas FROM entregas FORCE INDEX (entregas_por_reclamar))sql";
+constexpr std::string_view count_waiting = joined<select_count, that_wait>;
 
 struct Room {
   std::optional<int> slot;    // the lowest free `plaza`
@@ -295,6 +299,14 @@ std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool 
   });
   result.released = in_batches(session, [&] { return session.update(release_some_held, id, batch_rows); });
   return result;
+}
+
+EnableResult preview_enable_webhook(Session& session, WebhookId id, bool discard) {
+  const auto count = [&](std::string_view state) {
+    return session.query(count_waiting, state, id).at(0).unsigned_integer("contadas");
+  };
+  const auto held = count("retenida");
+  return discard ? EnableResult{.cancelled = held + count("pendiente")} : EnableResult{.released = held};
 }
 
 }  // namespace store

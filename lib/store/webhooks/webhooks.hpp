@@ -102,5 +102,7 @@ struct EnableResult {
 /// Enables the webhook and its URL, ends its failure streak, and releases its held deliveries (with
 /// `discard`, cancels held and pending ones), in batches. Returns nullopt when there is no such webhook.
 std::optional<EnableResult> enable_webhook(Session& session, WebhookId id, bool discard);
+/// Counts what enable_webhook() would change; changes and locks nothing.
+EnableResult preview_enable_webhook(Session& session, WebhookId id, bool discard);
 
 }  // namespace store
