@@ -14,6 +14,7 @@ std::vector<Command> db_commands();
 std::vector<Command> entity_commands();
 std::vector<Command> token_commands();
 std::vector<Command> webhook_commands();
+std::vector<Command> receiver_commands();
 std::vector<Command> notification_commands();
 std::vector<Command> delivery_commands();
 std::vector<Command> replay_commands();

@@ -28,7 +28,7 @@ void add_wide_causes(const Facts& facts, std::vector<Cause>& causes) {
     causes.push_back({"sin_despachador",
                       {},
                       "no dispatcher has been seen since " + format_iso8601(backlog.dispatcher_seen) +
-                          ": is apientidades-dispatcher running?"});
+                          ": `systemctl status apientidades-dispatcher`"});
   for (const auto& outage : facts.outages)
     causes.push_back({"corte",
                       {},

@@ -122,6 +122,36 @@ BOOST_AUTO_TEST_CASE(a_count_of_what_would_be_released_or_discarded_is_that_of_t
   BOOST_CHECK_EQUAL(enable_webhook(session, webhook.id, true)->cancelled, 620U);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_attempted_next_is_found_behind_a_backlog) {
+  add_deliveries(2, "pendiente", 0);
+  const auto deliveries = list_deliveries(session, {});
+  session.update(
+      "UPDATE entregas SET paso = 1, proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 DAY ORDER BY id LIMIT "
+      "1");
+  add_deliveries(2000, "pendiente", 0);
+  add_deliveries(1000, "entregada", 0);
+  session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR WHERE id > ?",
+                 deliveries.back().id);
+  const auto found = find_next_attempted(session, webhook.id);
+  BOOST_CHECK(std::ranges::count(found, deliveries.front().id) == 1);  // the oldest that waits for a retry
+  BOOST_CHECK(std::ranges::count(found, deliveries.back().id) == 1);   // the first that is due
+  BOOST_CHECK(found.size() <= 3 * batch_rows);
+}
+
+BOOST_AUTO_TEST_CASE(the_operators_test_event_goes_to_a_subscribed_webhook_alone) {
+  const auto event = webhook.events.events().front();
+  const auto queued = queue_test_delivery(session, webhook, event, "{}");
+  BOOST_CHECK_EQUAL(find_delivery(session, queued.value())->webhook, webhook.id);
+  BOOST_CHECK_EQUAL(list_deliveries(session, {}).size(), 1U);
+  webhook::EventSet one;
+  one.insert(event);
+  const auto other =
+      create_webhook(session, {1, "https://otro.example.org/", one, {}}, keys()).webhook.value();
+  BOOST_CHECK(!queue_test_delivery(session, other, webhook.events.events().back(), "{}"));
+  disable_webhook(session, webhook.id, disabled_by_operator);
+  BOOST_CHECK(!queue_test_delivery(session, webhook, event, "{}"));
+}
+
 // Each batch begins after the last row of the one before.
 BOOST_AUTO_TEST_CASE(retrying_four_times_as_many_deliveries_reads_four_times_as_many_rows) {
   const auto rows_to_retry = [&](unsigned count) {

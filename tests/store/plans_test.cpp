@@ -244,6 +244,9 @@ void operate(Session& session, WebhookId webhook) {
   find_notification(session, rejected);
   find_delivery(session, failed);
   list_attempts(session, failed);
+  list_attempts_since(session, find_next_attempted(session, webhook), UtcTime{});
+  if (const auto hook = find_webhook(session, webhook))
+    queue_test_delivery(session, *hook, hook->events.events().front(), "{}");
   preview_enable_webhook(session, webhook, true);
   preview_cancel_notification(session, id_of("notificaciones_pendientes"));
   retry_failed_deliveries(session, webhook, UtcTime{}, Bulk::count);

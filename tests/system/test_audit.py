@@ -15,7 +15,7 @@ from support.wait import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {"db migrate", "entity add", "entity disable", "entity enable", "token issue", "token revoke", "webhook disable", "webhook enable",
-           "webhook lift", "notification retry", "notification discard", "notification cancel", "delivery retry", "replay cancel",
+           "webhook lift", "webhook diagnose", "webhook test", "notification retry", "notification discard", "notification cancel", "delivery retry", "replay cancel",
            "queue pause", "queue resume", "queue clock accept", "secrets reencrypt"}
 # A program that stands for the journal in its own mount namespace: it opens the journal's socket, runs a command, and prints the
 # entries that the command sends, one in each line.
@@ -60,7 +60,7 @@ def recorded(stack, after=0) -> list[list[str]]:
 
 
 def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, stack, root, tmp_path):
-    hook, gone = entity.register(), entity.register()
+    hook, gone = entity.register(secret=None), entity.register()  # the diagnosis of an unsigned webhook ends well
     delivery = stack.delivery_id(entity.notify(), hook.id)
     stack.wait_delivery(delivery, "entregada")
     rejected = [stack.notify(entity.id, "evaluacion.abierta", "{}") for _ in range(2)]
@@ -81,7 +81,8 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
     lines = {
         "db migrate": [], "db status": [],
         "entity add": ["--id", entity.id, "--name", "Otra"], "entity list": [], "entity disable": [entity.id], "entity enable": [entity.id],
-        "webhook list": [], "webhook show": [hook.id], "webhook urls": [], "webhook explain": [hook.id], "webhook disable": [hook.id], "webhook enable": [hook.id],
+        "webhook list": [], "webhook show": [hook.id], "webhook urls": [], "webhook explain": [hook.id],
+        "webhook diagnose": [hook.id], "webhook test": [hook.id], "webhook trace": [hook.id, "--for", "1s"], "webhook disable": [hook.id], "webhook enable": [hook.id],
         "webhook lift": ["--entity", entity.id, "--url", gone.url],
         "notification list": [], "notification show": [rejected[0]], "notification retry": [rejected[0]], "notification discard": [rejected[1]],
         "delivery list": [], "delivery show": [delivery], "queue pause": [], "queue status": [],

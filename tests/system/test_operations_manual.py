@@ -236,7 +236,8 @@ def out_of_numbers(place):
     place.arrived(case, 4)
     assert place.stack.value("SELECT COUNT(*) FROM notificaciones_pendientes WHERE id > 1e15") == "0"
     assert place.stack.value("SELECT COUNT(*) FROM entregas WHERE notificacion_id > 1e15") == "0"
-    listed = "SELECT COUNT(*) FROM pruebas_por_borrar p JOIN notificaciones_pendientes n ON n.id = p.notificacion_id"
+    listed = ("SELECT COUNT(*) FROM pruebas_por_borrar p JOIN notificaciones_pendientes n ON n.id = p.notificacion_id"
+              f" WHERE n.entidad_id = {case['ENTITY']}")
     assert place.stack.value(listed) == "1"
 
 
@@ -281,10 +282,16 @@ def deactivated(place):
     place.arrived(case, 2)
 
 
+def tried(place):
+    """Without a secret no check of a signature can go wrong: this receiver accepts everything."""
+    entity = Entity(place.stack, place.receiver, "Universidad de Ejemplo")
+    yield {"WEBHOOK": entity.register(["evaluacion.abierta"], secret=None).id}
+
+
 STAGED = {
     "Entities and tokens": new_entity, "Who was reached": reached, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
     "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
-    "An entity says it got nothing": failing, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
+    "An entity says it got nothing": failing, "Try a receiver": tried, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
     "The database's clock has jumped": clock_jumped, "Notifications are locked": locked_notification,
     "Notifications cannot be inserted": out_of_numbers, "A row is rechazada": rejected,
     "Deliveries are retenida": held, "A webhook is about to be deactivated": about_to_be_deactivated, "Many webhooks have changed": healthy,

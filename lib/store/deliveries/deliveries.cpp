@@ -41,6 +41,23 @@ constexpr std::string_view newest_attempts = R"sql(
     firmas
   FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero DESC LIMIT ?)sql";
 
+constexpr std::string_view newest_and_due = R"sql(
+  (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook) WHERE webhook_id = ? ORDER BY id DESC LIMIT ?)
+  UNION
+  (SELECT id FROM entregas FORCE INDEX (entregas_por_reclamar)
+   WHERE espera = 'pendiente' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?))sql";
+constexpr std::string_view attempts_since = R"sql(
+  SELECT e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos,
+    IF(e.estado = 'pendiente', CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
+    e.ultimo_estado, e.ultimo_error, CAST(e.creada_en AS CHAR) AS creada_en,
+    i.numero, i.tipo, i.sondeos, CAST(i.inicio AS CHAR) AS inicio, i.duracion_ms, i.direccion, i.estado_http,
+    i.error, i.firmas
+  FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
+  STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = e.id
+  WHERE i.inicio >= ? ORDER BY i.inicio, i.entrega_id, i.numero)sql";
+
 constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
@@ -164,6 +181,21 @@ std::vector<RecordedAttempt> list_newest_attempts(Session& session, DeliveryId i
   std::vector<RecordedAttempt> result;
   for (const auto& row : session.query(newest_attempts, id, limit)) result.push_back(read_attempt(row));
   std::ranges::reverse(result);
+  return result;
+}
+
+std::vector<DeliveryId> find_next_attempted(Session& session, WebhookId webhook) {
+  auto ids = ids_in<DeliveryId>(session.query(newest_and_due, webhook, batch_rows, webhook, batch_rows));
+  const auto retries = find_retries(session, webhook, 0);
+  ids.insert(ids.end(), retries.begin(), retries.end());
+  return ids;
+}
+
+std::vector<AttemptOfDelivery> list_attempts_since(Session& session,
+                                                   const std::vector<DeliveryId>& deliveries, UtcTime since) {
+  std::vector<AttemptOfDelivery> result;
+  for (const auto& row : session.query(attempts_since, json_ids(deliveries), since))
+    result.push_back({read_delivery(row), read_attempt(row)});
   return result;
 }
 

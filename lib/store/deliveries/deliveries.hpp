@@ -44,6 +44,17 @@ std::vector<RecordedAttempt> list_attempts(Session& session, DeliveryId id);
 /// Returns the last `limit` attempts, oldest first.
 std::vector<RecordedAttempt> list_newest_attempts(Session& session, DeliveryId id, unsigned limit);
 
+/// The deliveries of a webhook to which its next attempts belong: the newest, those that are due next, and
+/// the oldest that wait for a retry (a probe takes one of these); at most batch_rows of each.
+std::vector<DeliveryId> find_next_attempted(Session& session, WebhookId webhook);
+struct AttemptOfDelivery {
+  Delivery delivery;  // as it is now
+  RecordedAttempt attempt;
+};
+/// Lists the attempts of `deliveries`, which have no repeats, that began at or after `since`, oldest first.
+std::vector<AttemptOfDelivery> list_attempts_since(Session& session,
+                                                   const std::vector<DeliveryId>& deliveries, UtcTime since);
+
 enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 
 /// Makes a delivery pendiente and due now (retenida while its webhook is inactive), and starts its schedule

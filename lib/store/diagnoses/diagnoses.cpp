@@ -93,7 +93,7 @@ DiagnosisUpdate update_if_free(Session& session, WebhookId webhook, std::string_
 
 /// Requires a transaction.
 AskedDiagnosis ask_locked(Session& session, const Author& author, std::string_view entity_name,
-                          WebhookId webhook, unsigned max_per_hour) {
+                          WebhookId webhook, unsigned max_per_hour, bool noted) {
   lock_quotas(session, author.entity);
   const auto webhooks = session.query(state_of_webhook, webhook);
   if (webhooks.empty()) return {DiagnosisAsked::not_found};
@@ -110,7 +110,7 @@ AskedDiagnosis ask_locked(Session& session, const Author& author, std::string_vi
     session.update(ask_first, webhook, author.entity, entity_name);
   else
     session.update(ask_again, entity_name, webhook);
-  note_change(session, author, AuditedAction::diagnosed, webhook, "{}", "diagnosis");
+  if (noted) note_change(session, author, AuditedAction::diagnosed, webhook, "{}", "diagnosis");
   return {DiagnosisAsked::done, "pendiente"};
 }
 
@@ -129,9 +129,9 @@ DiagnosisTarget read(const Row& row) {
 }  // namespace
 
 AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string_view entity_name,
-                             WebhookId webhook, unsigned max_per_hour) {
+                             WebhookId webhook, unsigned max_per_hour, bool noted) {
   return transaction(session,
-                     [&] { return ask_locked(session, author, entity_name, webhook, max_per_hour); });
+                     [&] { return ask_locked(session, author, entity_name, webhook, max_per_hour, noted); });
 }
 
 std::optional<Diagnosis> find_diagnosis(Session& session, WebhookId webhook) {

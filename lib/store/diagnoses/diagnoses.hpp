@@ -21,11 +21,12 @@ struct AskedDiagnosis {
   DiagnosisAsked result = DiagnosisAsked::done;
   std::string state{};  // if done: pendiente or en_curso
 };
-/// Asks for a diagnosis, which replaces the webhook's last one, and notes the request in the audit. If the
-/// last diagnosis has not ended, changes and counts nothing. `disabled`: the operator has disabled the
-/// webhook. Throws OverQuota over `max_per_hour` (0: no limit).
+/// Asks for a diagnosis, which replaces the webhook's last one, and notes the request in the audit, unless
+/// `noted` is false: an operator's command is noted by itself. If the last diagnosis has not ended, changes
+/// and counts nothing. `disabled`: the operator has disabled the webhook. Throws OverQuota over
+/// `max_per_hour` (0: no limit).
 AskedDiagnosis ask_diagnosis(Session& session, const Author& author, std::string_view entity_name,
-                             WebhookId webhook, unsigned max_per_hour);
+                             WebhookId webhook, unsigned max_per_hour, bool noted = true);
 
 struct Diagnosis {
   std::string state;               // pendiente, en_curso, terminado, fallido

@@ -58,6 +58,11 @@ constexpr std::string_view webhooks_of_entity = R"sql(
   WHERE entidad_id = ? AND plaza)sql";
 constexpr std::string_view lock_if_subscribed = R"sql(AND activo AND FIND_IN_SET(?, eventos)
   ORDER BY id LOCK IN SHARE MODE)sql";
+constexpr std::string_view lock_subscribed_webhook = R"sql(
+  SELECT id, url FROM webhooks
+  WHERE id = ? AND plaza IS NOT NULL AND activo AND FIND_IN_SET(?, eventos) LOCK IN SHARE MODE)sql";
+constexpr std::string_view delivery_of =
+    "SELECT id FROM entregas WHERE notificacion_id = ? AND webhook_id = ?";
 constexpr auto lock_subscribed_webhooks = joined<webhooks_of_entity, slot_by_slot, lock_if_subscribed>;
 // A short lock wait, because on MariaDB every user with SELECT can lock ranges of this table, and must not
 // block the API's threads for long.
@@ -121,6 +126,19 @@ CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending
   // An attempt in flight may fail; the next claim then finds the notification cancelled.
   session.update(cancel_notification_row, id);
   return result;
+}
+
+/// Writes a test event and its deliveries to `webhooks`.
+NotificationId insert_test(Session& session, EntityId entity, webhook::Event event,
+                           std::string_view sealed_data, const Rows& webhooks) {
+  session.update(insert_test_event, entity, webhook::name(event), sealed_data);
+  const NotificationId notification = session.last_insert_id();
+  std::vector<Parameter> deliveries;
+  for (const auto& row : webhooks)
+    append_row(deliveries, notification, row.integer("id"), webhook::name(event));
+  insert_rows(session, insert_test_deliveries, test_delivery, deliveries);
+  session.update(keep_for_tests_retention, notification);
+  return notification;
 }
 
 }  // namespace
@@ -191,11 +209,8 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
     pending.require(rows.size());
     use_quota(session, Quota::test_bytes, entity, bytes_per_day,
               sealed_data.size() + rows.size() * bytes_of_delivery);
-    session.update(insert_test_event, entity, webhook::name(event), sealed_data);
-    const NotificationId notification = session.last_insert_id();
-    std::vector<Parameter> deliveries;
+    const auto notification = insert_test(session, entity, event, sealed_data, rows);
     for (const auto& row : rows) {
-      append_row(deliveries, notification, row.integer("id"), webhook::name(event));
       chosen.push_back({.id = row.integer("id"),
                         .entity = entity,
                         .url = row.text("url"),
@@ -207,10 +222,18 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
                         .last_status = {},
                         .last_error = {}});
     }
-    insert_rows(session, insert_test_deliveries, test_delivery, deliveries);
-    session.update(keep_for_tests_retention, notification);
     if (max_pending > 0) count_pending_tests(session, entity, notification);
     return chosen;
+  });
+}
+
+std::optional<DeliveryId> queue_test_delivery(Session& session, const Webhook& webhook, webhook::Event event,
+                                              std::string_view sealed_data) {
+  return transaction(session, [&]() -> std::optional<DeliveryId> {
+    const auto rows = session.query(lock_subscribed_webhook, webhook.id, webhook::name(event));
+    if (rows.empty()) return std::nullopt;
+    const auto notification = insert_test(session, webhook.entity, event, sealed_data, rows);
+    return session.query(delivery_of, notification, webhook.id).at(0).integer("id");
   });
 }
 
