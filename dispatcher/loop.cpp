@@ -82,7 +82,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
   maintenance_.leave_leases_of([this] { return writer_.unrecorded(); });
 }
 
-void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
+void Loop::run(const platform::StopSignal& stop, platform::Reload& reload) {
   const auto check = [this] { store::require_database(store::Program::dispatcher, session_, log_); };
   const auto between = [&] {
     feed_watchdog();
@@ -97,7 +97,7 @@ void Loop::run(const platform::StopSignal& stop, const platform::ReloadSignal& r
     feed_watchdog();
     if (!busy) wait(away_ ? away_wait : until_next_look(), {stop.fd(), reload.fd()});
   }
-  drain();
+  drain(!reload.wanted());
 }
 
 /// Runs one round. True: there may be more to do at once.
@@ -389,11 +389,14 @@ void Loop::stop_diagnoses(bool& records) {
   }
 }
 
-void Loop::drain() {
+/// `stopping`: the process ends, and does not start anew.
+void Loop::drain(bool stopping) {
   const Milliseconds longest = settings_.timeout + drain_margin;
   // systemd waits so long, whatever TimeoutStopSec= says.
-  platform::notify_service_manager("STOPPING=1\nEXTEND_TIMEOUT_USEC=" +
-                                   std::to_string(std::chrono::microseconds(longest + drain_margin).count()));
+  if (stopping)
+    platform::notify_service_manager(
+        "STOPPING=1\nEXTEND_TIMEOUT_USEC=" +
+        std::to_string(std::chrono::microseconds(longest + drain_margin).count()));
   log_.info("stopping: no new attempts, waiting for those in flight", {{"in_flight", slots_.in_hand()}});
   sender_.stop_starting();
   bool records_diagnoses = !away_;

@@ -27,7 +27,7 @@
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/platform/mailbox.hpp"
-#include "lib/platform/reload_signal.hpp"
+#include "lib/platform/reload.hpp"
 #include "lib/platform/stop_signal.hpp"
 #include "lib/platform/watchdog.hpp"
 #include "lib/store/session/session.hpp"
@@ -42,9 +42,9 @@ class Loop {
        store::Session results_session, const platform::Log& log, const Metrics& metrics);
 
   /// Waits for the database and then runs rounds until `stop`. Then drains: starts nothing more, records the
-  /// attempts in flight, and releases the leases of deliveries not yet sent. `reload`: secrets.key_file is to
-  /// be read again.
-  void run(const platform::StopSignal& stop, const platform::ReloadSignal& reload);
+  /// attempts in flight, and releases the leases of deliveries not yet sent. An order to reload also reads
+  /// secrets.key_file again.
+  void run(const platform::StopSignal& stop, platform::Reload& reload);
 
  private:
   bool round();
@@ -55,7 +55,7 @@ class Loop {
   platform::MonotonicTime earliest(std::string_view name) const;
   void note_time(std::string_view name, platform::MonotonicTime start);
   void report_slow(const std::optional<SlowTasks::Report>& report) const;
-  void drain();
+  void drain(bool stopping);
   void stop_diagnoses(bool& records);
   void feed_watchdog();
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -10,6 +11,8 @@
 #include "dispatcher/loop.hpp"
 #include "dispatcher/observation/observation.hpp"
 #include "lib/platform/program.hpp"
+#include "lib/platform/reload.hpp"
+#include "lib/platform/running_config.hpp"
 #include "lib/platform/service_manager.hpp"
 #include "lib/store/programs.hpp"
 #include "lib/webhook/authorities.hpp"
@@ -36,9 +39,16 @@ void refuse_root(std::span<const char* const> arguments) {
         "own user");
 }
 
-int run(const platform::Config& config, const platform::Signals& signals) {
+int run(const platform::Config& config, const platform::Signals& signals,
+        const std::function<platform::Config()>& load) {
   const auto settings = prepare(config.settings);
   const platform::Log log(settings.log.level);
+  const auto check = [&](const platform::Config& next) {
+    prepare(next.settings);
+    store::require_start(store::Program::dispatcher, config, next);
+  };
+  platform::Reload reload(signals.reload, config, load, check, log);
+  const platform::RunningNote note("apientidades-dispatcher", config);
   dispatcher::Observation observation(settings, log);
   const auto session = [&] {
     return store::Session(
@@ -51,20 +61,22 @@ int run(const platform::Config& config, const platform::Signals& signals) {
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");
   observation.start(signals.stop);
-  loop.run(signals.stop, signals.reload);
-  return platform::exit_done;
+  loop.run(signals.stop, reload);
+  return reload.wanted() ? platform::start_anew_status : platform::exit_done;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return platform::run_daemon(
+  const int status = platform::run_daemon(
       argc, argv,
       "Delivers the notifications written to notificaciones_pendientes as signed HTTPS POSTs.\n"
       "SIGTERM drains: attempts in flight are completed and recorded, then the program exits with 0.\n"
-      "SIGHUP reads secrets.key_file again. As root it starts only if --config names a file.",
+      "SIGHUP reads secrets.key_file and the configuration again. As root it starts only if --config names a "
+      "file.",
       [&](const platform::Config& config, const platform::Signals& signals) {
         refuse_root({argv, static_cast<std::size_t>(argc)});
-        return run(config, signals);
+        return run(config, signals, [&] { return platform::load_daemon_config(argc, argv); });
       });
+  return platform::start_anew_if(status, argv);
 }

@@ -1,9 +1,14 @@
 // apientidades-fcgi: answers the requests that nginx forwards over FastCGI.
 
+#include <unistd.h>
+
+#include <functional>
 #include <stdexcept>
 
 #include "fcgi-app/pool.hpp"
 #include "lib/platform/program.hpp"
+#include "lib/platform/reload.hpp"
+#include "lib/platform/running_config.hpp"
 #include "lib/platform/service_manager.hpp"
 #include "lib/store/programs.hpp"
 #include "lib/webhook/address_policy.hpp"
@@ -20,7 +25,8 @@ int listening_socket() {
   return *socket;
 }
 
-int run(const platform::Config& config, const platform::Signals& signals) {
+int run(const platform::Config& config, const platform::Signals& signals,
+        const std::function<platform::Config()>& load) {
   const platform::Settings& settings = config.settings;
   store::require_files(store::Program::api, settings);
   const platform::Log log(settings.log.level);
@@ -32,16 +38,29 @@ int run(const platform::Config& config, const platform::Signals& signals) {
                      settings.limits,
                      settings.delivery.disable_after,
                      webhook::operators_networks(settings.delivery)};
-  api::run_pool(listening_socket(), settings, shared, signals.stop, signals.reload);
-  return platform::exit_done;
+  const auto check = [&](const platform::Config& next) {
+    store::require_start(store::Program::api, config, next);
+  };
+  platform::Reload reload(signals.reload, config, load, check, log);
+  const platform::RunningNote note("apientidades-fcgi", config);
+  const int listener = listening_socket();
+  api::run_pool(listener, settings, shared, signals.stop, reload);
+  if (!reload.wanted()) return platform::exit_done;
+  // The program that starts anew finds the socket there (inherited_listening_socket).
+  if (listener != STDIN_FILENO) ::dup2(listener, STDIN_FILENO);
+  return platform::start_anew_status;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return platform::run_daemon(
+  const int status = platform::run_daemon(
       argc, argv,
       "the API for entities, a FastCGI application behind nginx.\n"
-      "SIGTERM finishes the requests in flight and exits with 0. SIGHUP reads secrets.key_file again.",
-      run);
+      "SIGTERM finishes the requests in flight and exits with 0. SIGHUP reads secrets.key_file and "
+      "the configuration again.",
+      [&](const platform::Config& config, const platform::Signals& signals) {
+        return run(config, signals, [&] { return platform::load_daemon_config(argc, argv); });
+      });
+  return platform::start_anew_if(status, argv);
 }

@@ -133,7 +133,7 @@ class Workers {
 /// Runs until the stop signal. Logs problems of the database at the start, so that the operator sees them
 /// without a request; later failures reach clients as answers.
 void watch(const platform::Heartbeat& heartbeat, const platform::Settings& settings, Shared& shared,
-           const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
+           const platform::StopSignal& stop, platform::Reload& reload) {
   platform::Watchdog watchdog;
   const auto feed = [&] { watchdog.feed_if({heartbeat}, platform::monotonic_now()); };
   const auto between = [&] {
@@ -161,7 +161,7 @@ void watch(const platform::Heartbeat& heartbeat, const platform::Settings& setti
 }  // namespace
 
 void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
-              const platform::StopSignal& stop, const platform::ReloadSignal& reload) {
+              const platform::StopSignal& stop, platform::Reload& reload) {
   constexpr int arenas = 2;
   ::mallopt(M_ARENA_MAX, arenas);  // must precede the first thread
   prepare_fastcgi(listener_fd);
@@ -174,7 +174,7 @@ void run_pool(int listener_fd, const platform::Settings& settings, Shared& share
   platform::notify_service_manager("READY=1");
   watch(heartbeat, settings, shared, stop, reload);
   shared.log.info("stopping");
-  platform::notify_service_manager("STOPPING=1");
+  if (!reload.wanted()) platform::notify_service_manager("STOPPING=1");
   if (!workers.join()) throw std::runtime_error("a worker thread failed; the log says why");
   shared.log.info("stopped");
 }

@@ -1,4 +1,4 @@
-// config show|check
+// config show|diff|check
 
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include "admin/commands.hpp"
 #include "admin/output/config_notes.hpp"
 #include "admin/output/connections_note.hpp"
+#include "admin/running.hpp"
 #include "admin/units.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/platform/interfaces.hpp"
@@ -18,15 +19,8 @@ namespace admin {
 
 namespace {
 
-/// Formats `key=value  # source`, with most sources aligned.
-std::string show_line(const platform::KeyValue& key) {
-  constexpr std::size_t source_column = 60;  // a longer `key=value` does not move the column
-  std::string line = key.name + "=" + key.value;
-  line.resize(std::max(source_column, line.size()), ' ');
-  return line + "  # " + key.source + '\n';
-}
-
-Result show(Context& context, const Arguments&) {
+Result show(Context& context, const Arguments& arguments) {
+  if (arguments.has("running")) return show_running();
   json::Array rows;
   std::string text;
   for (const auto& key : context.config.values) {
@@ -35,6 +29,8 @@ Result show(Context& context, const Arguments&) {
   }
   return {std::move(rows), text};
 }
+
+Result diff(Context& context, const Arguments&) { return diff_running(context.config); }
 
 /// Collects what `config check` finds.
 class Findings {
@@ -159,9 +155,21 @@ std::vector<Command> config_commands() {
        .details = "Later sources win: default, the file, the environment (APIENTIDADES_<SECTION>_<KEY>), the "
                   "command\n"
                   "line. Secrets are in files of their own: only their paths are shown.",
+       .options = {.options = {{"running", "", "what each running process of this host has in force"}}},
        .example = "apientidades-admin config show --config /etc/apientidades/apientidades.conf",
        .recorded = Recorded::never,
        .run = show,
+       .needs_password = false},
+      {.words = "config diff",
+       .summary = "Compare what the running processes have in force with the file",
+       .details = "Run it as root, on each host. A key that a process has from its environment or its "
+                  "command line is not\n"
+                  "compared. `systemctl reload` makes a process take the file. Exit status 1: there are "
+                  "differences, or no\n"
+                  "process runs.",
+       .example = "apientidades-admin config diff",
+       .recorded = Recorded::never,
+       .run = diff,
        .needs_password = false},
       {.words = "config check",
        .summary = "Check every key, what the programs can read, their accounts, and the database server",

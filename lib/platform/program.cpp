@@ -10,6 +10,7 @@
 #include <iostream>
 #include <utility>
 
+#include "lib/platform/reload.hpp"
 #include "lib/platform/standard_error.hpp"
 #include "lib/text/text.hpp"
 
@@ -88,6 +89,11 @@ int fail(const std::string& program, const std::exception& error, int status) {
 }
 
 }  // namespace
+
+Config load_daemon_config(int argc, const char* const* argv) {
+  const auto line = parse(argc, argv);
+  return load_config(line.keys, line.config, process_environment());
+}
 
 void open_standard_descriptors() noexcept {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

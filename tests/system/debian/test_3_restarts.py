@@ -25,6 +25,33 @@ def test_a_restart_loses_and_repeats_nothing(installation, command, figure):
     assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
 
 
+def test_a_reload_that_takes_a_changed_configuration_loses_nothing(machine, installation, figure):
+    more = "/etc/apientidades/apientidades.conf.d/reload.conf"
+    processes = [installation.pid(unit) for unit in SERVICES]
+
+    def differs() -> bool:
+        return machine.run("apientidades-admin", "config", "diff", check=False).returncode == 1
+
+    def reload() -> None:
+        installation.systemctl("reload", *POOL, DISPATCHER)
+        wait_until(lambda: not differs(), 60, "the configuration to be taken")
+    assert not differs()
+    try:
+        with Load(installation) as load:
+            for hours in (1, 2, 3):
+                machine.shell(f"printf '[delivery]\\nretry_after_max = {hours}h\\n' >{more}")
+                assert differs()
+                reload()
+                load.goes_on()
+    finally:
+        machine.shell(f"rm -f {more}")
+        reload()
+    losses = load.losses()
+    figure(f"a reload of a changed configuration, 3 times: {losses}")
+    assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
+    assert [installation.pid(unit) for unit in SERVICES] == processes
+
+
 def test_rights_that_are_granted_again_were_there_all_along(machine, installation, figure):
     with Load(installation) as load:
         for _ in range(5):

@@ -1,0 +1,89 @@
+#include "admin/running.hpp"
+
+#include <algorithm>
+
+#include "admin/errors.hpp"
+#include "lib/platform/running_config.hpp"
+#include "lib/platform/service_manager.hpp"
+
+namespace admin {
+
+namespace {
+
+std::vector<platform::RunningConfig> running() {
+  std::vector<std::string> folders{"/run/apientidades-api", "/run/apientidades-dispatcher"};
+  if (const auto own = platform::runtime_directory()) folders = {*own};
+  auto found = platform::read_running_notes(folders);
+  if (found.empty())
+    throw Failure("no running process has noted its configuration in " + folders.front() +
+                  (folders.size() > 1 ? " or " + folders.back() : "") +
+                  ": `systemctl status apientidades.target`; only root can read it");
+  return found;
+}
+
+std::string name_of(const platform::RunningConfig& process) {
+  return process.program + " (" + process.pid + ")";
+}
+
+/// Whether the key's value comes from a file, or is the default.
+bool is_of_file(const platform::KeyValue& key) {
+  return key.source == "default" || key.source.find('/') != std::string::npos;
+}
+
+}  // namespace
+
+std::string show_line(const platform::KeyValue& key) {
+  constexpr std::size_t source_column = 60;  // a longer `key=value` does not move the column
+  std::string line = key.name + "=" + key.value;
+  line.resize(std::max(source_column, line.size()), ' ');
+  return line + "  # " + key.source + '\n';
+}
+
+Result show_running() {
+  json::Array rows;
+  std::string text;
+  for (const auto& process : running()) {
+    text += (text.empty() ? "" : "\n") + name_of(process) + ", since " + process.since + '\n';
+    for (const auto& key : process.values) {
+      rows.emplace_back(json::Object{{"programa", process.program},
+                                     {"pid", json::Number{process.pid}},
+                                     {"desde", process.since},
+                                     {"clave", key.name},
+                                     {"valor", key.value},
+                                     {"origen", key.source}});
+      text += show_line(key);
+    }
+  }
+  return {std::move(rows), text};
+}
+
+Result diff_running(const platform::Config& file) {
+  json::Array rows;
+  std::string text;
+  const auto processes = running();
+  for (const auto& process : processes) {
+    for (const auto& key : process.values) {
+      const auto other = std::ranges::find(file.values, key.name, &platform::KeyValue::name);
+      if (other == file.values.end() || other->value == key.value || !is_of_file(key)) continue;
+      rows.emplace_back(json::Object{{"programa", process.program},
+                                     {"pid", json::Number{process.pid}},
+                                     {"clave", key.name},
+                                     {"en_vigor", key.value},
+                                     {"configurado", other->value},
+                                     {"origen", other->source}});
+      text += name_of(process) + ": " + key.name + " is " + key.value + ", configured " + other->value +
+              " (" + other->source + ")\n";
+    }
+  }
+  const bool same = rows.empty();
+  Result result{std::move(rows), same ? "All " + std::to_string(processes.size()) +
+                                            " processes have in force what is configured."
+                                      : text};
+  if (!same) {
+    result.status = platform::exit_failed;
+    result.note = "`config check`, then `systemctl reload apientidades-dispatcher 'apientidades-fcgi@*'`";
+  }
+  return result;
+}
+
+}  // namespace admin

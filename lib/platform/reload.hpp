@@ -1,0 +1,55 @@
+// SIGHUP: the program takes a changed configuration by starting anew within its process, after it has ended
+// its work as at a stop. Every key is taken in this way, and no code has to follow a change of its settings.
+// A configuration with which the program would not start is never taken.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/platform/config/config.hpp"
+#include "lib/platform/log.hpp"
+#include "lib/platform/reload_signal.hpp"
+
+namespace platform {
+
+/// Loads the configuration of a daemon, as run_daemon does. Throws ConfigError.
+Config load_daemon_config(int argc, const char* const* argv);
+
+/// The keys with other values, whatever their sources.
+std::vector<std::string> changed_keys(const Config& before, const Config& after);
+
+class Reload {
+ public:
+  /// `signal` outlives this object. `check` throws if the program could not start with the configuration.
+  Reload(const ReloadSignal& signal, Config in_force, std::function<Config()> load,
+         std::function<void(const Config&)> check, const Log& log);
+
+  /// Readable while an order to reload is pending.
+  int fd() const { return signal_.fd(); }
+  /// Takes the pending order, if there is one, and returns true. If the configuration has changed and is
+  /// good, the process's StopSignal then asks for the end of the work. Logs what becomes of the order.
+  bool take();
+  /// True: the program is to start anew, once its work has ended.
+  bool wanted() const { return wanted_; }
+
+ private:
+  void read_again();
+
+  const ReloadSignal& signal_;
+  const Config in_force_;
+  std::function<Config()> load_;
+  std::function<void(const Config&)> check_;
+  const Log log_;
+  bool wanted_ = false;
+};
+
+/// What a daemon's body returns if Reload::wanted().
+inline constexpr int start_anew_status = -1;
+
+/// Call this last in main, with the status of run_daemon(). For start_anew_status it executes the program
+/// once more, with `argv`; it returns the exit status if SIGTERM has come, too, or if that fails. Else it
+/// returns `status`. A descriptor other than the standard ones is closed.
+int start_anew_if(int status, char** argv);
+
+}  // namespace platform

@@ -1,0 +1,173 @@
+"""SIGHUP takes a changed configuration, keeps the old one if the new one is bad, and loses nothing; `config show --running` and
+`config diff` show what is in force."""
+import contextlib
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from fakes.receiver import Behaviour
+from support.actors import BASE, EVENTS
+from support.stack import setting
+from support.wait import wait_until
+
+PARTS = ("dispatcher", "fcgi")
+PATIENT = setting(delivery_timeout="20s", delivery_lease="40s")  # so that no attempt that a test holds back ends by itself
+
+
+class Configuration:
+    """A file beside the stack's configuration, and the notes of its processes."""
+
+    def __init__(self, stack, folder: Path):
+        self.stack, self.folder = stack, folder
+        self.file = Path(stack.folder, "apientidades.conf.d", "reload.conf")
+        self.file.parent.mkdir(exist_ok=True)
+        self.logged = {part: 0 for part in PARTS}  # the length of the log before the test
+        self.logged = {part: len(self.log(part)) for part in PARTS}
+
+    def write(self, **keys) -> None:
+        """`delivery__timeout="9s"` is timeout in the section delivery."""
+        lines = ["[{}]\n{} = {}\n".format(*name.split("__"), value) for name, value in keys.items()]
+        self.file.write_text("".join(lines))
+
+    def reload(self, *parts) -> None:
+        for part in parts or PARTS:
+            for pid in self.stack.pids(part):
+                os.kill(pid, signal.SIGHUP)
+
+    def ask(self, *words):
+        return self.stack.dev("admin", "config", *words, "--json", check=False, RUNTIME_DIRECTORY=str(self.folder), **PATIENT)
+
+    def running(self, key: str) -> dict:
+        """The key's value in each process."""
+        return {row["pid"]: row["valor"] for row in json.loads(self.ask("show", "--running").stdout) if row["clave"] == key}
+
+    def differences(self) -> set:
+        answer = self.ask("diff")
+        assert answer.returncode == bool(json.loads(answer.stdout)), answer
+        return {(row["pid"], row["clave"], row["en_vigor"], row["configurado"]) for row in json.loads(answer.stdout)}
+
+    def log(self, part: str) -> str:
+        return self.stack.dev("logs", part).stdout[self.logged[part]:]
+
+    def said(self, part: str, text: str) -> int:
+        return self.log(part).count(text)
+
+
+@pytest.fixture
+def configuration(stack, tmp_path):
+    configuration = Configuration(stack, tmp_path)
+    with contextlib.ExitStack() as parts:
+        for part in PARTS:
+            parts.enter_context(stack.part_with(part, RUNTIME_DIRECTORY=str(tmp_path), **PATIENT))
+        configuration.logged = {part: configuration.logged[part] + len(configuration.log(part)) for part in PARTS}
+        yield configuration
+        configuration.file.unlink(missing_ok=True)
+
+
+def test_a_changed_configuration_is_taken_by_the_same_processes(configuration, entity, stack):
+    pids = {pid for part in PARTS for pid in stack.pids(part)}
+    assert len(pids) == 3 and configuration.differences() == set()
+    configuration.write(limits__registrations="1", delivery__retry_after_max="7h")
+    expected = {(pid, *key) for pid in pids for key in (("limits.registrations", "0", "1"), ("delivery.retry_after_max", "24h", "7h"))}
+    assert configuration.differences() == expected
+    assert configuration.running("limits.registrations") == dict.fromkeys(pids, "0")
+    configuration.reload()
+    wait_until(lambda: configuration.differences() == set(), 20, "the configuration to be taken")
+    assert configuration.running("delivery.retry_after_max") == dict.fromkeys(pids, "7h")
+    assert {pid for part in PARTS for pid in stack.pids(part)} == pids
+    assert {Path("/proc", str(pid), "comm").read_text().strip() for pid in pids} == {"apientidades-fc", "apientidades-di"}
+    hook = {"url": "https://a.receptor.test/", "eventos": EVENTS}
+    assert [entity.api("POST", BASE, json_body=hook).status for _ in range(2)] == [201, 429]
+    assert configuration.said("dispatcher", "configuration changed; starting anew with it") == 1
+
+
+@pytest.mark.parametrize("keys, why", [
+    ({"delivery__max_response": "todo"}, "delivery.max_response = "), ({"database__hosts": "db.example.org"}, "set database.tls_ca"),
+    ({"secrets__key_file": "/nonexistent/keys"}, "secrets.key_file"), ({"database__name": "ninguna"}, "ninguna"),
+    ({"delivery__tiempo": "1s"}, "delivery.tiempo")])
+def test_a_bad_configuration_is_not_taken(configuration, entity, receiver, stack, keys, why):
+    hook = entity.register()
+    pids = stack.pids("dispatcher") + stack.pids("fcgi")
+    configuration.write(limits__registrations="1", **keys)
+    configuration.reload()
+    for part, processes in (("dispatcher", 1), ("fcgi", 2)):
+        wait_until(lambda: configuration.said(part, "configuration not reloaded; what was in force stays") == processes, 20, "the refusal")
+        refusal = next(line for line in configuration.log(part).splitlines() if "configuration not reloaded" in line)
+        assert why in refusal
+    configuration.file.unlink()  # apientidades-admin reads it, too
+    assert entity.api("POST", BASE, json_body={"url": "https://a.receptor.test/", "eventos": EVENTS}).status == 201
+    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
+    assert stack.pids("dispatcher") + stack.pids("fcgi") == pids
+
+
+def test_an_unchanged_configuration_only_reads_the_keys_again(configuration, stack):
+    configuration.reload()
+    for part, processes in (("dispatcher", 1), ("fcgi", 2)):
+        wait_until(lambda: configuration.said(part, "configuration unchanged") == processes, 20)
+        assert configuration.said(part, "keys reloaded") == processes
+        assert configuration.said(part, "stopping") == 0
+
+
+def test_no_request_and_no_attempt_is_lost(configuration, entity, receiver, stack):
+    held, hook = entity.register(), entity.register()
+    statuses, stop = [], threading.Event()
+
+    def ask():
+        while not stop.is_set():
+            statuses.append(entity.api("GET", BASE).status)
+    clients = [threading.Thread(target=ask) for _ in range(4)]
+    for client in clients:
+        client.start()
+    try:
+        for round_ in range(1, 4):
+            receiver.behave(held.path, Behaviour(hold=True))
+            notification = entity.notify()
+            receiver.wait(held.path, round_)
+            configuration.write(delivery__retry_after_max=f"{round_}h")
+            configuration.reload()
+            wait_until(lambda: configuration.said("dispatcher", "stopping") == round_, 20)
+            receiver.release(held.path)
+            wait_until(lambda: set(configuration.running("delivery.retry_after_max").values()) == {f"{round_}h"}, 20, "the reload")
+            for one in (held, hook):
+                assert stack.wait_delivery(stack.delivery_id(notification, one.id), "entregada")["intentos"] == 1
+    finally:
+        stop.set()
+        for client in clients:
+            client.join(30)
+    assert set(statuses) == {200} and len(receiver.requests(held.path)) == 3
+
+
+def test_a_stop_during_a_reload_is_a_stop(configuration, entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    delivery = stack.delivery_id(entity.notify(), hook.id)
+    receiver.wait(hook.path)
+    pid, = stack.pids("dispatcher")
+    configuration.write(delivery__retry_after_max="7h")
+    configuration.reload("dispatcher")
+    wait_until(lambda: configuration.said("dispatcher", "stopping") == 1, 20)
+    os.kill(pid, signal.SIGTERM)
+    receiver.release(hook.path)
+    wait_until(lambda: not Path("/proc", str(pid)).exists() or "Z" in Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1], 20)
+    assert configuration.said("dispatcher", "ready") == 0
+    stack.start("dispatcher", RUNTIME_DIRECTORY=str(configuration.folder), **PATIENT)
+    assert stack.wait_delivery(delivery, "entregada")["intentos"] == 1
+
+
+def test_a_process_that_was_killed_is_not_shown(configuration, stack):
+    pid, *_ = stack.pids("fcgi")
+    assert pid in configuration.running("log.level")
+    stack.stop("dispatcher", "-9")
+    assert len(configuration.running("log.level")) == 2 and configuration.differences() == set()
+    stack.start("dispatcher", RUNTIME_DIRECTORY=str(configuration.folder), **PATIENT)
+    assert len(list(configuration.folder.iterdir())) == 3
+
+
+def test_without_processes_there_is_nothing_to_compare(stack, tmp_path):
+    for words in (("diff",), ("show", "--running")):
+        answer = stack.dev("admin", "config", *words, check=False, RUNTIME_DIRECTORY=str(tmp_path))
+        assert answer.returncode == 1 and "no running process has noted its configuration in " in answer.stderr
