@@ -49,8 +49,6 @@ webhook::DiagnosisBody body_kind(TestRequestKind kind) {
     case TestRequestKind::no_signature:
     case TestRequestKind::old_timestamp:
       return refused;
-    case TestRequestKind::rewritten:
-      return rewritten;
     case TestRequestKind::large_body:
       return large;
     default:
@@ -68,9 +66,11 @@ bool is_request(TestRequestKind kind) {
 }
 
 std::string body_of(TestRequestKind kind, const store::DiagnosisTarget& target, platform::UtcTime occurred) {
+  const auto check = name(delivery::check_of(kind));
+  if (kind == TestRequestKind::rewritten)
+    return webhook::rewritten_diagnosis_body(*target.event, occurred, target.entity, check);
   if (kind == TestRequestKind::old_timestamp) occurred -= delivery::old_by;
-  const auto data = webhook::diagnosis_data(target.entity, target.entity_name, name(delivery::check_of(kind)),
-                                            body_kind(kind));
+  const auto data = webhook::diagnosis_data(target.entity, target.entity_name, check, body_kind(kind));
   const auto event = kind == TestRequestKind::unknown_event ? webhook::unknown_event : name(*target.event);
   return webhook::notification_body(event, occurred, data);
 }

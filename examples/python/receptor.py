@@ -100,8 +100,10 @@ class Receptor(BaseHTTPRequestHandler):
 
     def leer(self):
         """El cuerpo tal como llega, o el estado con que se rechaza. Un proxy puede enviarlo en trozos, sin decir su longitud."""
-        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
-            return self.leer_trozos()
+        codificacion = self.headers.get("Transfer-Encoding")
+        if codificacion is not None:
+            self.close_connection = True  # con Content-Length además, lo que sigue podría no ser otra petición
+            return self.leer_trozos() if codificacion.lower() == "chunked" else 501
         longitud = self.headers.get("Content-Length")
         if longitud is None:
             return 411
@@ -110,20 +112,23 @@ class Receptor(BaseHTTPRequestHandler):
         return self.rfile.read(int(longitud))
 
     def leer_trozos(self):
-        cuerpo = bytearray()
+        cuerpo, leidos = bytearray(), 0
         while True:
-            longitud = re.fullmatch(rb"([0-9A-Fa-f]{1,9})\s*(;.*)?\r\n", self.rfile.readline(1000))
+            linea = self.rfile.readline(1000)
+            longitud = re.fullmatch(rb"([0-9A-Fa-f]{1,9})\s*(;.*)?\r\n", linea)
             if not longitud:
                 return 400
             restante = int(longitud[1], 16)
-            if len(cuerpo) + restante > MAXIMO:
+            leidos += len(linea) + restante
+            if leidos > MAXIMO:
                 return 413
             if not restante:
                 break
             cuerpo += self.rfile.read(restante)
-            self.rfile.readline(3)  # el fin de línea que sigue a cada trozo
+            if self.rfile.readline(2) != b"\r\n":
+                return 400
         for _ in range(100):  # cabeceras que pueden seguir al último trozo
-            if self.rfile.readline(1000) in (b"\r\n", b""):
+            if self.rfile.readline(1000) == b"\r\n":
                 return bytes(cuerpo)
         return 400
 

@@ -60,7 +60,12 @@ std::vector<TestRequest> Diagnosis::next() const {
   }
   if (!connected()) return {};
   if (!answer(TestRequestKind::genuine)) return ask(TestRequestKind::genuine);
-  if (may_verify_rewritten() && !answer(TestRequestKind::rewritten)) return ask(TestRequestKind::rewritten);
+  if (may_verify_rewritten()) {
+    const auto& rewritten = answer(TestRequestKind::rewritten);
+    if (!rewritten) return ask(TestRequestKind::rewritten);
+    // Refused again, it shows that the form decides, and not a server that has another secret.
+    if (rewritten->accepted() && !answer(TestRequestKind::repeated)) return ask(TestRequestKind::repeated);
+  }
   if (!answer(TestRequestKind::genuine)->accepted() || asked_to_wait()) return {};
   if (subject_.has_secret) {
     for (const auto kind :
@@ -85,19 +90,16 @@ void Diagnosis::note(const Attempt& attempt) {
     answer.test_request.kept = TestRequest::Kept::unknown;
   if (answer.test_request.kept != TestRequest::Kept::used) opened_ = attempt.ended - attempt.duration;
   left_open_ = answer.test_request.left_open;
-  spent_ += answer.took;
   if (answer.test_request.kind == TestRequestKind::handshake) {
     handshakes_.push_back(std::move(answer));
   } else {
+    spent_ += answer.took;
     answers_.at(static_cast<std::size_t>(answer.test_request.kind)) = std::move(answer);
   }
 }
 
-/// Whether any answer asks to wait. The rule is that of asks_to_wait() (lib/delivery/classify.cpp).
 bool Diagnosis::asked_to_wait() const {
-  return std::ranges::any_of(answers_, [](const auto& answer) {
-    return answer && answer->transport == answered && (answer->status == 429 || answer->status == 503);
-  });
+  return std::ranges::any_of(answers_, [](const auto& answer) { return answer && answer->asks_to_wait(); });
 }
 
 /// Whether the receiver may have refused the genuine request because it verifies what it parses and writes

@@ -84,6 +84,8 @@ std::string remedy_of_status(int status, bool has_secret) {
     return "Un 410 a una notificación que no es de diagnóstico desactiva el webhook: responda 2xx";
   if (status == 429 || status == 503)
     return "El receptor pide esperar: admita más peticiones, o pida el diagnóstico más tarde";
+  if (status == 500 && has_secret)
+    return "Revise los registros de su servidor a la hora del diagnóstico. " + std::string(raw_body_remedy);
   if (status >= 500) return "Revise los registros de su servidor a la hora del diagnóstico";
   return "Responda con un 2xx a cada notificación auténtica";
 }
@@ -300,12 +302,17 @@ CheckedItem Diagnosis::check_genuine() const {
     return bad(check, "La notificación auténtica no llegó: " + unanswered_text(genuine->transport, settings_),
                unanswered_remedy(genuine->transport));
   const auto refused = "La notificación auténtica se rechazó con " + status;
-  if (const auto& rewritten = answer(TestRequestKind::rewritten); rewritten && rewritten->accepted())
+  const auto& rewritten = answer(TestRequestKind::rewritten);
+  const auto& again = answer(TestRequestKind::repeated);
+  if (again && again->accepted())
+    return bad(check, refused + ", y una vez repetida se aceptó con " + std::to_string(again->status),
+               "Revise si responden varios servidores, y si todos tienen el secreto de este webhook");
+  if (again && rewritten && rewritten->accepted())
     return bad(check,
                refused + "; la misma, como la escribe una biblioteca de JSON, se aceptó con " +
                    std::to_string(rewritten->status),
                std::string(raw_body_remedy));
-  if (subject_.unverifiable_secret && is_refusal_of_signature(genuine->status))
+  if (subject_.unverifiable_secret && may_verify_rewritten())
     return bad(check, refused + "; " + std::string(webhook::unverifiable_secret), good_secret_remedy());
   return bad(check, refused, remedy_of_status(genuine->status, subject_.has_secret));
 }
@@ -392,11 +399,9 @@ CheckedItem Diagnosis::check_repeated() const {
   constexpr auto check = Check::repeated;
   const auto& genuine = answer(TestRequestKind::genuine);
   const auto& repeated = answer(TestRequestKind::repeated);
-  if (!repeated) {
-    if (!genuine || !genuine->accepted())
-      return not_done(check, "No se hizo: la notificación auténtica no se aceptó");
-    return not_done(check, "No se hizo: el receptor pidió esperar");
-  }
+  if (!genuine || !genuine->accepted())
+    return not_done(check, "No se hizo: la notificación auténtica no se aceptó");
+  if (!repeated) return not_done(check, "No se hizo: el receptor pidió esperar");
   if (repeated->accepted())
     return good(check, "La repetición se aceptó con " + std::to_string(repeated->status) +
                            ": compruebe en sus registros que solo la procesó una vez");
@@ -424,11 +429,12 @@ CheckedItem Diagnosis::check_rare_form(TestRequestKind kind) const {
   const auto form = rare_form(check);
   const auto status = std::to_string(given->status);
   if (given->accepted()) return good(check, "Se aceptó con " + status + " " + std::string(form.what));
-  return warning(check,
-                 "No se aceptó " + std::string(form.what) + ": " +
-                     (given->transport == answered ? "se respondió " + status
-                                                   : unanswered_text(given->transport, settings_)),
-                 std::string(form.remedy));
+  const auto refused = "No se aceptó " + std::string(form.what) + ": ";
+  if (given->transport != answered)
+    return warning(check, refused + unanswered_text(given->transport, settings_),
+                   unanswered_remedy(given->transport));
+  if (given->asks_to_wait()) return not_done(check, "No se hizo: el receptor pidió esperar");
+  return warning(check, refused + "se respondió " + status, std::string(form.remedy));
 }
 
 }  // namespace delivery

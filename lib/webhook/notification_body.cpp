@@ -54,11 +54,18 @@ std::string diagnosis_data(EntityId entity, std::string_view entity_name, std::s
       return data("aceptarse", sample);
     case DiagnosisBody::large:
       return data("aceptarse", sample + R"(, "relleno": ")" + std::string(60 * 1024, 'x') + R"(")");
-    case DiagnosisBody::rewritten:
-      return json::dump(
-          json::parse(data("aceptarse", R"(, "muestra": {"texto": "a/b 😀", "nota": 7.5, "id": 42})")));
   }
   return {};
+}
+
+std::string rewritten_diagnosis_body(Event event, platform::UtcTime occurred, EntityId entity,
+                                     std::string_view check) {
+  json::Object data{{"datos", json::Object{{"diagnostico", check}}},
+                    {"entidadId", entity},
+                    {"mensaje", "Este aviso debe aceptarse"},
+                    {"test", true}};
+  return json::dump(json::Object{
+      {"data", std::move(data)}, {"evento", name(event)}, {"timestamp", platform::format_iso8601(occurred)}});
 }
 
 std::string message_id(DeliveryId delivery, platform::UtcTime created) {

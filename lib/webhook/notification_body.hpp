@@ -28,9 +28,8 @@ std::string test_event_data(Event event, EntityId entity, std::string_view entit
 /// What the receiver should do with a diagnosis's test request, and how the request is written.
 enum class DiagnosisBody {
   refused,
-  accepted,   // `datos` also has a sample of what parsing and writing again changes
-  rewritten,  // as `accepted`, but as most JSON libraries write it
-  large,      // as `accepted`, but with 60 KB of text
+  accepted,  // `datos` also has a sample of what parsing and writing again changes
+  large,     // as `accepted`, but with 60 KB of text
 };
 /// The event of a test request that no release sends otherwise.
 inline constexpr std::string_view unknown_event = "diagnostico.evento_desconocido";
@@ -39,6 +38,11 @@ inline constexpr std::string_view unknown_event = "diagnostico.evento_desconocid
 /// check.
 std::string diagnosis_data(EntityId entity, std::string_view entity_name, std::string_view check,
                            DiagnosisBody kind);
+
+/// A whole body like that of a diagnosis's test request, which nearly every JSON library writes again as it
+/// is: without blanks, in ASCII, without a slash, and with sorted keys.
+std::string rewritten_diagnosis_body(Event event, platform::UtcTime occurred, EntityId entity,
+                                     std::string_view check);
 
 /// The `webhook-id` of a delivery: the same on every attempt and unique among all deliveries. The creation
 /// time keeps it unique when a database restored from a backup assigns ids again.

@@ -32,9 +32,8 @@ std::string standard_webhooks_signature(std::string_view secret, std::string_vie
   };
   const auto key = encoded_key(secret);
   if (!key) return sign(secret);
-  const bool was_decoded =
-      secret == std::string(prefix) + crypto::to_base64(*key);  // by releases up to 0.2.0
-  return was_decoded ? sign(*key) : sign(*key) + ' ' + sign(secret);
+  if (secret == std::string(prefix) + crypto::to_base64(*key)) return sign(*key);
+  return sign(secret) + ' ' + sign(*key);  // earlier releases did not decode it
 }
 
 bool is_verifiable(std::string_view secret) {

@@ -16,8 +16,8 @@ std::string webhook_signature(std::string_view secret, std::string_view body);
 
 /// Returns `v1,<base64>` of HMAC-SHA256 over `id.timestamp.body`. The key is what the official libraries
 /// decode from a `whsec_<base64>` secret (also from `v1,whsec_<base64>`), and the raw bytes of any other
-/// secret. A secret that releases up to 0.2.0 did not decode gets a second signature, with its raw bytes, so
-/// that receivers that verify those go on working.
+/// secret. A secret that earlier releases did not decode gets first a signature with its raw bytes, as
+/// before, so that receivers that verify those go on working.
 std::string standard_webhooks_signature(std::string_view secret, std::string_view id,
                                         std::int64_t timestamp_s, std::string_view body);
 

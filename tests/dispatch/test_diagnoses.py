@@ -118,7 +118,7 @@ def rewritten(**how):
 @pytest.mark.parametrize("how, sure", [
     ({"ensure_ascii": False, "separators": (",", ":")}, True),
     ({}, False),
-    ({"sort_keys": True, "separators": (",", ":")}, False)], ids=["compact", "blanks", "sorted"])
+    ({"sort_keys": True, "separators": (",", ":")}, True)], ids=["compact", "blanks", "sorted"])
 def test_a_receiver_that_verifies_what_it_writes_again_is_told_so(scripted, how, sure):
     entity, hook = scripted(rewritten(**how))
     found = diagnose(entity, hook)["autentica"]

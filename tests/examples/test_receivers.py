@@ -269,7 +269,8 @@ def test_a_notification_that_a_proxy_has_written_anew(language, stack):
 
 def test_python_refuses_chunks_that_are_too_large_or_none(stack):
     with running("python", stack, SECRET) as receiver:
-        for chunks, status in ((b"F4241\r\n", 413), (b"FFFFFFFFF\r\n", 413), (b"-1\r\n", 400), (b"0x5\r\n", 400), (b"1_0\r\n", 400), (b"\r\n", 400), (b"5\r\n12345\r\nz\r\n", 400)):
+        for chunks, status in ((b"F4241\r\n", 413), (b"FFFFFFFFF\r\n", 413), (b"-1\r\n", 400), (b"0x5\r\n", 400), (b"1_0\r\n", 400), (b"\r\n", 400), (b"5\r\n12345\r\nz\r\n", 400),
+                               (b"5\r\n12345XY\r\n0\r\n\r\n", 400)):
             with receiver.client.wire(odd_requests.request(genuine(), chunks, {"Transfer-Encoding": "chunked"})) as wire:
                 assert wire.response().status == status, chunks
 

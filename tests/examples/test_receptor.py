@@ -247,7 +247,8 @@ def test_a_notification_that_a_proxy_has_written_anew(run):
         assert status(write(now())) == 204
         assert status(write(now().con_cuerpo("{}"))) == 401
     assert status(odd_requests.without_a_length(now())) == 411
-    for chunks, refusal in ((b"FFFFFFFFF\r\n", 413), (b"-1\r\n", 400), (b"1_0\r\n", 400), (b"5\r\n12345\r\nz\r\n", 400)):
+    for chunks, refusal in ((b"FFFFFFFFF\r\n", 413), (b"-1\r\n", 400), (b"1_0\r\n", 400), (b"5\r\n12345\r\nz\r\n", 400),
+                               (b"5\r\n12345XY\r\n0\r\n\r\n", 400)):
         assert status(odd_requests.request(now(), chunks, {"Transfer-Encoding": "chunked"})) == refusal, chunks
 
 
