@@ -264,7 +264,8 @@ def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, st
         entity.notify()
     receiver.wait(hook.path, 20)
     found = diagnose(entity, hook)
-    assert found["autentica"]["resultado"] == "bien" and len(receiver.requests(hook.path)) < backlog
+    asked = [number for number, one in enumerate(receiver.requests(hook.path)) if one.id.startswith("msg_diagnostico_")]
+    assert found["autentica"]["resultado"] == "bien" and asked[0] < backlog
     assert receiver.peak_in_flight(hook.path) <= 10
     wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == backlog, 60, "the backlog")
 
