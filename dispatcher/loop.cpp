@@ -392,17 +392,17 @@ void Loop::stop_diagnoses(bool& records) {
 /// `stopping`: the process ends, and does not start anew.
 void Loop::drain(bool stopping) {
   const Milliseconds longest = settings_.timeout + drain_margin;
-  // systemd waits so long, whatever TimeoutStopSec= says.
-  if (stopping)
-    platform::notify_service_manager(
-        "STOPPING=1\nEXTEND_TIMEOUT_USEC=" +
-        std::to_string(std::chrono::microseconds(longest + drain_margin).count()));
   log_.info("stopping: no new attempts, waiting for those in flight", {{"in_flight", slots_.in_hand()}});
   sender_.stop_starting();
   bool records_diagnoses = !away_;
   const auto deadline = platform::monotonic_now() + longest;
   away_ = false;  // from here on only the result writer and stop_diagnoses use the database
-  for (;;) {
+  for (bool told = false;;) {
+    // A stop may also come during a reload. systemd waits so long, whatever TimeoutStopSec= says.
+    if (!told && (stopping || platform::stop_ordered()))
+      told = platform::notify_service_manager(
+          "STOPPING=1\nEXTEND_TIMEOUT_USEC=" +
+          std::to_string(std::chrono::microseconds(longest + drain_margin).count()));
     collect();
     writer_.add(outages_.give_up());
     take_recorded();

@@ -44,8 +44,7 @@ int run(const platform::Config& config, const platform::Signals& signals,
   const auto settings = prepare(config.settings);
   const platform::Log log(settings.log.level);
   const auto check = [&](const platform::Config& next) {
-    prepare(next.settings);
-    store::require_start(store::Program::dispatcher, config, next);
+    store::require_start(store::Program::dispatcher, prepare(next.settings));
   };
   platform::Reload reload(signals.reload, config, load, check, log);
   const platform::RunningNote note("apientidades-dispatcher", config);
@@ -62,7 +61,7 @@ int run(const platform::Config& config, const platform::Signals& signals,
   platform::notify_service_manager("READY=1");
   observation.start(signals.stop);
   loop.run(signals.stop, reload);
-  return reload.wanted() ? platform::start_anew_status : platform::exit_done;
+  return reload.end();
 }
 
 }  // namespace

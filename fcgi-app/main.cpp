@@ -39,16 +39,15 @@ int run(const platform::Config& config, const platform::Signals& signals,
                      settings.delivery.disable_after,
                      webhook::operators_networks(settings.delivery)};
   const auto check = [&](const platform::Config& next) {
-    store::require_start(store::Program::api, config, next);
+    store::require_start(store::Program::api, next.settings);
   };
   platform::Reload reload(signals.reload, config, load, check, log);
   const platform::RunningNote note("apientidades-fcgi", config);
   const int listener = listening_socket();
   api::run_pool(listener, settings, shared, signals.stop, reload);
-  if (!reload.wanted()) return platform::exit_done;
   // The program that starts anew finds the socket there (inherited_listening_socket).
-  if (listener != STDIN_FILENO) ::dup2(listener, STDIN_FILENO);
-  return platform::start_anew_status;
+  if (reload.wanted() && listener != STDIN_FILENO) ::dup2(listener, STDIN_FILENO);
+  return reload.end();
 }
 
 }  // namespace

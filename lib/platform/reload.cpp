@@ -3,14 +3,18 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "lib/platform/program.hpp"
+#include "lib/platform/service_manager.hpp"
 
 namespace platform {
 
@@ -22,25 +26,26 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Takes back the SIGINT by which Reload asked for the end of the work. True: no SIGTERM has come.
-bool withdraw_stop() {
-  sigset_t own;
-  sigset_t pending;
-  sigemptyset(&own);
-  sigaddset(&own, SIGINT);
-  const timespec at_once{};
-  ::sigtimedwait(&own, nullptr, &at_once);
-  return ::sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 0;
-}
-
-}  // namespace
-
+/// The keys with other values, whatever their sources.
 std::vector<std::string> changed_keys(const Config& before, const Config& after) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < before.values.size(); ++i)
     if (before.values[i].value != after.values.at(i).value) names.push_back(before.values[i].name);
   return names;
 }
+
+constexpr int start_anew_status = -1;
+
+/// Takes back the SIGINT by which Reload asked for the end of the work.
+void withdraw_stop() {
+  sigset_t own;
+  sigemptyset(&own);
+  sigaddset(&own, SIGINT);
+  const timespec at_once{};
+  ::sigtimedwait(&own, nullptr, &at_once);
+}
+
+}  // namespace
 
 Reload::Reload(const ReloadSignal& signal, Config in_force, std::function<Config()> load,
                std::function<void(const Config&)> check, const Log& log)
@@ -58,11 +63,21 @@ bool Reload::take() {
   return true;
 }
 
+/// Throws ConfigError.
+Config Reload::read() const {
+  using Type = std::filesystem::file_type;
+  const auto& file = in_force_.file;
+  std::error_code unknown;
+  const auto type = std::filesystem::status(file, unknown).type();
+  if (type == Type::fifo) throw ConfigError(file + " is a FIFO, which can be read only once");
+  const auto of_file = [&](const auto& key) { return key.source.starts_with(file + ':'); };
+  if (type == Type::not_found && std::ranges::any_of(in_force_.values, of_file))
+    throw ConfigError(file + " has vanished");
+  return load_();
+}
+
 void Reload::read_again() try {
-  std::error_code none;
-  if (std::filesystem::is_fifo(in_force_.file, none))
-    throw ConfigError(in_force_.file + " is a FIFO, which can be read only once");
-  const auto next = load_();
+  const auto next = read();
   const auto changed = changed_keys(in_force_, next);
   if (changed.empty()) return log_.info("configuration unchanged");
   check_(next);
@@ -73,9 +88,30 @@ void Reload::read_again() try {
   log_.error("configuration not reloaded; what was in force stays", {{"error", error.what()}});
 }
 
+int Reload::end() const {
+  if (!wanted_) return exit_done;
+  for (bool told = false; !stop_ordered(); ::sleep(1)) try {
+      check_(read());
+      break;
+    } catch (const ConfigError& error) {
+      if (!std::exchange(told, true))
+        log_.error("configuration is no longer good; starting anew once it is", {{"error", error.what()}});
+      notify_service_manager("WATCHDOG=1");
+    } catch (const std::exception&) {  // may end by itself: the program waits for that when it starts
+      break;
+    }
+  return start_anew_status;
+}
+
+bool stop_ordered() {
+  sigset_t pending;
+  return ::sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
+}
+
 int start_anew_if(int status, char** argv) {
   if (status != start_anew_status) return status;
-  if (!withdraw_stop()) return exit_done;
+  if (stop_ordered()) return exit_done;
+  withdraw_stop();
   ::close_range(STDERR_FILENO + 1, ~0U, 0);
   ::execv("/proc/self/exe", argv);  // also if an upgrade has replaced the file
   return exit_failed;

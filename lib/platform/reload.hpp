@@ -4,8 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
@@ -15,9 +13,6 @@ namespace platform {
 
 /// Loads the configuration of a daemon, as run_daemon does. Throws ConfigError.
 Config load_daemon_config(int argc, const char* const* argv);
-
-/// The keys with other values, whatever their sources.
-std::vector<std::string> changed_keys(const Config& before, const Config& after);
 
 class Reload {
  public:
@@ -32,9 +27,13 @@ class Reload {
   bool take();
   /// True: the program is to start anew, once its work has ended.
   bool wanted() const { return wanted_; }
+  /// The status for start_anew_if(), after the work has ended. If the configuration has become bad since it
+  /// was checked, waits until it is mended or SIGTERM comes: the program that starts anew would end for good.
+  int end() const;
 
  private:
   void read_again();
+  Config read() const;
 
   const ReloadSignal& signal_;
   const Config in_force_;
@@ -44,12 +43,12 @@ class Reload {
   bool wanted_ = false;
 };
 
-/// What a daemon's body returns if Reload::wanted().
-inline constexpr int start_anew_status = -1;
+/// Whether SIGTERM has come. A reload ends the work by SIGINT.
+bool stop_ordered();
 
-/// Call this last in main, with the status of run_daemon(). For start_anew_status it executes the program
-/// once more, with `argv`; it returns the exit status if SIGTERM has come, too, or if that fails. Else it
-/// returns `status`. A descriptor other than the standard ones is closed.
+/// Call this last in main, with the status of run_daemon(). If that is of Reload::end(), it executes the
+/// program once more, with `argv`; it returns the exit status if SIGTERM has come, too, or if that fails.
+/// Else it returns `status`. A descriptor other than the standard ones is closed.
 int start_anew_if(int status, char** argv);
 
 }  // namespace platform

@@ -1,8 +1,5 @@
 #include "lib/store/programs.hpp"
 
-#include <algorithm>
-
-#include "lib/platform/reload.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
 #include "lib/store/schema/version.hpp"
 #include "lib/store/session/requirements.hpp"
@@ -50,11 +47,9 @@ void require_files(Program program, const platform::Settings& settings) {
   if (!all.empty()) throw platform::ConfigError(all);
 }
 
-void require_start(Program program, const platform::Config& now, const platform::Config& next) {
-  require_files(program, next.settings);
-  const auto of_database = [](const std::string& key) { return key.starts_with("database."); };
-  if (std::ranges::none_of(platform::changed_keys(now, next), of_database)) return;
-  Session session(next.settings.database, {.program_user = database_user(program)});
+void require_start(Program program, const platform::Settings& settings) {
+  require_files(program, settings);
+  Session session(settings.database, {.program_user = database_user(program)});
   require_database(program, session);
 }
 

@@ -34,8 +34,8 @@ std::vector<std::string> require_database(Program program, Session& session);
 /// As above; logs the warnings. For the `check` of wait_for_database.
 void require_database(Program program, Session& session, const platform::Log& log);
 
-/// Throws if the program, which runs with `now`, could not start with `next`. Connects to the database only
-/// if a key of it has changed.
-void require_start(Program program, const platform::Config& now, const platform::Config& next);
+/// Throws if the program could not start with the settings now, also if the database is away: a program that
+/// drains without it gives up results.
+void require_start(Program program, const platform::Settings& settings);
 
 }  // namespace store

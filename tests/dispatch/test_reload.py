@@ -4,6 +4,8 @@ import contextlib
 import json
 import os
 import signal
+import socket
+import subprocess
 import threading
 from pathlib import Path
 
@@ -141,6 +143,50 @@ def test_no_request_and_no_attempt_is_lost(configuration, entity, receiver, stac
     assert set(statuses) == {200} and len(receiver.requests(held.path)) == 3
 
 
+def test_without_the_database_nothing_is_reloaded(configuration, entity, stack):
+    hook = entity.register()
+    pids = {part: stack.pids(part) for part in PARTS}
+    configuration.write(delivery__retry_after_max="7h")
+    stack.stop("db", "-9")
+    configuration.reload()
+    try:
+        for part in PARTS:
+            refusals = len(pids[part])
+            wait_until(lambda: configuration.said(part, "configuration not reloaded; what was in force stays") == refusals, 30)
+            assert configuration.said(part, "stopping") == 0
+    finally:
+        stack.start("db")
+        stack.connect_evaluation()
+    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
+    assert {part: stack.pids(part) for part in PARTS} == pids
+    configuration.reload()
+    wait_until(lambda: configuration.differences() == set(), 20, "the configuration to be taken")
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_configuration_that_goes_bad_after_its_check(configuration, entity, receiver, stack, stops):
+    """The program waits for a good one: systemd would not restart it."""
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    entity.notify()
+    receiver.wait(hook.path)
+    pid, = stack.pids("dispatcher")
+    configuration.write(delivery__retry_after_max="7h")
+    configuration.reload("dispatcher")
+    wait_until(lambda: configuration.said("dispatcher", "stopping") == 1, 20)
+    configuration.write(delivery__retry_after_max="nunca")
+    receiver.release(hook.path)
+    wait_until(lambda: configuration.said("dispatcher", "configuration is no longer good; starting anew once it is") == 1, 20)
+    if stops:
+        stack.stop("dispatcher")
+        configuration.file.unlink()
+        stack.start("dispatcher", RUNTIME_DIRECTORY=str(configuration.folder), **PATIENT)
+        return
+    configuration.write(delivery__retry_after_max="8h")
+    wait_until(lambda: configuration.running("delivery.retry_after_max").get(pid) == "8h", 20, "the configuration to be taken")
+    assert configuration.said("dispatcher", "configuration is no longer good") == 1
+
+
 def test_a_stop_during_a_reload_is_a_stop(configuration, entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))
@@ -156,6 +202,36 @@ def test_a_stop_during_a_reload_is_a_stop(configuration, entity, receiver, stack
     assert configuration.said("dispatcher", "ready") == 0
     stack.start("dispatcher", RUNTIME_DIRECTORY=str(configuration.folder), **PATIENT)
     assert stack.wait_delivery(delivery, "entregada")["intentos"] == 1
+
+
+def test_a_stop_during_a_reload_asks_for_time(configuration, entity, receiver, stack):
+    command, environment = stack.command_of("dispatcher")
+    stack.stop("dispatcher")
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(configuration.folder / "notify"))
+        manager.settimeout(20)
+
+        def await_state(state: bytes):
+            while state not in manager.recv(65536):
+                pass
+        process = subprocess.Popen(command, env={**environment, "NOTIFY_SOCKET": manager.getsockname()}, stderr=subprocess.PIPE)
+        try:
+            await_state(b"READY=1")
+            entity.notify()
+            receiver.wait(hook.path)
+            configuration.write(delivery__retry_after_max="7h")
+            process.send_signal(signal.SIGHUP)
+            while b"stopping" not in process.stderr.readline():
+                pass
+            process.terminate()
+            await_state(b"STOPPING=1\nEXTEND_TIMEOUT_USEC=30000000")
+            receiver.release(hook.path)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
+            process.communicate()
 
 
 def test_a_process_that_was_killed_is_not_shown(configuration, stack):

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 
+#include "lib/platform/reload.hpp"
 #include "lib/platform/stop_signal.hpp"
 #include "tests/unit/child.hpp"
 
@@ -27,6 +28,26 @@ BOOST_AUTO_TEST_CASE(an_order_wakes_is_taken_once_and_ends_nothing) {
     ::kill(::getpid(), SIGHUP);
     if (!reload.take()) return 4;
     return stop.requested() ? 5 : 0;
+  });
+  BOOST_TEST(result.status == 0, result.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_configuration_file_that_has_vanished_is_not_good) {
+  const auto result = unit::run_in_child([] {
+    const ReloadSignal signal;
+    bool loaded = false;
+    const auto load = [&] {
+      loaded = true;
+      return platform::Config{{}, {}, {{"log.level", "debug", ""}}};
+    };
+    const auto loads_again = [&](const std::string& source) {
+      platform::Reload reload(signal, {"/nonexistent/x.conf", {}, {{"log.level", "debug", source}}}, load, {},
+                              platform::Log());
+      ::kill(::getpid(), SIGHUP);
+      return reload.take() && loaded;
+    };
+    if (loads_again("/nonexistent/x.conf:3")) return 1;
+    return loads_again("environment") ? 0 : 2;
   });
   BOOST_TEST(result.status == 0, result.err);
 }
