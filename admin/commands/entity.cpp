@@ -2,6 +2,7 @@
 
 #include "admin/commands.hpp"
 #include "admin/lookup.hpp"
+#include "admin/output/explanation.hpp"
 #include "admin/output/render.hpp"
 #include "lib/store/backlog/webhook_backlog.hpp"
 #include "lib/store/entities/tokens.hpp"
@@ -64,8 +65,8 @@ Result preview(Context& context, const store::Entity& entity, bool active) {
   const std::string change = entity.active == active ? "is already " : "would be ";
   const auto tokens =
       std::to_string(extent.tokens) + " tokens, " + std::to_string(extent.webhooks) + " webhooks";
-  const auto deliveries = active ? "deliveries released: " + std::to_string(extent.held)
-                                 : "deliveries held: " + std::to_string(extent.waiting);
+  const auto deliveries =
+      active ? "deliveries released: " + counted(extent.held) : "deliveries held: " + counted(extent.waiting);
   auto row = to_row(entity);
   row.emplace_back("tokens", extent.tokens);
   row.emplace_back("webhooks", extent.webhooks);

@@ -93,10 +93,6 @@ std::string rounded(double number) {
   return text.data();
 }
 
-std::string counted(std::int64_t count) {
-  return std::to_string(count) + (count >= store::WebhookBacklog::most_counted ? " or more" : "");
-}
-
 std::string describe(const Facts& facts, const std::vector<Cause>& causes, const Ceiling& ceiling) {
   const auto& backlog = facts.backlog;
   std::string text = name_of(facts.webhook) + ": due " + counted(backlog.due) +

@@ -138,4 +138,8 @@ Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& setting
   return ceiling;
 }
 
+std::string counted(std::int64_t count) {
+  return std::to_string(count) + (count >= store::WebhookBacklog::most_counted ? " or more" : "");
+}
+
 }  // namespace admin

@@ -2,6 +2,7 @@
 // sent. Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,5 +43,8 @@ struct Ceiling {
 Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& settings);
 
 std::int64_t in_flight_to(const Facts& facts);
+
+/// A sum of numbers of a WebhookBacklog.
+std::string counted(std::int64_t count);
 
 }  // namespace admin
