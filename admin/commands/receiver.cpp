@@ -33,6 +33,8 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr Milliseconds look_interval = 500ms;
+constexpr int rest_after_look = 50;      // times as long as a slow look of `webhook trace` took
+constexpr unsigned most_watched = 2000;  // deliveries, and attempts in one look
 constexpr Milliseconds usual_wait = 2min;
 constexpr Milliseconds longest_wait = 1h;  // after which a pending diagnosis fails
 constexpr Milliseconds longest_trace = std::chrono::hours(24 * 30);
@@ -148,9 +150,13 @@ webhook::Event event_of(const Arguments& arguments, const store::Webhook& hook) 
                 ": its events are " + hook.events.joined());
 }
 
+bool has_ended(const store::Delivery& delivery) {
+  return delivery.state != "pendiente" && delivery.state != "en_curso";
+}
+
 /// Prints attempts of the delivery that have numbers above `shown`.
 void tell_attempts(Context& context, store::DeliveryId delivery, std::int64_t& shown) {
-  for (const auto& traced : store::list_attempts_since(context.session, {delivery}, {})) {
+  for (const auto& traced : store::list_attempts_since(context.session, {delivery}, {}, most_watched)) {
     if (traced.attempt.number <= shown) continue;
     shown = traced.attempt.number;
     if (!context.output.json) context.output.err << traced_text(traced) << std::flush;
@@ -178,7 +184,7 @@ Result test(Context& context, const Arguments& arguments) {
     delivery = store::find_delivery(context.session, *queued);
     if (!delivery) throw Failure("delivery " + to_string(*queued) + " has been purged");
     tell_attempts(context, *queued, shown);
-    return delivery->state != "pendiente" && delivery->state != "en_curso";
+    return has_ended(*delivery);
   });
   json::Array attempts;
   for (const auto& attempt : store::list_attempts(context.session, *queued))
@@ -195,7 +201,7 @@ Result test(Context& context, const Arguments& arguments) {
 }
 
 /// The attempts of a webhook, each once, after they have been recorded. Watches the deliveries that may be
-/// attempted next, and those that were among them lately.
+/// attempted next, and those that were among them lately and have not ended.
 class AttemptFeed {
  public:
   AttemptFeed(store::WebhookId webhook, platform::UtcTime since) : webhook_(webhook), since_(since) {}
@@ -204,7 +210,9 @@ class AttemptFeed {
     watch(session);
     std::vector<store::DeliveryId> watched;
     for (const auto& [delivery, seen] : seen_) watched.push_back(delivery);
-    auto attempts = store::list_attempts_since(session, watched, since_);
+    auto attempts = store::list_attempts_since(session, watched, since_, most_watched);
+    for (const auto& [delivery, attempt] : attempts)
+      if (has_ended(delivery)) seen_.erase(delivery.id);
     std::erase_if(attempts, [&](const auto& one) {
       return !shown_.emplace(one.attempt.started, one.delivery.id, one.attempt.number).second;
     });
@@ -216,12 +224,13 @@ class AttemptFeed {
  private:
   /// An attempt is recorded at most so long after its beginning.
   static constexpr auto latest_record = 1h;
-  static constexpr auto longest_attempt = 5min;
 
   void watch(store::Session& session) {
     const auto now = monotonic_now();
     for (const auto delivery : store::find_next_attempted(session, webhook_)) seen_[delivery] = now;
-    std::erase_if(seen_, [&](const auto& one) { return one.second < now - longest_attempt; });
+    std::erase_if(seen_, [&](const auto& one) { return one.second < now - latest_record; });
+    while (seen_.size() > most_watched)
+      seen_.erase(std::ranges::min_element(seen_, {}, [](const auto& one) { return one.second; }));
   }
 
   store::WebhookId webhook_;
@@ -229,11 +238,6 @@ class AttemptFeed {
   std::map<store::DeliveryId, platform::MonotonicTime> seen_;
   std::set<std::tuple<platform::UtcTime, store::DeliveryId, std::int64_t>> shown_;
 };
-
-void print_attempts(Context& context, AttemptFeed& feed) {
-  for (const auto& traced : feed.next(context.session, platform::utc_now()))
-    print(context.output, {traced_row(traced), traced_text(traced)});
-}
 
 Result trace(Context& context, const Arguments& arguments) {
   const auto filter = read_filter(arguments, {}, platform::utc_now());
@@ -246,11 +250,17 @@ Result trace(Context& context, const Arguments& arguments) {
   name_causes(context, facts.webhook.id, named);
   const platform::StopSignal stop;
   const auto last = monotonic_now() + length;
+  Milliseconds rest = look_interval;
   bool ended = false;
   do {
-    ended = stop.wait(static_cast<int>(look_interval.count())) || monotonic_now() >= last;
+    const auto left = std::chrono::ceil<Milliseconds>(last - monotonic_now());
+    ended = stop.wait(static_cast<int>(std::clamp(left, 0ms, rest).count())) || monotonic_now() >= last;
     try {
-      print_attempts(context, feed);
+      const auto start = monotonic_now();
+      const auto attempts = feed.next(context.session, platform::utc_now());
+      const auto took = std::chrono::ceil<Milliseconds>(monotonic_now() - start);
+      rest = std::max(look_interval, rest_after_look * took);
+      for (const auto& traced : attempts) print(context.output, {traced_row(traced), traced_text(traced)});
     } catch (const store::Unavailable& error) {
       complain(context.output, std::string("database unavailable; retrying: ") + error.what());
     }

@@ -244,7 +244,7 @@ void operate(Session& session, WebhookId webhook) {
   find_notification(session, rejected);
   find_delivery(session, failed);
   list_attempts(session, failed);
-  list_attempts_since(session, find_next_attempted(session, webhook), UtcTime{});
+  list_attempts_since(session, find_next_attempted(session, webhook), UtcTime{}, batch_rows);
   if (const auto hook = find_webhook(session, webhook))
     queue_test_delivery(session, *hook, hook->events.events().front(), "{}");
   preview_enable_webhook(session, webhook, true);

@@ -56,7 +56,7 @@ constexpr std::string_view attempts_since = R"sql(
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
   STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = e.id
-  WHERE i.inicio >= ? ORDER BY i.inicio, i.entrega_id, i.numero)sql";
+  WHERE i.inicio >= ? ORDER BY i.inicio DESC, i.entrega_id DESC, i.numero DESC LIMIT ?)sql";
 
 constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
@@ -192,10 +192,12 @@ std::vector<DeliveryId> find_next_attempted(Session& session, WebhookId webhook)
 }
 
 std::vector<AttemptOfDelivery> list_attempts_since(Session& session,
-                                                   const std::vector<DeliveryId>& deliveries, UtcTime since) {
+                                                   const std::vector<DeliveryId>& deliveries, UtcTime since,
+                                                   unsigned limit) {
   std::vector<AttemptOfDelivery> result;
-  for (const auto& row : session.query(attempts_since, json_ids(deliveries), since))
+  for (const auto& row : session.query(attempts_since, json_ids(deliveries), since, limit))
     result.push_back({read_delivery(row), read_attempt(row)});
+  std::ranges::reverse(result);
   return result;
 }
 

@@ -51,9 +51,11 @@ struct AttemptOfDelivery {
   Delivery delivery;  // as it is now
   RecordedAttempt attempt;
 };
-/// Lists the attempts of `deliveries`, which have no repeats, that began at or after `since`, oldest first.
+/// Lists the attempts of `deliveries`, which have no repeats, that began at or after `since`: the last
+/// `limit`, oldest first.
 std::vector<AttemptOfDelivery> list_attempts_since(Session& session,
-                                                   const std::vector<DeliveryId>& deliveries, UtcTime since);
+                                                   const std::vector<DeliveryId>& deliveries, UtcTime since,
+                                                   unsigned limit);
 
 enum class DeliveryChange { done, not_found, wrong_state, webhook_deleted };
 
