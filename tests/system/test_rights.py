@@ -119,6 +119,28 @@ def test_an_upgrade_replaces_triggers_of_another_text(stack, tmp_path):
     assert MISSING not in stack.try_admin("config", "check").stderr
 
 
+def test_a_trigger_of_another_event_does_not_count(stack, tmp_path):
+    body, = stack.sql("SELECT action_statement FROM information_schema.triggers WHERE trigger_name = 'numero_no_es_cero'")[0]
+    body = body.replace("\\n", "\n")
+    for event in ("AFTER UPDATE", "BEFORE INSERT"):  # in place of AFTER INSERT
+        stack.sql("DELIMITER //\nDROP TRIGGER numero_no_es_cero//\nCREATE DEFINER = apientidades_triggers@localhost TRIGGER"
+                  f" numero_no_es_cero {event} ON notificaciones_pendientes FOR EACH ROW {body}//\nDELIMITER ;\nDO 0")
+        assert MISSING in stack.try_admin("config", "check").stderr
+    SetupDatabase(stack, tmp_path)("--user", "root", "--upgrade")
+    assert MISSING not in stack.try_admin("config", "check").stderr
+
+
+def test_without_the_right_the_triggers_are_not_called_missing(stack):
+    on_table = "TRIGGER ON notificaciones_pendientes {} apientidades_admin@localhost"
+    stack.sql("REVOKE " + on_table.format("FROM"))
+    try:
+        said = stack.try_admin("config", "check").stderr
+        assert "the triggers of notificaciones_pendientes could not be checked: this account lacks the right TRIGGER" in said
+        assert MISSING not in said
+    finally:
+        stack.sql("GRANT " + on_table.format("TO"))
+
+
 def test_an_upgrade_leaves_the_triggers_alone_where_they_are_right(stack, tmp_path):
     """To make a trigger waits for a backup's lock, and every INSERT waits behind it."""
     made = "SELECT created FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY trigger_name"

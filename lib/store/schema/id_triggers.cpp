@@ -1,20 +1,41 @@
 #include "lib/store/schema/id_triggers.hpp"
 
-#include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "lib/store/schema/triggers_sql.hpp"
 
 namespace store {
 
+namespace {
+
+/// Without the right TRIGGER, information_schema shows no trigger.
+bool sees_triggers(Session& session) {
+  return !session
+              .query(R"sql(
+    SELECT 1 AS ve FROM information_schema.user_privileges WHERE privilege_type = 'TRIGGER'
+    UNION SELECT 1 FROM information_schema.schema_privileges
+    WHERE privilege_type = 'TRIGGER' AND DATABASE() LIKE table_schema
+    UNION SELECT 1 FROM information_schema.table_privileges
+    WHERE privilege_type = 'TRIGGER' AND table_schema = DATABASE() AND table_name = 'notificaciones_pendientes'
+  )sql")
+              .empty();
+}
+
+}  // namespace
+
 std::string id_triggers_note(Session& session) {
-  constexpr auto wanted = 2;  // as in packaging/apientidades-setup-database, which makes them
-  const auto rows = session.query(R"sql(
-    SELECT action_statement AS texto FROM information_schema.triggers
+  constexpr auto wanted = 2;   // as in packaging/apientidades-setup-database, which makes them
+  std::set<std::string> good;  // BEFORE and AFTER
+  for (const auto& row : session.query(R"sql(
+    SELECT action_timing AS momento, action_statement AS texto FROM information_schema.triggers
     WHERE trigger_schema = DATABASE() AND event_object_table = 'notificaciones_pendientes'
-      AND definer LIKE 'apientidades\_triggers@%')sql");
-  const auto good = std::ranges::count_if(
-      rows, [](const auto& row) { return triggers_sql.find(row.text("texto")) != std::string_view::npos; });
-  if (good == wanted) return {};
+      AND event_manipulation = 'INSERT' AND definer LIKE 'apientidades\_triggers@%')sql"))
+    if (triggers_sql.find(row.text("texto")) != std::string_view::npos) good.insert(row.text("momento"));
+  if (good.size() == wanted) return {};
+  if (!sees_triggers(session))
+    return "database: the triggers of notificaciones_pendientes could not be checked: this account lacks the "
+           "right TRIGGER (sql/grants/admin.sql)";
   return "database: a trigger of notificaciones_pendientes is missing or is not as sql/grants/triggers.sql "
          "makes "
          "it, so a writer may choose ids, or no writer may insert (apientidades-setup-database makes it)";

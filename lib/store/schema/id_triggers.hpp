@@ -8,8 +8,7 @@
 
 namespace store {
 
-/// Returns what is wrong with the triggers, in one line, or an empty text. Needs the right TRIGGER. Throws
-/// DatabaseError.
+/// Returns what is wrong with the triggers, in one line, or an empty text. Throws DatabaseError.
 std::string id_triggers_note(Session& session);
 
 }  // namespace store
