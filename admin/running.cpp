@@ -25,9 +25,9 @@ std::string name_of(const platform::RunningConfig& process) {
   return process.program + " (" + process.pid + ")";
 }
 
-/// Whether the key's value comes from a file, or is the default.
+/// Whether the key's value comes from a line of a file, or is the default.
 bool is_of_file(const platform::KeyValue& key) {
-  return key.source == "default" || key.source.find('/') != std::string::npos;
+  return key.source == "default" || key.source.find(':') != std::string::npos;
 }
 
 }  // namespace

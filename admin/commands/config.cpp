@@ -30,7 +30,14 @@ Result show(Context& context, const Arguments& arguments) {
   return {std::move(rows), text};
 }
 
-Result diff(Context& context, const Arguments&) { return diff_running(context.config); }
+bool is_of_units(const platform::Config& config) { return config.file == platform::default_config_path; }
+
+/// What the units read: they do not have this user's environment.
+platform::Config config_of_units() { return platform::load_config({}, std::nullopt, {}); }
+
+Result diff(Context& context, const Arguments&) {
+  return diff_running(is_of_units(context.config) ? config_of_units() : context.config);
+}
 
 /// Collects what `config check` finds.
 class Findings {
@@ -112,10 +119,8 @@ std::string note_of_connections(Context& context) try {
 
 Result check(Context& context, const Arguments&) {
   using enum store::Program;
-  const auto& [file, own, values] = context.config;
-  const bool of_units = file == platform::default_config_path;
-  // The units do not have this user's environment.
-  const auto settings = of_units ? platform::load_config({}, std::nullopt, {}).settings : own;
+  const bool of_units = is_of_units(context.config);
+  const auto settings = of_units ? config_of_units().settings : context.config.settings;
   Findings findings;
   if (of_units && ::geteuid() != 0) {
     findings.add({"database",
@@ -140,7 +145,7 @@ Result check(Context& context, const Arguments&) {
   if (findings.good()) findings.note(note_of_connections(context));
   findings.note(denied_networks_note(settings.delivery, platform::interface_addresses()));
   return std::move(findings).result(
-      context.output.json, "The configuration is good: " + std::to_string(values.size()) +
+      context.output.json, "The configuration is good: " + std::to_string(context.config.values.size()) +
                                " keys; the programs can read their passwords, keys and certificates, and "
                                "connect." +
                                of_server);

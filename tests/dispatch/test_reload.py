@@ -1,6 +1,7 @@
 """SIGHUP takes a changed configuration, keeps the old one if the new one is bad, and loses nothing; `config show --running` and
 `config diff` show what is in force."""
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -247,3 +248,34 @@ def test_without_processes_there_is_nothing_to_compare(stack, tmp_path):
     for words in (("diff",), ("show", "--running")):
         answer = stack.dev("admin", "config", *words, check=False, RUNTIME_DIRECTORY=str(tmp_path))
         assert answer.returncode == 1 and "no running process has noted its configuration in " in answer.stderr
+
+
+@contextlib.contextmanager
+def forged(folder, **values):
+    """Notes in the folder, as of processes that run. Each has one key."""
+    with contextlib.ExitStack() as locked:
+        for name, value in values.items():
+            note = folder / name.replace("_", ".")
+            note.write_text(f"programa\x1b[2J\t2026-01-01T00:00:00Z\nlog.level\t{value}\n")
+            fcntl.flock(locked.enter_context(open(note)), fcntl.LOCK_EX)
+        yield
+
+
+def test_what_the_service_puts_beside_its_note_is_no_note(stack, tmp_path):
+    """Root reads the folder, and its owner may put anything there."""
+    os.mkfifo(tmp_path / "config.1")
+    (tmp_path / "config.2").symlink_to("config.3")
+    asked = [("show", "--running"), ("show", "--running", "--json"), ("diff", "--json")]
+    with forged(tmp_path, config_3="\x1b[31minfo\tsuyo.conf:1", config_4x="info\tdefault"):
+        text, rows, diff = (stack.dev("admin", "config", *words, check=False, RUNTIME_DIRECTORY=str(tmp_path)).stdout for words in asked)
+    assert "programa\\x1b[2J (3), since 2026" in text and "\x1b" not in text
+    assert [(row["pid"], row["clave"], row["valor"]) for row in json.loads(rows)] == [(3, "log.level", "\\x1b[31minfo")]
+    assert [(row["pid"], row["clave"]) for row in json.loads(diff)] == [(3, "log.level")], "a relative --config is a file, too"
+
+
+def test_the_environment_of_the_operator_is_not_that_of_the_units(stack, tmp_path):
+    program = stack.command_of("dispatcher")[0][0].replace("dispatcher", "admin")
+    with forged(tmp_path, config_3="info\tdefault"):
+        environment = {"RUNTIME_DIRECTORY": str(tmp_path), "APIENTIDADES_LOG_LEVEL": "debug"}
+        answer = subprocess.run([program, "config", "diff"], env=environment, capture_output=True, text=True)
+    assert answer.returncode == 0 and answer.stdout == "All 1 processes have in force what is configured.\n", answer
