@@ -21,7 +21,7 @@ BROKEN = {
                     f"rm {MORE} ca.pem", 2, ["delivery.ca_file: /etc/apientidades/ca.pem: Permission denied", AS_DISPATCHER]),
     "socket": ("chmod 700 /run/mysqld", "chmod 755 /run/mysqld", 2,
                ["database.socket: /run/mysqld/mysqld.sock: Permission denied", AS_API, AS_DISPATCHER]),
-    "no network": (f"echo '[database]\nhosts = 127.0.0.1\ntls_ca = /etc/ssl/certs/ca-certificates.crt' >{MORE}", f"rm {MORE}", 2,
+    "no network": (f"echo '[database]\nhosts = localhost\ntls_ca = /etc/ssl/certs/ca-certificates.crt' >{MORE}", f"rm {MORE}", 2,
                    ["database.hosts: the API's unit has no network: copy /usr/share/doc/apientidades/examples/remote-database.conf to "]),
     "source address": (f"echo '[delivery]\nsource_addresses = 203.0.113.9' >{MORE}", f"rm {MORE}", 1,
                        ["delivery.source_addresses: this host has no address 203.0.113.9"]),
