@@ -112,7 +112,7 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
         for _ in range(20):
             for entity in entities:
                 entity.notify()
-        wait_until(lambda: delivered(stack, free) == [21, 21], 15, "the webhooks without a locked row")
+        wait_until(lambda: delivered(stack, free) == [21, 21], 30, "the webhooks without a locked row")
         assert all(len(receiver.requests(hook.path)) <= 1 + 10 for hook in held), "no more than a webhook's own slots"
         root("ROLLBACK")
         wait_until(lambda: delivered(stack, hooks) == [21] * 8, 30, "the rest")
