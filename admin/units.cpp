@@ -72,20 +72,28 @@ std::vector<StartProblem> seen_as_user(const Unit& unit) try {
   return {{"configuration", error.what()}};
 }
 
-/// The API's unit as it is installed has no network, not even to this host's own addresses.
-std::vector<StartProblem> network_problems(const platform::Settings& settings) {
-  const std::filesystem::path drop_ins = "/etc/systemd/system/apientidades-fcgi@.service.d";
-  if (settings.database.hosts.empty()) return {};
-  if (std::filesystem::exists(drop_ins)) {
-    for (const auto& file : std::filesystem::directory_iterator(drop_ins)) {
-      if (platform::read_file(file.path().string()).find("\nPrivateNetwork=no") != std::string::npos)
-        return {};
+/// Whether a drop-in of the operator's says what network the API's unit has.
+bool has_network_drop_in() {
+  for (const std::string root : {"/etc", "/run", "/usr/local/lib"}) {
+    std::error_code absent;
+    const std::filesystem::directory_iterator files(root + "/systemd/system/apientidades-fcgi@.service.d",
+                                                    absent);
+    for (const auto& file : files) {
+      if (file.path().extension() == ".conf" && file.is_regular_file() &&
+          platform::read_file(file.path().string()).find("\nPrivateNetwork") != std::string::npos)
+        return true;
     }
   }
+  return false;
+}
+
+/// The API's unit as it is installed has no network, not even to this host's own addresses.
+std::vector<StartProblem> network_problems(const platform::Settings& settings) {
+  if (settings.database.hosts.empty() || has_network_drop_in()) return {};
   return {{"database.hosts",
            "database.hosts: the API's unit has no network: copy "
-           "/usr/share/doc/apientidades/examples/remote-database.conf to " +
-               drop_ins.string() + " and fill it in"}};
+           "/usr/share/doc/apientidades/examples/remote-database.conf to "
+           "/etc/systemd/system/apientidades-fcgi@.service.d and fill it in"}};
 }
 
 }  // namespace

@@ -65,6 +65,18 @@ def test_the_check_finds_what_would_take_a_program_down(machine, installation, w
     installation.wait_working()
 
 
+def test_a_drop_in_that_gives_the_api_a_network_is_seen(machine):
+    """The check of the accounts still fails, because no server presents that certificate."""
+    folder = "/etc/systemd/system/apientidades-fcgi@.service.d"
+    machine.shell(f"mkdir {folder}; printf '[Service]\\nPrivateNetwork = false\\n' >{folder}/red.conf;"
+                  f" printf '[database]\\nhosts = localhost\\ntls_ca = /etc/ssl/certs/ca-certificates.crt\\n' >{MORE}")
+    try:
+        result = machine.run("apientidades-admin", "config", "check", check=False)
+    finally:
+        machine.shell(f"rm -r {folder} {MORE}")
+    assert result.returncode == 1 and "no network" not in result.stderr, result
+
+
 def test_the_environment_of_the_caller_is_not_that_of_the_units(machine):
     result = machine.run("env", "APIENTIDADES_SECRETS_KEY_FILE=/nowhere", "apientidades-admin", "config", "check")
     assert "as it must be" in result.stdout
