@@ -33,8 +33,9 @@ using platform::monotonic_now;
 using namespace std::chrono_literals;
 
 constexpr Milliseconds look_interval = 500ms;
-constexpr int rest_after_look = 50;      // times as long as a slow look of `webhook trace` took
-constexpr unsigned most_watched = 2000;  // deliveries, and attempts in one look
+constexpr Milliseconds causes_interval = 5s;  // to find them counts many rows
+constexpr int rest_after_look = 50;           // times as long as a slow look of `webhook trace` took
+constexpr unsigned most_watched = 2000;       // deliveries, and attempts in one look
 constexpr Milliseconds usual_wait = 2min;
 constexpr Milliseconds longest_wait = 1h;  // after which a pending diagnosis fails
 constexpr Milliseconds longest_trace = std::chrono::hours(24 * 30);
@@ -72,8 +73,12 @@ bool wait_until_ended(Context& context, store::WebhookId webhook, Milliseconds l
   const platform::StopSignal stop;
   const auto last = monotonic_now() + longest;
   std::set<std::string> named;
+  auto next_causes = monotonic_now();
   while (!ended()) {
-    name_causes(context, webhook, named);
+    if (const auto now = monotonic_now(); now >= next_causes) {
+      name_causes(context, webhook, named);
+      next_causes = now + causes_interval;
+    }
     if (monotonic_now() >= last || stop.wait(static_cast<int>(look_interval.count()))) return false;
   }
   return true;
