@@ -152,6 +152,7 @@ void Transfer::set_protocol_options() {
   // body. With libcurl 8.14 none fails.
   set_option(handle(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set_option(handle(), CURLOPT_POST, 1L);
+  set_option(handle(), CURLOPT_PATH_AS_IS, 1L);  // the path that the entity registered, dot segments included
   // libcurl applies this limit to all hosts. before_request (callbacks.cpp) applies the host's own, shorter
   // connection_life.
   set_option(handle(), CURLOPT_MAXLIFETIME_CONN, static_cast<long>(longest_life.count()));

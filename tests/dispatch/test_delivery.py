@@ -50,6 +50,16 @@ def test_headers_are_those_and_no_more(entity, receiver):
     assert request.sni == hook.url.split("/")[2].split(":")[0]
 
 
+@pytest.mark.parametrize("path", ["/a/../b/{name}", "/./{name}", "/{name}/..", "/{name}/%2e%2e/x", "/{name}//x/.?y=../z"])
+def test_the_path_is_requested_as_it_is_registered(entity, receiver, path):
+    hook = entity.register()
+    path = path.replace("{name}", hook.path.strip("/"))
+    url = hook.url.removesuffix(hook.path) + path
+    assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"url": url}).json()["url"] == url
+    entity.notify()
+    assert len(receiver.wait(path, 1)) == 1
+
+
 def test_without_a_secret_there_is_no_signature(entity, receiver):
     hook = entity.register(secret=None)
     entity.notify()
