@@ -70,6 +70,7 @@ std::string allowed_methods(std::string_view pattern) {
     if (route.pattern != pattern) continue;
     if (!methods.empty()) methods += ", ";
     methods += route.method;
+    if (route.method == "GET") methods += ", HEAD";
   }
   return methods;
 }
@@ -81,6 +82,7 @@ std::span<const Route> routes() { return table; }
 Match match_route(std::string_view method, std::string_view target) {
   const auto path = local_path(target);
   if (!path) return {};
+  if (method == "HEAD") method = "GET";
   for (const Route& candidate : table) {
     const auto parameters = fit(candidate.pattern, *path);
     if (!parameters) continue;

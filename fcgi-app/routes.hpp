@@ -38,7 +38,8 @@ struct Match {
 };
 
 /// Compares the path as it was sent, byte by byte: an encoded, doubled or trailing slash, a dot segment or
-/// another spelling of a literal makes another path. Ignores the query string.
+/// another spelling of a literal makes another path. Ignores the query string. HEAD has the route of GET (RFC
+/// 9110 section 9.3.2): only the answer's body is left out (fastcgi.cpp).
 Match match_route(std::string_view method, std::string_view target);
 
 }  // namespace api

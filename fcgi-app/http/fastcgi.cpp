@@ -75,20 +75,21 @@ void append_record(std::string& records, int type, std::string_view content, int
 }
 
 /// Returns the whole answer: header block and body as FCGI_STDOUT, the empty FCGI_STDOUT that ends the
-/// stream, and FCGI_END_REQUEST with application status 0 and FCGI_REQUEST_COMPLETE.
-std::string to_records(int request_id, const Response& response) {
+/// stream, and FCGI_END_REQUEST with application status 0 and FCGI_REQUEST_COMPLETE. HEAD's answer has the
+/// header block of GET's, and no body.
+std::string to_records(int request_id, std::string_view method, const Response& response) {
   constexpr std::size_t longest = 0xFFF8;  // a multiple of 8, as the specification advises
   constexpr std::size_t others = std::size_t{5} * FCGI_HEADER_LEN;
   const auto header = header_block(response);
+  const std::string_view body = method == "HEAD" ? std::string_view() : response.body;
   std::string records;
-  records.reserve(header.size() + response.body.size() + response.body.size() / longest * FCGI_HEADER_LEN +
-                  others);
+  records.reserve(header.size() + body.size() + body.size() / longest * FCGI_HEADER_LEN + others);
   const auto append = [&](std::string_view text) {
     for (; !text.empty(); text.remove_prefix(std::min(longest, text.size())))
       append_record(records, FCGI_STDOUT, text.substr(0, longest), request_id);
   };
   append(header);
-  append(response.body);
+  append(body);
   append_record(records, FCGI_STDOUT, {}, request_id);
   const std::string complete(sizeof(FCGI_EndRequestBody), '\0');
   append_record(records, FCGI_END_REQUEST, complete, request_id);
@@ -98,8 +99,9 @@ std::string to_records(int request_id, const Response& response) {
 /// Writes the answer in one piece if the socket has room. libfcgi's own stream sends 8 KiB at a time and the
 /// end separately, and nginx does not buffer: it wakes, encrypts and sends for each piece. What the peer does
 /// not take, because it has closed or is too slow (`patience`), is dropped with its connection.
-void write_answer(const FCGX_Request& fcgi, const Response& response) {
-  const std::string records = to_records(fcgi.requestId, response);
+void write_answer(const Exchange& exchange, const Response& response) {
+  const FCGX_Request& fcgi = exchange.fcgi;
+  const std::string records = to_records(fcgi.requestId, exchange.request.method, response);
   std::string_view left = records;
   while (!left.empty()) {
     const auto sent = ::send(fcgi.ipcFd, left.data(), left.size(), MSG_NOSIGNAL);
@@ -212,7 +214,7 @@ struct ExchangeEnd {
   }
 
   static void end(Exchange& exchange, const Response& response) {
-    write_answer(exchange.fcgi, response);
+    write_answer(exchange, response);
     finish(exchange.fcgi, exchange.request.body_state);
   }
 };

@@ -105,7 +105,7 @@ def test_the_order_of_the_checks(entity, idle, stack):
     missing = f"{BASE}/999999999/diagnostico"
     assert stack.api("POST", missing + "?a=1").status == 401
     assert stack.api("PUT", missing, reader).status == 405
-    assert stack.api("PUT", missing, reader).headers["allow"] == "GET, POST"
+    assert stack.api("PUT", missing, reader).headers["allow"] == "GET, HEAD, POST"
     assert stack.api("POST", missing + "?a=1", reader).status == 403
     assert entity.api("POST", missing + "?a=1", headers={"If-Match": "*"}).status == 412
     assert entity.api("POST", missing + "?a=1").status == 400

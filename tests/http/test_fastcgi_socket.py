@@ -45,6 +45,13 @@ def test_a_kept_connection_is_closed_all_the_same(entity, stack):
     assert b"Status: 200" in answer
 
 
+def test_the_answer_to_head_has_no_body(entity, stack):
+    head, get = (exchange(stack, request_head(entity.token, method, "/apientidades/v1/webhooks", 0) + record(STDIN, b""))
+                 for method in ("HEAD", "GET"))
+    assert b"Content-Length: 2\r\n" in head and b"Content-Length: 2\r\n" in get
+    assert b"[]" in get and b"[]" not in head
+
+
 def test_the_pool_closes_without_waiting_for_its_peer(entity, stack):
     """libfcgi would hold the thread until the peer closes too, at most 2 s."""
     with socket.socket(socket.AF_UNIX) as connection:

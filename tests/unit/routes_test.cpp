@@ -64,15 +64,16 @@ BOOST_AUTO_TEST_CASE(the_parameter_is_the_segment_unchecked) {
 }
 
 BOOST_AUTO_TEST_CASE(another_method_is_405_with_the_ones_allowed) {
-  for (const std::string method : {"PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "get", "", "GET "})
-    BOOST_TEST(meaning(method, base + "/webhooks") == "405 GET, POST");
-  BOOST_TEST(meaning("POST", base + "/webhooks/12") == "405 GET, PATCH, DELETE");
-  BOOST_TEST(meaning("OPTIONS", base + "/webhooks/12") == "405 GET, PATCH, DELETE");
+  for (const std::string method : {"PUT", "PATCH", "DELETE", "OPTIONS", "get", "head", "", "GET "})
+    BOOST_TEST(meaning(method, base + "/webhooks") == "405 GET, HEAD, POST");
+  BOOST_TEST(meaning("POST", base + "/webhooks/12") == "405 GET, HEAD, PATCH, DELETE");
+  BOOST_TEST(meaning("OPTIONS", base + "/webhooks/12") == "405 GET, HEAD, PATCH, DELETE");
+  BOOST_TEST(meaning("HEAD", base + "/webhooks/test") == "405 POST");
 }
 
 BOOST_AUTO_TEST_CASE(literal_segments_are_never_identifiers) {
-  BOOST_TEST(meaning("DELETE", base + "/webhooks/eventos") == "405 GET");
-  BOOST_TEST(meaning("POST", base + "/webhooks/eventos") == "405 GET");
+  BOOST_TEST(meaning("DELETE", base + "/webhooks/eventos") == "405 GET, HEAD");
+  BOOST_TEST(meaning("POST", base + "/webhooks/eventos") == "405 GET, HEAD");
   BOOST_TEST(meaning("DELETE", base + "/webhooks/test") == "405 POST");
   BOOST_TEST(meaning("GET", base + "/webhooks/test") == "405 POST");
 }
