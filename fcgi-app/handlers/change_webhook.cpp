@@ -8,12 +8,15 @@ namespace api {
 namespace {
 
 store::ChangedWebhook change(const Call& call, store::WebhookId id, webhook::WebhookPatch patch) {
+  std::string etag;
   const auto expected = [&](const store::WebhookDetail& now) {
-    return are_met(call.preconditions, etag_of(now));
+    return are_met(call.preconditions, etag = etag_of(now));
   };
-  return store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
-                               {std::move(patch.url), patch.events, patch.active}, expected,
-                               {call.limits.registrations, call.disable_after});
+  auto changed = store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
+                                       {std::move(patch.url), patch.events, patch.active}, expected,
+                                       {call.limits.registrations, call.disable_after});
+  if (changed.result == store::WebhookChanged::precondition_failed) throw unmet(call.preconditions, etag);
+  return changed;
 }
 
 }  // namespace
@@ -24,6 +27,7 @@ Response change_webhook(const Call& call) {
   const auto changed = change(call, id, std::move(patch));
   switch (changed.result) {
     case store::WebhookChanged::done:
+    case store::WebhookChanged::precondition_failed:  // change() has thrown
       break;
     case store::WebhookChanged::not_found:
       throw no_such_webhook();
@@ -31,8 +35,6 @@ Response change_webhook(const Call& call) {
       throw Conflict("El operador ha desactivado el webhook y solo él puede reactivarlo");
     case store::WebhookChanged::url_disabled:
       throw Conflict("url: el operador la ha desactivado para la entidad y solo él puede reactivarla");
-    case store::WebhookChanged::precondition_failed:
-      throw unmet(call.preconditions);
   }
   return detail_response(changed.now.value(), changed.streak);
 }

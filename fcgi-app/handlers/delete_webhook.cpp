@@ -10,10 +10,11 @@ namespace {
 bool remove(const Call& call, store::WebhookId id) {
   const store::Author author{call.caller.id, call.caller.token};
   if (!call.preconditions.any()) return store::delete_webhook(call.session, author, id);
+  std::string etag;
   const auto removed = store::delete_expected_webhook(
       call.session, author, id,
-      [&](const store::WebhookDetail& now) { return are_met(call.preconditions, etag_of(now)); });
-  if (removed == store::WebhookChanged::precondition_failed) throw unmet(call.preconditions);
+      [&](const store::WebhookDetail& now) { return are_met(call.preconditions, etag = etag_of(now)); });
+  if (removed == store::WebhookChanged::precondition_failed) throw unmet(call.preconditions, etag);
   return removed == store::WebhookChanged::done;
 }
 

@@ -25,6 +25,17 @@ bool names(std::string_view header, std::string_view etag, bool weakly) {
   return false;
 }
 
+/// Whether the header has nothing that can be an ETag of ours: each is text in double quotes, without `W/`.
+bool has_no_tag(std::string_view header) {
+  while (!header.empty()) {
+    const auto end = std::min(header.find(','), header.size());
+    const auto tag = text::trim(header.substr(0, end), text::http_white_space);
+    if (tag.size() >= 2 && tag.starts_with('"') && tag.ends_with('"')) return false;
+    header.remove_prefix(std::min(end + 1, header.size()));
+  }
+  return true;
+}
+
 std::string unverifiable_notice() {
   return "Aviso: " + std::string(webhook::unverifiable_secret) +
          ". Cámbielo por uno hecho con: " + std::string(webhook::good_secret_command);
@@ -39,8 +50,11 @@ bool are_met(const Preconditions& conditions, std::string_view etag) {
   return !conditions.if_none_match || !names(*conditions.if_none_match, etag, true);
 }
 
-PreconditionFailed unmet(const Preconditions& conditions) {
-  return conditions.if_match ? PreconditionFailed::another_version() : PreconditionFailed::excluded_version();
+PreconditionFailed unmet(const Preconditions& conditions, std::string_view etag) {
+  if (!conditions.if_match || names(*conditions.if_match, etag, false))
+    return PreconditionFailed::excluded_version();
+  return has_no_tag(*conditions.if_match) ? PreconditionFailed::no_etag()
+                                          : PreconditionFailed::another_version();
 }
 
 Response detail_response(const store::WebhookDetail& detail,

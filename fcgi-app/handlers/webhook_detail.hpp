@@ -19,8 +19,9 @@ std::string etag_of(const store::WebhookDetail& detail);
 /// those that it contains, and an empty list none.
 bool are_met(const Preconditions& conditions, std::string_view etag);
 
-/// The error for conditions that do not hold.
-PreconditionFailed unmet(const Preconditions& conditions);
+/// The error for conditions that do not hold. If-Match with an ETag that lost its quotes, a usual mistake,
+/// has its own message.
+PreconditionFailed unmet(const Preconditions& conditions, std::string_view etag);
 
 /// Returns 200 with the ETag.
 Response detail_response(const store::WebhookDetail& detail,

@@ -65,6 +65,10 @@ struct PreconditionFailed : HttpError {
     return PreconditionFailed(
         "El webhook ha cambiado desde la versión que indica If-Match: vuelva a consultarlo");
   }
+  static PreconditionFailed no_etag() {
+    return PreconditionFailed(
+        "If-Match no lleva ningún ETag: envíelo entero, con sus comillas y sin W/, como If-Match: \"0f3a…\"");
+  }
   static PreconditionFailed excluded_version() {
     return PreconditionFailed("El webhook está en la versión que excluye If-None-Match");
   }

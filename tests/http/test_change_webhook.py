@@ -112,22 +112,35 @@ def test_an_if_match_is_sent_once(entity, stack):
     hook = entity.register()
     etag = seen(entity, hook).headers["etag"]
 
-    def status(*lines):
+    def answer(*lines):
         head = "".join(f"If-Match: {line}\r\n" for line in lines)
         with stack.api.wire((f"PATCH {BASE}/{hook.id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {entity.token}\r\n{head}"
                              "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}").encode()) as wire:
-            return wire.response().status
+            return wire.response()
 
-    assert [status(), status(etag), status(f'"x", {etag}')] == [200] * 3
-    assert [status(""), status('"x"')] == [412] * 2
-    assert [status('"x"', etag), status("", "")] == [400] * 2, "nginx's own answer"
+    assert [answer(*lines).status for lines in ((), (etag,), (f'"x", {etag}',))] == [200] * 3
+    assert [answer(line).status for line in ("", '"x"')] == [412] * 2
+    for lines in (('"x"', etag), (etag, etag), ("x", "y", "z")):
+        assert (answer(*lines).status, answer(*lines).message) == (400, "La petición HTTP no es válida; si repite If-Match, envíe una sola "
+                                                                        "línea con los ETag separados por comas"), "nginx's own answer"
+    assert answer("", "").status == 400
+
+
+def test_an_etag_that_lost_its_quotes_is_named(entity):
+    hook = entity.register()
+    etag = seen(entity, hook).headers["etag"]
+    for broken in (etag.strip('"'), f"W/{etag}", "", "2026-11-20T10:00:00Z"):
+        for method, body in (("PATCH", {}), ("DELETE", None)):
+            refused = entity.api(method, f"{BASE}/{hook.id}", json_body=body, headers={"If-Match": broken})
+            assert (refused.status, refused.message) == (412, "If-Match no lleva ningún ETag: envíelo entero, con sus comillas y sin W/, "
+                                                              'como If-Match: "0f3a…"'), broken
 
 
 def test_a_deletion_of_one_version_alone(entity):
     hook = entity.register()
     path, old = f"{BASE}/{hook.id}", seen(entity, hook).headers["etag"]
     now = patch(entity, hook, {"eventos": EVENTS[:1]}).headers["etag"]
-    for other in (old, '"otro"', ""):
+    for other in (old, '"otro"'):
         refused = entity.api("DELETE", path, headers={"If-Match": other})
         assert (refused.status, refused.message) == (412, "El webhook ha cambiado desde la versión que indica If-Match: vuelva a consultarlo")
     assert seen(entity, hook).headers["etag"] == now

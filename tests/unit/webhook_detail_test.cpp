@@ -21,4 +21,16 @@ BOOST_AUTO_TEST_CASE(what_the_conditions_name) {
   BOOST_TEST(!api::are_met({.if_match = tag, .if_none_match = tag}, tag));
 }
 
+BOOST_AUTO_TEST_CASE(an_etag_that_lost_its_quotes_is_named) {
+  const auto error = [](const char* header) {
+    return std::string(api::unmet({.if_match = header}, R"("now")").what());
+  };
+  for (const auto* broken : {"0f3a", "", " ", ",", R"(W/"0f3a")", R"(W/"0f3a", 0f3a)", R"("0f3a)", "\""})
+    BOOST_TEST(error(broken) == api::PreconditionFailed::no_etag().what(), broken);
+  for (const auto* other : {R"("x")", R"(W/"0f3a", "x")", R"("x" , "y")", R"("")"})
+    BOOST_TEST(error(other) == api::PreconditionFailed::another_version().what(), other);
+  for (const auto* met : {"*", R"("now")"})
+    BOOST_TEST(error(met) == api::PreconditionFailed::excluded_version().what(), met);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
