@@ -37,6 +37,20 @@ std::string question_of(store::WebhookId webhook, const Query& query) {
   return question;
 }
 
+/// The same list from `cursor` on, as a relative reference (RFC 3986 section 4.2) with the relation `next`
+/// (RFC 8288). In the values that filter_of() accepts, only `+` must be encoded.
+Header link_to_next(const Query& query, const std::string& cursor) {
+  std::string reference = "?";
+  for (const std::string name : {"estado", "evento", "desde", "hasta", "limite"}) {
+    const auto value = query.text(name);
+    if (!value) continue;
+    reference.append(name).append("=");
+    for (const char c : *value) reference += c == '+' ? "%2B" : std::string(1, c);
+    reference += "&";
+  }
+  return {"Link", "<" + reference + "cursor=" + cursor + ">; rel=\"next\""};
+}
+
 }  // namespace
 
 Response list_deliveries(const Call& call) {
@@ -60,10 +74,13 @@ Response list_deliveries(const Call& call) {
     writer.end_object();
   }
   writer.end_array();
-  writer.member("siguiente", page.next ? std::optional(make_cursor(call.keys, question, page.next->number()))
-                                       : std::nullopt);
+  const auto next =
+      page.next ? std::optional(make_cursor(call.keys, question, page.next->number())) : std::nullopt;
+  writer.member("siguiente", next);
   writer.end_object();
-  return {200, writer.take()};
+  Response response{200, writer.take()};
+  if (next) response.headers.push_back(link_to_next(query, *next));
+  return response;
 }
 
 }  // namespace api

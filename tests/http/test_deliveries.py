@@ -2,7 +2,7 @@
 import hashlib
 import json
 import re
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
 import pytest
 
@@ -125,6 +125,27 @@ def test_pages_have_each_delivery_once_while_others_are_made(entity):
     assert len(seen) == len(set(seen)) == len(made) and seen == sorted(seen, reverse=True)
     changed = log(entity, hook, "?limite=5")["siguiente"]
     assert len(log(entity, hook, f"?limite=100&cursor={changed}")["entregas"]) >= 7, "a cursor is not bound to limite"
+
+
+def test_link_leads_to_the_next_page(entity):
+    """RFC 8288. The reference is relative, and repeats the filter."""
+    hook = entity.register()
+    made = [entity.notify() for _ in range(5)]
+    settled(entity, hook, "entregada", 5)
+    base, seen = f"{BASE}/{hook.id}/entregas", []
+    target = base + "?limite=2&estado=entregada&evento=evaluacion.abierta&desde=2026-01-01T00:00:00%2B00:00"
+    while target:
+        page = entity.api("GET", target)
+        assert page.status == 200, (target, page)
+        seen += [d["id"] for d in page.json()["entregas"]]
+        link = page.headers.get("link")
+        assert (link is None) == (page.json()["siguiente"] is None)
+        found = re.fullmatch('<([^<>"]+)>; rel="next"', link or "")
+        assert bool(link) == bool(found)
+        target = urljoin(target, found[1]) if found else None
+        assert not target or parse_qs(urlsplit(target).query)["cursor"] == [page.json()["siguiente"]]
+    assert len(seen) == len(set(seen)) == len(made)
+    assert "link" not in entity.api("GET", base + "?estado=fallida").headers
 
 
 def test_filters(entity):
