@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "fcgi-app/rate_limit.hpp"
+
 namespace api {
 namespace {
 
@@ -49,7 +51,8 @@ std::string message_of(const store::OverQuota& refused, const platform::LimitSet
 }  // namespace
 
 TooManyRequests over_quota(const store::OverQuota& refused, const platform::LimitSettings& limits) {
-  return {message_of(refused, limits), refused.retry_after_s};
+  return {message_of(refused, limits), refused.retry_after_s,
+          rate_limit(refused.quota, refused.left, refused.retry_after_s, limits)};
 }
 
 }  // namespace api

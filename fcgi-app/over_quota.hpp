@@ -7,6 +7,7 @@
 
 namespace api {
 
+/// With the fields of rate_limit().
 TooManyRequests over_quota(const store::OverQuota& refused, const platform::LimitSettings& limits);
 
 }  // namespace api

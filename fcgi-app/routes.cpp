@@ -8,26 +8,28 @@ namespace api {
 namespace {
 
 using enum QueryString;
+using enum store::CallerWith;
+using enum store::Quota;
 
 constexpr std::array<Route, 18> table{{
     {"GET", "/webhooks", list_webhooks, accepted},
-    {"POST", "/webhooks", register_webhook, accepted, false, store::CallerWith::nothing_else},
+    {"POST", "/webhooks", register_webhook, accepted, registrations, false, nothing_else},
     {"GET", "/webhooks/eventos", list_events, accepted},
-    {"POST", "/webhooks/test", test_event, accepted},
+    {"POST", "/webhooks/test", test_event, accepted, test_bytes},
     {"GET", "/webhooks/{id}", show_webhook},
-    {"PATCH", "/webhooks/{id}", change_webhook, refused, false, store::CallerWith::webhooks, true},
-    {"DELETE", "/webhooks/{id}", delete_webhook, accepted, false, store::CallerWith::nothing_else, true},
-    {"PUT", "/webhooks/{id}/secreto", change_secret},
+    {"PATCH", "/webhooks/{id}", change_webhook, refused, changes, false, webhooks, true},
+    {"DELETE", "/webhooks/{id}", delete_webhook, accepted, {}, false, nothing_else, true},
+    {"PUT", "/webhooks/{id}/secreto", change_secret, refused, changes},
     {"DELETE", "/webhooks/{id}/secreto/anterior", end_grace},
     {"GET", "/webhooks/{id}/entregas", list_deliveries, accepted},
     {"GET", "/webhooks/{id}/entregas/{entrega}", show_delivery},
-    {"POST", "/webhooks/{id}/entregas/{entrega}/reenvio", replay_delivery, refused, true},
-    {"POST", "/webhooks/{id}/reenvios", replay_deliveries},
+    {"POST", "/webhooks/{id}/entregas/{entrega}/reenvio", replay_delivery, refused, {}, true},
+    {"POST", "/webhooks/{id}/reenvios", replay_deliveries, refused, replay_requests},
     {"GET", "/webhooks/{id}/reenvios/{reenvio}", show_replay},
     {"DELETE", "/webhooks/{id}/reenvios/{reenvio}", stop_replay},
     {"GET", "/webhooks/{id}/estadisticas", show_statistics, accepted},
     {"GET", "/webhooks/{id}/diagnostico", show_diagnosis},
-    {"POST", "/webhooks/{id}/diagnostico", ask_diagnosis, refused, true},
+    {"POST", "/webhooks/{id}/diagnostico", ask_diagnosis, refused, diagnostics, true},
 }};
 
 /// The path below base_path; nullopt for a path outside it.

@@ -1,11 +1,13 @@
 // The API as one table of routes (web/docs/referencia.md), and the route of a request. Pure.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "fcgi-app/handlers/handlers.hpp"
+#include "lib/store/quotas/quotas.hpp"
 
 namespace api {
 
@@ -20,6 +22,8 @@ struct Route {
   std::string_view pattern;  // below base_path; `{id}` and the like match one non-empty segment
   Handler handler;
   QueryString query = QueryString::refused;
+  /// The bucket that can refuse the request: a success says what is left in it.
+  std::optional<store::Quota> quota = std::nullopt;
   bool no_body = false;  // for a POST: its body is ignored
   /// What Service reads together with the caller when the route changes something. For a GET, Service always
   /// reads the caller's webhooks too.

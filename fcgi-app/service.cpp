@@ -1,11 +1,14 @@
 #include "fcgi-app/service.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "fcgi-app/http/errors.hpp"
 #include "fcgi-app/http/query.hpp"
 #include "fcgi-app/http/response.hpp"
 #include "fcgi-app/over_quota.hpp"
+#include "fcgi-app/rate_limit.hpp"
 #include "lib/store/session/repeat_if_lost.hpp"
 #include "lib/store/session/requirements.hpp"
 #include "lib/text/text.hpp"
@@ -137,6 +140,7 @@ std::optional<Response> Service::respond_to_client(Request& request) {
   ++shared_.observation.busy;
   AccessLogEntry entry{request, match_route(request.method, request.target)};
   auto response = answer(entry);
+  if (response) add_rate_limit(entry, *response);
   --shared_.observation.busy;
   if (response) record(request, entry.match, response->status);
   return response;
@@ -160,6 +164,20 @@ std::optional<Response> Service::answer(AccessLogEntry& entry) {
   } catch (const std::exception& e) {
     log_failure(log_, "request failed", entry.request, e);
     return error_response(InternalError());
+  }
+}
+
+/// Adds to a success what is left of the quota; a 429 has it already. The change is committed, so a failure
+/// here leaves out the fields only.
+void Service::add_rate_limit(const AccessLogEntry& entry, Response& response) {
+  const auto& [request, match] = entry;
+  const bool success = response.status / 100 == 2;
+  if (!success || !match.route->quota) return;
+  try {
+    std::ranges::move(read_rate_limit(session_, request.entity.value(), *match.route->quota, shared_.limits),
+                      std::back_inserter(response.headers));
+  } catch (const std::exception& e) {
+    log_failure(log_, "rate limit not read", request, e);
   }
 }
 

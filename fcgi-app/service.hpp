@@ -63,6 +63,7 @@ class Service : public Responder {
   bool database_works(DatabaseCheck check);
   std::optional<Response> answer(AccessLogEntry& entry);
   std::optional<Response> perform(AccessLogEntry& entry);
+  void add_rate_limit(const AccessLogEntry& entry, Response& response);
   bool enter(Request& request);
   store::Caller authenticate(const AccessLogEntry& entry);
   std::optional<store::Caller> find_caller(const Route* route, const store::TokenHash& hash);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace admin {
 
@@ -66,6 +67,20 @@ std::string wait_map(const LimitSettings& limits) {
          ";\n    default " + std::to_string(test) + ";\n}\n";
 }
 
+/// For the field RateLimit-Policy of every answer (draft-ietf-httpapi-ratelimit-headers-10): nginx cannot say
+/// what is left.
+std::string policy_map(const LimitSettings& limits) {
+  std::string policies;
+  for (const auto& [name, a_minute] :
+       {std::pair("direccion", limits.requests_per_address), std::pair("token", limits.requests_per_token),
+        std::pair("pruebas", limits.test_requests_per_token)}) {
+    if (a_minute == 0) continue;
+    if (!policies.empty()) policies += ", ";
+    policies.append("\"").append(name).append("\";q=").append(std::to_string(a_minute)).append(";w=60");
+  }
+  return "map \"\" $apientidades_rate_policy {\n    default '" + policies + "';\n}\n";
+}
+
 }  // namespace
 
 std::string nginx_limit_zones(const LimitSettings& limits) {
@@ -79,7 +94,7 @@ std::string nginx_limit_zones(const LimitSettings& limits) {
     if (at_once > 0)
       text.append("limit_conn_zone ").append(key).append(" zone=").append(zone).append(":10m;\n");
   }
-  return text + wait_map(limits);
+  return text + wait_map(limits) + policy_map(limits);
 }
 
 std::string nginx_limits(const LimitSettings& limits) {

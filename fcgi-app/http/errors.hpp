@@ -114,8 +114,14 @@ struct UnsupportedMediaType : HttpError {
 /// The entity has used up a quota (RFC 6585 section 4). over_quota() (fcgi-app/over_quota.hpp) writes the
 /// message.
 struct TooManyRequests : HttpError {
-  TooManyRequests(const std::string& message, unsigned retry_after_s)
-      : HttpError(429, message, {{"Retry-After", std::to_string(retry_after_s)}}) {}
+  TooManyRequests(const std::string& message, unsigned retry_after_s, std::vector<Header> more)
+      : HttpError(429, message, with_retry_after(retry_after_s, std::move(more))) {}
+
+ private:
+  static std::vector<Header> with_retry_after(unsigned seconds, std::vector<Header> more) {
+    more.push_back({"Retry-After", std::to_string(seconds)});
+    return more;
+  }
 };
 
 /// One entity has too many concurrent requests (EntityConcurrency).

@@ -288,6 +288,8 @@ void count_and_note(Session& session, EntityId entity, NotificationId notificati
   count_pending_tests(session, entity, notification);
   use_quota(session, Quota::replay_requests, entity, 1);
   BOOST_CHECK_THROW(use_quota(session, Quota::replay_requests, entity, 1), OverQuota);
+  level_of(session, Quota::test_bytes, entity, 10);
+  level_of(session, Quota::replay_requests, entity, 1);
   for (unsigned i = 0; i < 2; ++i) note_change(session, {entity}, AuditedAction::replayed, 7, "{}", "replay");
   note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, 7, "{}"});
 }

@@ -48,6 +48,35 @@ struct Fixture : MaintenanceFixture {
 
 BOOST_FIXTURE_TEST_SUITE(registration_quota, Fixture)
 
+BOOST_AUTO_TEST_CASE(the_level_says_what_would_still_pass) {
+  const auto level = [&](EntityId entity) { return level_of(session, Quota::changes, entity, 6); };
+  set_clock({});
+  BOOST_TEST(level(1).left == 6U);  // no row yet
+  BOOST_TEST(level(1).more_s == 0U);
+  for (unsigned left = 6; left-- > 0;) {
+    BOOST_TEST(register_one(session, 6) == 0U);
+    BOOST_TEST(level(1).left == left);
+    BOOST_TEST(level(1).more_s > 590U);
+    BOOST_TEST(level(1).more_s <= 600U);
+  }
+  BOOST_TEST(register_one(session, 6) >= level(1).more_s);  // Retry-After is not earlier
+  BOOST_TEST(level(2).left == 6U);
+  set_clock(Milliseconds(601 * 1000));
+  BOOST_TEST(level(1).left == 1U);
+  set_clock(Milliseconds(3601 * 1000));
+  BOOST_TEST(level(1).left == 6U);
+  BOOST_TEST(level(1).more_s == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_level_of_an_overdrawn_bucket_is_0_for_a_window_at_most) {
+  lock_test_quotas(session, 1);
+  use_quota(session, Quota::test_bytes, 1, 1000, 5000);  // more than the limit passes when the bucket is full
+  const auto level = level_of(session, Quota::test_bytes, 1, 1000);
+  BOOST_TEST(level.left == 0U);
+  BOOST_TEST(level.more_s > 0U);
+  BOOST_TEST(level.more_s <= 87U);
+}
+
 BOOST_AUTO_TEST_CASE(the_hourly_registration_quota_refills_gradually) {
   set_clock({});
   BOOST_TEST(accepted(8, 6) == 6);  // deleted webhooks count, too

@@ -28,6 +28,14 @@ class Response:
         return body["message"]
 
 
+def joined(lines: list[tuple[str, str]]) -> dict:
+    """The lines of a repeated header become one (RFC 9110 section 5.3)."""
+    headers = {}
+    for name, value in lines:
+        headers.setdefault(name.lower(), []).append(value)
+    return {name: ", ".join(values) for name, values in headers.items()}
+
+
 class Client:
     """Requests to one server, each on its own connection; `source` is the address that they come from."""
 
@@ -50,8 +58,7 @@ class Client:
         try:
             connection.request(method, path, body, {k: v for k, v in sent.items() if v is not None})
             response = connection.getresponse()
-            headers = {name.lower(): value for name, value in response.getheaders()}
-            return Response(response.status, headers, response.read().decode())
+            return Response(response.status, joined(response.getheaders()), response.read().decode())
         finally:
             connection.close()
 

@@ -22,17 +22,18 @@ std::string directives(const std::string& text) { return text.substr(text.find('
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_limit_of_n_a_minute_lets_n_come_at_once) {
-  BOOST_TEST(
-      directives(admin::nginx_limit_zones(all)) ==
-      "limit_req_zone $apientidades_network zone=apientidades_address:10m rate=1800r/m;\n"
-      "limit_req_zone $apientidades_site zone=apientidades_site:10m rate=7200r/m;\n"
-      "limit_req_zone $apientidades_token zone=apientidades_token:10m rate=600r/m;\n"
-      "limit_req_zone $apientidades_test_token zone=apientidades_test:10m rate=30r/m;\n"
-      "limit_conn_zone $apientidades_network zone=apientidades_concurrent:10m;\n"
-      "limit_conn_zone $apientidades_site zone=apientidades_site_concurrent:10m;\n"
-      "limit_conn_zone $apientidades_sender zone=apientidades_bodies:10m;\n"
-      "limit_conn_zone $apientidades_sending_site zone=apientidades_site_bodies:10m;\n"
-      "map $apientidades_test_token $apientidades_limit_wait {\n    \"\"      1;\n    default 2;\n}\n");
+  BOOST_TEST(directives(admin::nginx_limit_zones(all)) ==
+             "limit_req_zone $apientidades_network zone=apientidades_address:10m rate=1800r/m;\n"
+             "limit_req_zone $apientidades_site zone=apientidades_site:10m rate=7200r/m;\n"
+             "limit_req_zone $apientidades_token zone=apientidades_token:10m rate=600r/m;\n"
+             "limit_req_zone $apientidades_test_token zone=apientidades_test:10m rate=30r/m;\n"
+             "limit_conn_zone $apientidades_network zone=apientidades_concurrent:10m;\n"
+             "limit_conn_zone $apientidades_site zone=apientidades_site_concurrent:10m;\n"
+             "limit_conn_zone $apientidades_sender zone=apientidades_bodies:10m;\n"
+             "limit_conn_zone $apientidades_sending_site zone=apientidades_site_bodies:10m;\n"
+             "map $apientidades_test_token $apientidades_limit_wait {\n    \"\"      1;\n    default 2;\n}\n"
+             "map \"\" $apientidades_rate_policy {\n"
+             "    default '\"direccion\";q=1800;w=60, \"token\";q=600;w=60, \"pruebas\";q=30;w=60';\n}\n");
   BOOST_TEST(directives(admin::nginx_limits(all)) ==
              "limit_req_status     429;\nlimit_conn_status    429;\n"
              "limit_req_log_level  info;\nlimit_conn_log_level info;\n"
@@ -51,6 +52,8 @@ BOOST_AUTO_TEST_CASE(a_limit_of_0_is_none) {
   BOOST_TEST(admin::nginx_limits({}).find("limit_conn apientidades") == std::string::npos);
   BOOST_TEST(admin::nginx_limit_zones({}).find("zone=") == std::string::npos);
   BOOST_TEST(admin::nginx_limit_zones({}).find("$apientidades_limit_wait") != std::string::npos);
+  BOOST_TEST(admin::nginx_limit_zones({}).find("default '';") !=
+             std::string::npos);  // an empty header is not sent
 }
 
 BOOST_AUTO_TEST_CASE(one_a_minute_has_no_burst_and_waits_as_nginx_rounds) {

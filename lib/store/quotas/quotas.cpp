@@ -1,6 +1,7 @@
 #include "lib/store/quotas/quotas.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -49,6 +50,9 @@ constexpr std::string_view until_it_passes = R"sql(
   SELECT CEILING(LEAST(
       TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL {window}, {full_at} + INTERVAL ? MICROSECOND),
       TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), {full_at})) / 1000000) AS falta_s
+  FROM {table} WHERE entidad_id = ?)sql";
+constexpr std::string_view until_full = R"sql(
+  SELECT GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), {full_at}), 0)) AS falta_us
   FROM {table} WHERE entidad_id = ?)sql";
 
 /// A running replay counts as its whole cap (`tope`), an ended replay as the number of deliveries that it
@@ -110,7 +114,7 @@ std::string statement_of(const Bucket& bucket, std::string_view text) {
 
 /// The time that a bucket of `limit` takes to regain `amount`.
 std::int64_t share_us(Quota quota, std::uint64_t limit, std::uint64_t amount) {
-  const double window_us = (quota == Quota::test_bytes ? day_s : hour_s) * 1e6;
+  const double window_us = window_s(quota) * 1e6;
   const auto share = window_us * static_cast<double>(amount) / static_cast<double>(limit);
   // Capped: any share longer than the window passes only when the bucket is full.
   return static_cast<std::int64_t>(std::min(share, 2 * window_us));
@@ -161,6 +165,23 @@ QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t li
   }
   if (!ended.empty()) session.update(forget_ended, json_ids(ended), entity);
   return result;
+}
+
+unsigned window_s(Quota quota) {
+  return quota == Quota::test_bytes || quota == Quota::replayed ? day_s : hour_s;
+}
+
+BucketLevel level_of(Session& session, Quota quota, EntityId entity, std::uint64_t limit) {
+  constexpr double rounding = 1e-6;  // so that one request does not count as two
+  const auto rows = session.query(statement_of(bucket_of(quota), until_full), entity);
+  const double window_us = window_s(quota) * 1e6;
+  const double missing_us =
+      rows.empty() ? 0 : std::min(static_cast<double>(rows.at(0).integer("falta_us")), window_us);
+  const double used = std::ceil(missing_us / window_us * static_cast<double>(limit) - rounding);
+  if (used <= 0) return {limit, 0};
+  const double more_us = missing_us - (used - 1) * window_us / static_cast<double>(limit);
+  return {limit - std::min(static_cast<std::uint64_t>(used), limit),
+          static_cast<unsigned>(std::max(1.0, std::ceil(more_us / 1e6)))};
 }
 
 void count_pending_tests(Session& session, EntityId entity, NotificationId notification) {

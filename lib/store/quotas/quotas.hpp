@@ -63,4 +63,14 @@ QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t li
 /// Counts each delivery of the notification as a pending test until the delivery ends.
 void count_pending_tests(Session& session, EntityId entity, NotificationId notification);
 
+/// What is left in an entity's bucket. Read without a lock, so another request may change it at once.
+struct BucketLevel {
+  std::uint64_t left;
+  unsigned more_s;  // until there is more; 0: the bucket is full
+};
+/// `quota` has a bucket, and `limit` is not 0.
+BucketLevel level_of(Session& session, Quota quota, EntityId entity, std::uint64_t limit);
+/// The time in which `limit` of the quota may be used.
+unsigned window_s(Quota quota);
+
 }  // namespace store
