@@ -63,7 +63,7 @@ debian_version() {
 # The example is made again when one of these files, or the version of the toolchain, changes.
 pins_of_example() {
   echo "$1 $2"
-  find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT/tests/support/failing_example.py" -type f -exec sha256sum {} + 2>/dev/null | sort
+  find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT"/tests/support/{failing_example.py,secret_keys} -type f -exec sha256sum {} + 2>/dev/null | sort
 }
 
 install_example_python() { in_scratch fetch_and_install_wheels "$ROOT/examples/python" "$1"; }
@@ -84,8 +84,9 @@ install_example_go() { in_scratch compile_go "$1"; }
 
 compile_go() {
   install -m 0644 "$ROOT"/examples/go/{receptor.go,go.mod,go.sum} . && copy_failing go receptor.go cmd/failing/receptor.go || return
-  unprivileged env HOME="$PWD" GOTOOLCHAIN=local GOFLAGS='-modcacherw -buildvcs=false' go build -o . . ./cmd/failing || return
-  install -m 0755 receptor failing "$1"
+  install -D -m 0644 -t cmd/keys "$ROOT/tests/support/secret_keys/keys.go" || return
+  unprivileged env HOME="$PWD" GOTOOLCHAIN=local GOFLAGS='-modcacherw -buildvcs=false' go build -o . . ./cmd/failing ./cmd/keys || return
+  install -m 0755 receptor failing keys "$1"
 }
 
 # copy_failing LANGUAGE SOURCE COPY: writes a copy of the example in which `procesar`, the function that processes a
@@ -98,9 +99,10 @@ install_example_rust() { in_scratch compile_rust "$(rustc --print sysroot)" "$1"
 
 # compile_rust TOOLCHAIN FOLDER
 compile_rust() {
-  cp -R "$ROOT"/examples/rust/{Cargo.toml,Cargo.lock,src} . && copy_failing rust src/main.rs src/bin/failing.rs && chmod -R a+rX . || return
+  cp -R "$ROOT"/examples/rust/{Cargo.toml,Cargo.lock,src} . && copy_failing rust src/main.rs src/bin/failing.rs || return
+  install -m 0644 "$ROOT/tests/support/secret_keys/keys.rs" src/bin/keys.rs && chmod -R a+rX . || return
   with_rust "$1" unprivileged env HOME="$PWD" CARGO_HOME="$PWD/cargo" CARGO_TARGET_DIR="$PWD/target" cargo build --locked || return
-  install -m 0755 target/debug/{receptor,failing} "$2"
+  install -m 0755 target/debug/{receptor,failing,keys} "$2"
 }
 
 # with_rust FOLDER COMMAND…: runs COMMAND with the toolchain in FOLDER. If `nobody` cannot reach FOLDER (in root's

@@ -1,4 +1,7 @@
 """Which key each official library of Standard Webhooks makes of a secret: tests/unit/secret_forms.json says what they do."""
+import base64
+import hashlib
+import hmac
 import json
 import os
 import subprocess
@@ -68,10 +71,25 @@ def test_a_library_makes_the_keys_of_the_table(language, tmp_path):
     require(language)
     program = tmp_path / f"Keys.{SUFFIX[language]}"
     program.write_text(PROGRAMS[language])
+    assert printed(COMMANDS[language](program)) == {form["name"]: form["libraries"][language] for form in FORMS}
+
+
+@pytest.mark.parametrize("language", ["go", "rust"])
+def test_a_library_that_hides_its_key_signs_with_the_key_of_the_table(language):
+    require(language)
+    expected = {form["name"]: signature(form["libraries"][language]) for form in FORMS}
+    assert printed([PREPARED / language / "keys"]) == expected
+
+
+def printed(command: list) -> dict[str, str | None]:
+    """Returns what the program prints for the secret of each form."""
     environment = os.environ | {"NODE_PATH": f"{PREPARED}/javascript/node_modules", "LANG": "C.UTF-8"}
     secrets = json.dumps([form["secret"] for form in FORMS])
-    ran = subprocess.run([*map(str, COMMANDS[language](program))], input=secrets, env=environment, capture_output=True, encoding="utf-8",
-                         check=False, timeout=60)
+    ran = subprocess.run([*map(str, command)], input=secrets, env=environment, capture_output=True, encoding="utf-8", check=False, timeout=60)
     assert ran.returncode == 0, ran.stderr
-    made = {form["name"]: key for form, key in zip(FORMS, json.loads(ran.stdout), strict=True)}
-    assert made == {form["name"]: form["libraries"][language] for form in FORMS}
+    return {form["name"]: value for form, value in zip(FORMS, json.loads(ran.stdout), strict=True)}
+
+
+def signature(key: str | None) -> str | None:
+    """The signature of the message that tests/support/secret_keys sign; null as in the table."""
+    return key if key is None else "v1," + base64.b64encode(hmac.digest(bytes.fromhex(key), b"id.1.body", hashlib.sha256)).decode()
