@@ -1,20 +1,20 @@
 # shellcheck shell=bash
-# Prepares what the receivers of examples/ need, in a folder under build/examples for each language. The files in examples/
-# pin the versions of their libraries. A toolchain on PATH is used; otherwise Debian's is installed, if it is new enough. If
-# root runs `dev`, the user `nobody` fetches and compiles everything.
+# Prepares what the receivers of examples/, those in frameworks included, need: in a folder under build/examples for each
+# language. The files in examples/ pin the versions of their libraries; Laravel is Debian's. A toolchain on PATH is used;
+# otherwise Debian's is installed, if it is new enough. If root runs `dev`, the user `nobody` fetches and compiles everything.
 
 EXAMPLES=$ROOT/build/examples
-EXAMPLE_PACKAGES=(php-cli php-mysql python3-pymysql)
+EXAMPLE_PACKAGES=(php-cli php-mysql php-laravel-framework python3-pymysql)
 
 # If an example cannot be prepared, its tests are skipped, and a line says so. With EXAMPLES_REQUIRED=1 they fail, unless
 # the toolchain is missing or too old.
 prepare_examples() {
   [[ -z $DEV_NO_BUILD ]] || return 0
   install_packages "${EXAMPLE_PACKAGES[@]}"
-  prepare_example python 3.9 python3 python3-venv
+  prepare_example python 3.11 python3 python3-venv
   prepare_example javascript 18 node nodejs npm
   prepare_example java 17 java default-jdk-headless maven
-  prepare_example go 1.21 go golang-go
+  prepare_example go 1.23 go golang-go
   prepare_example rust 1.85 rustc cargo
 }
 
@@ -66,12 +66,19 @@ pins_of_example() {
   find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT"/tests/support/{failing_example.py,secret_keys} -type f -exec sha256sum {} + 2>/dev/null | sort
 }
 
-install_example_python() { in_scratch fetch_and_install_wheels "$ROOT/examples/python" "$1"; }
+install_example_python() {
+  mkdir -p "$1/django" && in_scratch fetch_and_install_wheels "$ROOT/examples/python" "$1" &&
+    in_scratch fetch_and_install_wheels "$ROOT/examples/python/django" "$1/django"
+}
 
-install_example_javascript() { in_scratch fetch_node_modules "$ROOT/examples/javascript" "$1"; }
+install_example_javascript() {
+  mkdir -p "$1/express" && in_scratch fetch_node_modules "$ROOT/examples/javascript" "$1" &&
+    in_scratch fetch_node_modules "$ROOT/examples/javascript/express" "$1/express"
+}
 
 install_example_java() {
-  in_scratch fetch_jars "$ROOT/examples/java" "$1" && in_scratch fetch_jars "$ROOT/examples/evaluacion/java" "$1"
+  in_scratch fetch_jars "$ROOT/examples/java" "$1" && in_scratch fetch_jars "$ROOT/examples/evaluacion/java" "$1" &&
+    in_scratch compile_spring "$1/spring"
 }
 
 fetch_jars() {
@@ -80,14 +87,24 @@ fetch_jars() {
   mkdir -p "$2/lib" && cp target/dependency/*.jar "$2/lib"
 }
 
+compile_spring() {
+  cp -R "$ROOT"/examples/java/spring/{pom.xml,src} . && chmod -R a+rX pom.xml src || return
+  unprivileged mvn -B -q "-Dmaven.repo.local=$PWD/m2" compile dependency:copy-dependencies || return
+  mkdir -p "$1" && cp -R target/classes "$1" && cp -R target/dependency "$1/lib"
+}
+
 install_example_go() { in_scratch compile_go "$1"; }
 
 compile_go() {
   install -m 0644 "$ROOT"/examples/go/{receptor.go,go.mod,go.sum} . && copy_failing go receptor.go cmd/failing/receptor.go || return
   install -D -m 0644 -t cmd/keys "$ROOT/tests/support/secret_keys/keys.go" || return
-  unprivileged env HOME="$PWD" GOTOOLCHAIN=local GOFLAGS='-modcacherw -buildvcs=false' go build -o . . ./cmd/failing ./cmd/keys || return
-  install -m 0755 receptor failing keys "$1"
+  install -D -m 0644 -t framework "$ROOT"/examples/go/gin/{receptor.go,go.mod,go.sum} || return
+  # Without MessagePack, which receivers do not read, Gin compiles in half the time.
+  build_go -o . . ./cmd/failing ./cmd/keys && (cd framework && build_go -tags nomsgpack -o ../gin .) || return
+  install -m 0755 receptor failing keys gin "$1"
 }
+
+build_go() { unprivileged env HOME="$HOME" GOTOOLCHAIN=local GOFLAGS='-modcacherw -buildvcs=false' go build "$@"; }
 
 # copy_failing LANGUAGE SOURCE COPY: writes a copy of the example in which `procesar`, the function that processes a
 # notification, fails for some ids. The tests run this copy as a second program.
@@ -99,10 +116,15 @@ install_example_rust() { in_scratch compile_rust "$(rustc --print sysroot)" "$1"
 
 # compile_rust TOOLCHAIN FOLDER
 compile_rust() {
-  cp -R "$ROOT"/examples/rust/{Cargo.toml,Cargo.lock,src} . && copy_failing rust src/main.rs src/bin/failing.rs || return
+  cp -R "$ROOT"/examples/rust/{Cargo.toml,Cargo.lock,src,axum} . && copy_failing rust src/main.rs src/bin/failing.rs || return
   install -m 0644 "$ROOT/tests/support/secret_keys/keys.rs" src/bin/keys.rs && chmod -R a+rX . || return
-  with_rust "$1" unprivileged env HOME="$PWD" CARGO_HOME="$PWD/cargo" CARGO_TARGET_DIR="$PWD/target" cargo build --locked || return
-  install -m 0755 target/debug/{receptor,failing,keys} "$2"
+  build_rust "$1" && build_rust "$1" --manifest-path axum/Cargo.toml || return
+  install -m 0755 target/debug/{receptor,failing,keys,receptor-axum} "$2"
+}
+
+# build_rust TOOLCHAIN ARGUMENT…
+build_rust() {
+  with_rust "$1" unprivileged env HOME="$HOME" CARGO_HOME="$HOME/cargo" CARGO_TARGET_DIR="$HOME/target" cargo build --locked "${@:2}"
 }
 
 # with_rust FOLDER COMMAND…: runs COMMAND with the toolchain in FOLDER. If `nobody` cannot reach FOLDER (in root's

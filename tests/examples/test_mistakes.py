@@ -43,6 +43,8 @@ MISTAKES = {
     "verifies what Gson writes": Mistake(
         "java", "new String(bytes, StandardCharsets.UTF_8);", "JsonParser.parseString(new String(bytes, StandardCharsets.UTF_8)).toString();",
         REWRITES),
+    "verifies what Express has parsed": Mistake(
+        "express", "webhook.verify(peticion.body, ", "webhook.verify(JSON.stringify(JSON.parse(peticion.body)), ", REWRITES),
     "takes any signature": Mistake(
         "php", "!esAutentico($cuerpo)", "!isset($_SERVER['HTTP_X_WEBHOOK_SIGNATURE'])", {"firma_incorrecta": "mal"}),
     "verifies only where there is a signature": Mistake(

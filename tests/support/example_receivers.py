@@ -41,11 +41,13 @@ def as_nobody() -> dict:
 
 
 SOURCES = ROOT / "examples"
+LARAVEL = ROOT / "tests/support/laravel"
 PREPARED = Path(os.environ.get("EXAMPLES", ROOT / "build" / "examples"))
 if "EXAMPLES" in os.environ:
-    SOURCES, PREPARED = readable(SOURCES), readable(PREPARED)
+    SOURCES, LARAVEL, PREPARED = readable(SOURCES), readable(LARAVEL), readable(PREPARED)
+NODE_PATH = f"{PREPARED}/javascript/node_modules:{PREPARED}/javascript/express/node_modules"
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for programs that live for seconds
-LINE = re.compile(r"procesado (\S+) (\S+) (\{.*\})$")
+LINE = re.compile(r"procesado (\S+) (\S+) (\{.*\}) ?$")  # Laravel's log ends its lines with a blank
 PROGRAMS = {
     "python": SOURCES / "python/receptor.py",
     "javascript": SOURCES / "javascript/receptor.js",
@@ -53,6 +55,12 @@ PROGRAMS = {
     "go": PREPARED / "go/receptor",
     "rust": PREPARED / "rust/receptor",
     "php": SOURCES / "php/receptor.php",
+    "express": SOURCES / "javascript/express/receptor.js",
+    "spring": PREPARED / "java/spring/classes",
+    "django": SOURCES / "python/django/receptor.py",
+    "gin": PREPARED / "go/gin",
+    "axum": PREPARED / "rust/receptor-axum",
+    "laravel": SOURCES / "php/laravel/Avisos.php",
 }
 COMMANDS = {  # language -> the command, given the program and the port
     "python": lambda program, port: [PREPARED / "python/venv/bin/python", program],
@@ -62,21 +70,44 @@ COMMANDS = {  # language -> the command, given the program and the port
     "rust": lambda program, port: [program],
     "php": lambda program, port: ["php", "-S", f"127.0.0.1:{port}", program],
 }
+FRAMEWORKS = {  # framework -> the language of its example
+    "express": "javascript",
+    "spring": "java",
+    "django": "python",
+    "gin": "go",
+    "axum": "rust",
+    "laravel": "php",
+}
+FRAMEWORK_COMMANDS = {
+    "express": COMMANDS["javascript"],
+    "spring": lambda program, port: ["java", "-cp", f"{program}:{program.parent}/lib/*", "es.ejemplo.Receptor"],
+    "django": lambda program, port: [PREPARED / "python/django/venv/bin/uvicorn", "--app-dir", program.parent, "--port", port,
+                                     f"{program.stem}:aplicacion"],
+    "gin": COMMANDS["go"],
+    "axum": COMMANDS["rust"],
+    "laravel": lambda program, port: ["env", f"LARAVEL_EXAMPLE={program}", *COMMANDS["php"](LARAVEL / "index.php", port)],
+}
+BEHIND_A_PROXY = {"php", *FRAMEWORKS}  # these do no TLS themselves
 PROXY = """
 server {{
     listen 127.0.0.1:PORT ssl;
     ssl_certificate {certificate};
     ssl_certificate_key {key};
+    rewrite ^ /avisos break;  # the one path of the frameworks' receivers
     location / {{ proxy_pass http://127.0.0.1:{port}; }}
 }}
 """
 
 
-def require(language: str) -> None:
-    """Skips the test if the language's toolchain is missing or too old. There is another rule for an example that could not be
-    prepared, and for a missing php: the test fails if EXAMPLES_REQUIRED is set; otherwise it is skipped."""
+def require(name: str) -> None:
+    """Skips the test if the toolchain of the language, or of the framework's language, is missing or too old. There is another
+    rule for an example that could not be prepared, and for a missing package of PHP: the test fails if EXAMPLES_REQUIRED is
+    set; otherwise it is skipped."""
+    language = FRAMEWORKS.get(name, name)
     if language == "php":
-        reason = "" if shutil.which("php") else "php-cli is not installed"
+        laravel = name != "laravel" or Path("/usr/share/php/Illuminate").exists()
+        needed = {"php-cli": shutil.which("php"), "php-laravel-framework": laravel}
+        reason = ", ".join(f"{package} is not installed" for package, found in needed.items() if not found)
     elif (skipped := PREPARED / language / "skipped").exists():
         pytest.skip(skipped.read_text())
     else:
@@ -91,9 +122,12 @@ def reported(text: str) -> list[tuple[str, str, dict]]:
 
 
 class ExampleReceiver:
-    def __init__(self, port: int, ca: str, log: Path):
+    """`client` reaches the receiver as the dispatcher does; `inner` goes past the proxy, if there is one."""
+
+    def __init__(self, port: int, ca: str, log: Path, inner: Client | None = None):
         self.port, self.log = port, log
         self.client = Client(f"https://localhost:{port}", ca)
+        self.inner = inner or self.client
 
     def post(self, headers: dict, body: str | bytes) -> int:
         """Returns the status of the receiver's answer."""
@@ -138,12 +172,13 @@ def started(language: str, stack, changes: dict[str, str | None], stdout: int | 
         port = free_port()
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("RECEPTOR_", "LC_"))}
         environment |= {"RECEPTOR_PUERTO": str(port), "RECEPTOR_CERT": certificate, "RECEPTOR_CLAVE": key, "RECEPTOR_CARPETA": name,
-                        "LANG": "C.UTF-8", "HOME": name, "NODE_PATH": f"{PREPARED}/javascript/node_modules",
+                        "LANG": "C.UTF-8", "HOME": name, "NODE_PATH": NODE_PATH,
                         "PHP_CLI_SERVER_WORKERS": "4", "JAVA_TOOL_OPTIONS": QUICK_JAVA}
         environment = {name: value for name, value in (environment | changes).items() if value is not None}
         log = folder / "log"
+        command = (COMMANDS | FRAMEWORK_COMMANDS)[language](program or PROGRAMS[language], port)
         with log.open("wb") as output:
-            process = subprocess.Popen([*map(str, COMMANDS[language](program or PROGRAMS[language], port))], stdin=subprocess.DEVNULL, stdout=stdout or output,
+            process = subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, stdout=stdout or output,
                                        stderr=output, cwd=folder, env=environment, start_new_session=True, **who)
         closing.callback(end, process)
         yield process, environment, log
@@ -158,18 +193,20 @@ def running(language: str, stack, secret: str | None, previous: str | None = Non
     if folder_of_php is not None:
         changes["RECEPTOR_CARPETA"] = folder_of_php
     with started(language, stack, changes, stdout, program) as (process, environment, log), contextlib.ExitStack() as closing:
-        port = int(environment["RECEPTOR_PUERTO"])
-        if language == "php":
+        port, inner = int(environment["RECEPTOR_PUERTO"]), None
+        if language in BEHIND_A_PROXY:
+            inner = Client(f"http://127.0.0.1:{port}", stack.env["CA_CERT"])
             proxy = PROXY.format(certificate=environment["RECEPTOR_CERT"], key=environment["RECEPTOR_CLAVE"], port=port)
             port = closing.enter_context(own_nginx(proxy))
-        receiver = ExampleReceiver(port, stack.env["CA_CERT"], log)
+        receiver = ExampleReceiver(port, stack.env["CA_CERT"], log, inner)
         wait_until(lambda: process.poll() is not None or answers(receiver, refusal), 60, f"the receiver in {language} to answer")
         assert process.poll() is None, log.read_text()
         yield receiver
 
 
 def answers(receiver: ExampleReceiver, refusal: int) -> bool:
-    """Whether an unsigned notification gets `refusal`. The nginx in front of PHP answers 502 until PHP listens."""
+    """Whether an unsigned notification gets `refusal`. The nginx in front of PHP or a framework answers 502 until
+    that listens."""
     with contextlib.suppress(OSError):
         return receiver.post({}, "{}") == refusal
     return False

@@ -1,4 +1,4 @@
-"""HTTPS at two levels: whole requests, and raw bytes for what no library would send."""
+"""HTTPS at two levels: whole requests, and raw bytes for what no library would send. The raw bytes may go over plain HTTP."""
 from __future__ import annotations
 
 import copy
@@ -43,6 +43,7 @@ class Client:
         parts = urlsplit(base_url)
         self.host, self.port, self.timeout = parts.hostname, parts.port, timeout
         self.source = (source, 0) if source else None
+        self.secure = parts.scheme == "https"
         self.tls = ssl.create_default_context(cafile=ca_cert)
 
     def __call__(self, method, path, token=None, json_body=..., body=None, headers=None) -> Response:
@@ -72,11 +73,11 @@ class Client:
 
 
 class Wire:
-    """A TLS connection on which any bytes can be sent."""
+    """A connection, with TLS unless the client's address is http, on which any bytes can be sent."""
 
     def __init__(self, client: Client, data: bytes = b""):
         plain = socket.create_connection((client.host, client.port), client.timeout, client.source)
-        self.socket = client.tls.wrap_socket(plain, server_hostname=client.host)
+        self.socket = client.tls.wrap_socket(plain, server_hostname=client.host) if client.secure else plain
         self._buffer = b""
         self.send(data)
 
