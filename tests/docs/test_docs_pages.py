@@ -137,3 +137,12 @@ def test_the_program_that_uses_the_vectors_does(tmp_path):
 
 def test_the_site_is_small():
     assert sum(len(gzip.compress(content, 6)) for content in FILES.values()) < 300 * 1024
+
+
+def test_how_each_framework_has_the_received_bytes_is_in_its_example():
+    page = (ROOT / "web/docs/verificar-la-firma.md").read_text()
+    rows = re.findall(r"^\| \[(.+?)\]\(#\w+\) \| (.+?) \| .+ \|$", page, re.M)
+    examples = {name: re.search(rf"^### {re.escape(name)}\n.*?^@codigo (\S+)", page, re.M | re.S)[1] for name, _ in rows}
+    assert len(set(examples.values())) == 7
+    missing = [(name, code) for name, way in rows for code in re.findall("`(.+?)`", way) if code not in (ROOT / examples[name]).read_text()]
+    assert missing == []
