@@ -1,8 +1,6 @@
 """Runs the commands of docs/operations.md that need no systemd, on a private stack. If a chapter is about a particular
 situation, the test stages that situation before it runs the chapter's commands."""
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,64 +10,14 @@ from fakes import host
 from fakes.receiver import Behaviour, Receiver
 from support import manual
 from support.actors import Entity, fresh_id
-from support.setup_database import SetupDatabase
+from support.place import SETTINGS, Place
 from support.sql import SqlError, SqlSession
-from support.stack import Stack, setting
+from support.stack import Stack
 from support.wait import wait_until
 
 BLOCKS = manual.blocks()
 TEXT = manual.MANUAL.read_text()
-# The first retry comes after an hour, and so not during a test.
-SETTINGS = setting(delivery_connect_timeout="1s", delivery_timeout="2s", delivery_lease="12s",
-                   delivery_retry_schedule="1h,1h", delivery_allowed_networks="127.0.0.0/8")
-SETTINGS["DEV_DB_OPTIONS"] = "--loose-innodb-force-primary-key=1 --loose-sql-require-primary-key=1"  # as clusters need
 FAILS, WORKS = Behaviour(status=500), Behaviour()
-
-
-class Place:
-    """A private stack on which the manual's commands are run."""
-
-    def __init__(self, stack: Stack, receiver: Receiver, folder: Path):
-        self.stack, self.receiver, self.folder = stack, receiver, folder
-        stack_folder, self.bin = Path(stack.folder), folder / "bin"
-        # The manual's paths, and where they are in this test. run() replaces them in order, so a folder comes before its parent.
-        self.paths = {"/etc/apientidades/tls": stack_folder / "certs", "/etc/apientidades": stack_folder / "secrets",
-                      "/var/backups": folder, "/var/lib/mysql": stack_folder / "db"}
-        for name, own in (("fullchain.pem", "server.pem"), ("privkey.pem", "server.key")):
-            shutil.copy(stack_folder / "certs" / own, stack_folder / "certs" / name)
-            shutil.copy(stack_folder / "certs" / own, folder / name)
-        self.bin.mkdir()
-        for name in host.COMMANDS:
-            (self.bin / name).symlink_to(host.__file__)
-        (folder / "setup").mkdir()
-        SetupDatabase(stack, folder / "setup").write_command(self.bin / "apientidades-setup-database")
-
-    def run(self, commands: str, **variables) -> subprocess.CompletedProcess:
-        for path, own in self.paths.items():
-            commands = commands.replace(path, str(own))
-        environment = {
-            **self.stack.environment, **self.stack.settings, "PATH": f"{self.bin}:{os.environ['PATH']}:/usr/sbin",
-            "API": self.stack.env["BASE_URL"], "CURL_CA_BUNDLE": self.stack.env["CA_CERT"], "SINCE": "1h",
-            **{name: str(value) for name, value in variables.items()}}
-        return subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=self.folder, env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
-
-    def case(self, behaviour: Behaviour = WORKS, attempted: bool = True, events=("evaluacion.abierta",)) -> dict:
-        """Registers a webhook at a receiver with this behaviour, and writes a notification for it; returns their ids."""
-        entity = Entity(self.stack, self.receiver, "Universidad de Ejemplo")
-        hook = entity.register(events, secret="s3creto-de-prueba")
-        self.receiver.behave(hook.path, behaviour)
-        notification = entity.notify()
-        delivery = self.stack.delivery_id(notification, hook.id)
-        if attempted:
-            wait_until(lambda: self.stack.value(f"SELECT intentos FROM entregas WHERE id = {delivery}") != "0")
-        return dict(ENTITY=entity.id, WEBHOOK=hook.id, NOTIFICATION=notification, DELIVERY=delivery, PATH_OF=hook.path)
-
-    def set_state(self, delivery: int, state: str) -> None:
-        self.stack.sql(f"UPDATE entregas SET estado = '{state}', terminada_en = UTC_TIMESTAMP(3) WHERE id = {delivery}")
-
-    def arrived(self, case: dict, count: int = 1) -> None:
-        self.receiver.wait(case["PATH_OF"], count)
 
 
 @pytest.fixture(scope="module")
@@ -314,6 +262,23 @@ def test_the_commands_of_a_chapter_work_and_print_what_it_shows(place, chapter):
     next(stage, None)
 
 
+def test_a_restore_that_meets_tables_of_an_earlier_restore_says_so_and_destroys_nothing(place):
+    exchange, = (block.commands for block in BLOCKS if block.commands.startswith("! mariadb"))
+    place.stack.sql("CREATE DATABASE apientidades_antes; CREATE TABLE apientidades_antes.entidades LIKE entidades;"
+                    "CREATE DATABASE apientidades_nueva; CREATE TABLE apientidades_nueva.tokens (id INT PRIMARY KEY)")
+    kept = ("SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_schema LIKE 'apientidades%' UNION ALL"
+            " SELECT trigger_schema, trigger_name, action_timing FROM information_schema.triggers ORDER BY 1, 2, 3")
+    assert place.run("apientidades-setup-database").returncode == 0  # makes the triggers, which another chapter's test drops
+    before = place.stack.sql(kept)
+    assert ["apientidades", "notificaciones_resultado", "VIEW"] in before
+    assert ["apientidades", "numero_no_es_cero", "AFTER"] in before
+    printed = place.run(exchange).stdout
+    assert "apientidades_antes.entidades is of an earlier restore" in printed
+    assert place.stack.sql(kept) == before
+    assert place.stack.admin("queue", "status")["pausada"] is False
+    place.stack.sql("DROP DATABASE apientidades_antes; DROP DATABASE apientidades_nueva")
+
+
 def test_the_database_settings_are_known_to_the_server(place):
     block, = (block.commands for block in BLOCKS if "60-apientidades.cnf" in block.commands)
     file = place.folder / "60-apientidades.cnf"
@@ -358,7 +323,7 @@ def test_a_shown_output_is_compared_by_its_words_and_not_by_its_numbers():
 
 @pytest.mark.parametrize("first, restored", [("", True), ("CREATE DATABASE `apientidades`;\n", False), ("USE `apientidades`;\n", False)])
 def test_a_dump_that_names_its_database_is_not_restored(tmp_path, first, restored):
-    block, = (block for block in BLOCKS if "--init-command" in block.commands)
+    block, = (block for block in BLOCKS if "check_constraint_checks" in block.commands)
     dump = tmp_path / "dump.sql"
     dump.write_text(f"-- Host: localhost\n{first}CREATE TABLE t (id INT);\n-- Dump completed\n")
     commands = block.commands.replace("/var/backups/apientidades.sql", str(dump))
