@@ -10,7 +10,7 @@ PYTHON_SUITES=(tests)
 PYTEST_WORKERS=(-n 4 --dist loadfile)
 EXAMPLE_SUITES=(tests/examples/test_{receivers,evaluation,frameworks,mistakes,secret_forms}.py)
 MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py
-  tests/system/test_server_settings.py tests/system/test_operations_manual.py)
+  tests/system/test_server_settings.py tests/system/test_operations_manual.py tests/system/test_other_database.py)
 # These test what entities and the evaluation system see on a cluster. There the API and the dispatcher use different nodes.
 CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
   tests/dispatch/test_{changed_url,replay_pace,result_view}.py)

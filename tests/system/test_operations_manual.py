@@ -123,6 +123,13 @@ def restored(place):
     assert len(place.receiver.requests(case["PATH_OF"])) == 4  # nothing old went out again
 
 
+def moved(place):
+    """The old server is the new one, too; test_other_database.py has two."""
+    yield place.case()
+    assert place.run("mariadb -e 'DROP DATABASE apientidades_nueva'; systemctl start apientidades.target").returncode == 0
+    place.stack.connect_evaluation()
+
+
 def rotated(place):
     key_file = Path(place.stack.env["SECRETS_DIR"], "secrets.keys")
     before, case = key_file.read_text(), place.case(FAILS)
@@ -238,7 +245,7 @@ def tried(place):
 
 STAGED = {
     "Entities and tokens": new_entity, "Who was reached": reached, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
-    "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "Rotate": rotated,
+    "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "From MariaDB to MySQL, or back": moved, "Rotate": rotated,
     "An entity says it got nothing": failing, "Try a receiver": tried, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
     "The database's clock has jumped": clock_jumped, "Notifications are locked": locked_notification,
     "Notifications cannot be inserted": out_of_numbers, "A row is rechazada": rejected,
