@@ -2,7 +2,8 @@
 # A stack with a database cluster: it has the parts db1, db2 and db3 instead of db, and the file cluster/kind in its folder
 # (.dev/cluster). With DEV_DIR set to that folder, every other command works as with one server.
 
-CLUSTER_SECONDS=1200 # limit of `./dev cluster test galera` and `./dev cluster test group-replication`
+CLUSTER_SECONDS=1800 # limit of `./dev cluster test galera` and `./dev cluster test group-replication`
+CLUSTER_TEST_PACKAGES=(haproxy)
 
 cluster_usage() {
   cat <<'HELP'
@@ -20,7 +21,7 @@ Usage: ./dev cluster COMMAND      a stack in .dev/cluster, like that of `./dev u
   sql NODE [TEXT]     SQL as root on that node
   env, admin ARG…, pids PART, logs PART [-f], down      as without `cluster`
   test KIND           galera or group-replication: the delivery engine while nodes are killed, cut off, frozen and
-                      brought back (minutes)
+                      brought back, and behind HAProxy (minutes)
   test hosts          requests and deliveries while application hosts (network namespaces; needs root) are cut off and lost (minutes)
 
 DEV_DIR and DEV_PORT choose the folder (.dev/cluster) and the port (8443).
@@ -86,7 +87,7 @@ cluster_test() {
   [[ ${1:-} != hosts ]] || hosts_test "${@:2}"
   [[ $# -eq 1 && ($1 == galera || $1 == group-replication) ]] || usage_error "'cluster test' takes galera, group-replication or hosts"
   build_programs
-  install_packages "${TEST_PACKAGES[@]}"
+  install_packages "${TEST_PACKAGES[@]}" "${CLUSTER_TEST_PACKAGES[@]}"
   "${1//-/_}_install"
   cd "$ROOT" || exit 1
   export DEV_NO_BUILD=1 TEST_CLUSTER=$1

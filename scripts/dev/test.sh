@@ -161,7 +161,7 @@ prepare_tests() {
   ! { is_wanted unit || is_wanted store || is_wanted mysql; } || timed "build of the tests ($BOOST_PRESET)" build_preset "$BOOST_PRESET" "${TEST_TARGETS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || timed "build of the programs ($DEV_PRESET)" build_preset "$DEV_PRESET" "${PROGRAMS[@]}"
   ! { is_wanted python || is_wanted mysql || is_wanted hosts || is_wanted examples; } || build_site
-  [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install && install_packages "${PACKAGE_PACKAGES[@]}"; }
+  [[ -z $long ]] || ! is_wanted python || { galera_install && group_replication_install && install_packages "${PACKAGE_PACKAGES[@]}" "${CLUSTER_TEST_PACKAGES[@]}"; }
   ! is_wanted fuzz || build_fuzz_targets
   ! is_wanted sanitizers || build_sanitized
   timed 'rest of these' joined tools

@@ -81,9 +81,17 @@ class ClusterStack(Stack):
 
     def session(self, node: str, user: str = "root", password: str = "") -> SqlSession:
         """A session with reads that see everything committed on any node."""
-        session = SqlSession(self.socket(node), self.env["DB_NAME"], user, password)
+        session = self.local_session(node, user, password)
         session(self.engine.causal)
         return session
+
+    def local_session(self, node: str, user: str = "root", password: str = "") -> SqlSession:
+        """A session with reads that never wait for other nodes' commits, so also for a node that is locked."""
+        return SqlSession(self.socket(node), self.env["DB_NAME"], user, password)
+
+    def port(self, node: str) -> int:
+        """The port on which the node takes SQL."""
+        return int(Path(self.folder, "cluster", f"{node}.ports").read_text().split()[0])
 
     def socket(self, node: str) -> str:
         return str(Path(self.env["DB_SOCKET"]).with_name(f"{node}.sock"))
@@ -135,11 +143,11 @@ class Root:
 
 
 class ClusterArena(Arena):
-    def __init__(self, seed: int, kind: str):
+    def __init__(self, seed: int, stack: ClusterStack):
         self.away: set[str] = set()  # the nodes that have a fault at the moment
         self._turn = 0
         self._writers: list[tuple[str, SqlSession]] = []
-        super().__init__(seed, ClusterStack(kind))
+        super().__init__(seed, stack)
         self._closing.callback(self.root.close)
 
     def connect(self) -> Root:
@@ -196,8 +204,8 @@ class ClusterArena(Arena):
 
     def _connections(self, node: str) -> list[str]:
         """The dispatchers' connections to the node, as ss shows them."""
-        port = Path(self.stack.folder, "cluster", f"{node}.ports").read_text().split()[0]
-        found = subprocess.run(["ss", "-HOtnpi", "state", "established", f"dport = :{port}"], capture_output=True, text=True, check=True)
+        port = f"dport = :{self.stack.port(node)}"
+        found = subprocess.run(["ss", "-HOtnpi", "state", "established", port], capture_output=True, text=True, check=True)
         return [line for line in found.stdout.splitlines() if "apientidades-di" in line]
 
     def conflicts(self) -> list[int]:

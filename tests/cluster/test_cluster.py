@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from cluster.servers import LEASE, NODES, ClusterArena
+from cluster.servers import LEASE, NODES, ClusterArena, ClusterStack
 from support import faults
 from support.actors import Entity
 from support.arena import Stopwatch
@@ -94,7 +94,7 @@ def plan_of(choose: random.Random, waits: list) -> list:
 @pytest.mark.parametrize("kind", KINDS)
 def test_nodes_come_and_go_and_nothing_is_lost_or_repeated(capsys, kind):
     seed = int(os.environ.get("TEST_SEED") or random.SystemRandom().randrange(10**9))
-    with capsys.disabled(), ClusterArena(seed, kind) as arena:
+    with capsys.disabled(), ClusterArena(seed, ClusterStack(kind)) as arena:
         print(f"\n{kind}: TEST_SEED={seed}", flush=True)
         customer = Customer(Entity(arena.stack, arena.receiver))
         with arena.second(database_hosts=arena.stack.hosts_from(1)):
