@@ -30,6 +30,13 @@ unsigned number_at(std::string_view text, std::size_t at, std::size_t length) {
   return number;
 }
 
+/// Returns what is before the zone; nullopt unless the zone is UTC, in one of its spellings.
+std::optional<std::string_view> without_utc(std::string_view text) {
+  for (const std::string_view zone : {"Z", "+00:00", "+0000"})
+    if (text.ends_with(zone)) return text.substr(0, text.size() - zone.size());
+  return std::nullopt;
+}
+
 /// Reads a fraction of a second: nothing, or a point and 1 to 9 digits. Digits after the milliseconds are cut
 /// off.
 std::optional<Milliseconds> parse_fraction(std::string_view text) {
@@ -91,12 +98,11 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
 
 std::optional<UtcTime> parse_iso8601(std::string_view text) {
   constexpr std::size_t to_seconds = 19;
-  const auto zone = text.ends_with('Z') ? std::string_view("Z") : std::string_view("+00:00");
-  if (!text.ends_with(zone) || text.size() < to_seconds + zone.size() || text[10] != 'T') return std::nullopt;
-  text.remove_suffix(zone.size());
-  const auto date = parse_date(text.substr(0, 10));
-  const auto time = parse_time_of_day(text.substr(11, 8));
-  const auto fraction = parse_fraction(text.substr(to_seconds));
+  const auto local = without_utc(text);
+  if (!local || local->size() < to_seconds || (*local)[10] != 'T') return std::nullopt;
+  const auto date = parse_date(local->substr(0, 10));
+  const auto time = parse_time_of_day(local->substr(11, 8));
+  const auto fraction = parse_fraction(local->substr(to_seconds));
   if (!date || !time || !fraction) return std::nullopt;
   return *date + *time + *fraction;
 }

@@ -40,8 +40,9 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text);
 /// Reads `10:00:00`; nullopt for other texts and for second 60.
 std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text);
 
-/// Reads `2026-11-20T10:00:00Z`, with up to nine decimals, and with `Z` or `+00:00`: languages write a time
-/// in UTC in these ways. Cuts off what is smaller than a millisecond; nullopt unless the instant exists.
+/// Reads `2026-11-20T10:00:00Z`, with up to nine decimals, and with `Z`, `+00:00` or `+0000`: languages
+/// write a time in UTC in these ways. Cuts off what is smaller than a millisecond; nullopt unless the instant
+/// exists.
 std::optional<UtcTime> parse_iso8601(std::string_view text);
 
 /// Reads `50ms`, `5s`, `30m`, `2h`, `5d` (an integer of 0 or more and a unit, no spaces); nullopt for other

@@ -160,8 +160,9 @@ def test_filters(entity):
     assert all(d["creada"] < newest for d in log(entity, hook, f"?hasta={newest}")["entregas"])
     assert log(entity, hook, f"?desde={oldest}&hasta={oldest}")["entregas"] == []
     assert log(entity, hook, "?desde=2000-01-01T00:00:00Z&hasta=2000-01-02T00:00:00Z")["entregas"] == []
-    for written in ("+00:00", "000Z", "456+00:00", "999999Z"):  # as Python, C#, Go and Java write a time in UTC
-        assert len(log(entity, hook, "?desde=" + quote(oldest.replace("Z", written)))["entregas"]) == 3
+    for written in ("+00:00", "000Z", "456+00:00", "999999Z", "456+0000"):  # as Python, C#, Go and Java write a time in UTC
+        for text in (written, quote(written)):  # a plus sign in a query is a plus sign, and no space
+            assert len(log(entity, hook, "?desde=" + oldest.replace("Z", text))["entregas"]) == 3
 
 
 @pytest.mark.parametrize("query, field", [
