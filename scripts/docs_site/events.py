@@ -23,7 +23,7 @@ def example(document: dict, event: str, which: str) -> str:
 
 
 def _event(name: str, post: dict, document: dict) -> str:
-    fields = document["components"]["schemas"][f"data.{name}"]["properties"]
-    rows = [f"| `{field}` | {kind(one, document)} |" for field, one in fields.items()]
+    real, _ = post["requestBody"]["content"]["application/json"]["schema"]["properties"]["data"]["anyOf"]
+    rows = [f"| `{field}` | {'. '.join(filter(None, [kind(one, document), one.get('description')]))} |" for field, one in real["properties"].items()]
     table = "\n".join(["| Campo de `data` | Tipo |", "|---|---|", *rows])
     return f"### `{name}`\n\n{post['summary']}\n\n{example(document, name, 'aviso')}\n\n{table}"
