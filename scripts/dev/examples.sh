@@ -16,6 +16,7 @@ prepare_examples() {
   prepare_example java 17 java default-jdk-headless maven
   prepare_example go 1.23 go golang-go
   prepare_example rust 1.85 rustc cargo
+  prepare_clients
 }
 
 # prepare_example LANGUAGE VERSION PROGRAM PACKAGE…: prepares the example in LANGUAGE. PROGRAM, which is in the first
@@ -25,7 +26,7 @@ prepare_example() {
   shift 3
   if command -v "$program" >/dev/null; then version=$(version_of "$program"); else version=$(debian_version "$1"); fi
   if ! dpkg --compare-versions "${version:-0}" ge "$minimum"; then
-    say "the example in $language is SKIPPED: it needs $program $minimum, and here it is ${version:-missing}"
+    say "the example $language is SKIPPED: it needs $program $minimum, and here it is ${version:-missing}"
     rm -rf "${EXAMPLES:?}/$language"
     (umask 022 && mkdir -p "$EXAMPLES/$language")
     echo "$program is ${version:-missing}: it must be $minimum or later" >"$EXAMPLES/$language/skipped"
@@ -36,10 +37,10 @@ prepare_example() {
 }
 
 has_toolchain() {
-  case $1 in
+  case ${1#clients-} in
     python) "$PYTHON" -c 'import ensurepip' ;;
-    javascript) hash node npm ;;
-    java) hash java mvn ;;
+    javascript | typescript) hash node npm ;;
+    java | generator) hash java mvn ;;
     go) hash go ;;
     rust) hash rustc cargo ;;
   esac 2>/dev/null
@@ -63,7 +64,10 @@ debian_version() {
 # The example is made again when one of these files, or the version of the toolchain, changes.
 pins_of_example() {
   echo "$1 $2"
-  find "$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT"/tests/support/{failing_example.py,secret_keys} -type f -exec sha256sum {} + 2>/dev/null | sort
+  local made=("$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT"/tests/support/{failing_example.py,secret_keys})
+  [[ $1 != clients-* ]] || made=("$CLIENTS/${1#clients-}" "$ROOT/web/openapi.json")
+  [[ $1 != clients-* || $1 == clients-generator ]] || made+=("$EXAMPLES/clients-generator/pins")
+  find "${made[@]}" -type f -exec sha256sum {} + 2>/dev/null | sort
 }
 
 install_example_python() {

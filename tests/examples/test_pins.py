@@ -58,3 +58,32 @@ def test_no_address_of_a_mirror_is_anywhere():
     for path in FOLDER.rglob("*"):
         if path.is_file() and not {"target", "node_modules", "__pycache__"} & set(path.parts):
             assert set(re.findall(r"https?://([\w.-]+)", path.read_text())) <= known, path
+
+
+CLIENTS = ROOT / "tests/examples/clients"
+
+
+def test_clients_in_python():
+    lines = re.sub(r" \\\n +", " ", (CLIENTS / "python/requirements.txt").read_text()).splitlines()
+    wheels = [line for line in lines if not line.startswith("#")]
+    assert len(wheels) > 20 and all(re.fullmatch(r"[\w-]+==[\w.]+( --hash=sha256:[0-9a-f]{64})+", line) for line in wheels)
+
+
+def test_clients_in_typescript():
+    packages = {path: package for path, package in json.loads((CLIENTS / "typescript/package-lock.json").read_text())["packages"].items() if path}
+    assert len(packages) > 100
+    assert all(package["integrity"].startswith("sha512-") and "resolved" not in package for package in packages.values())
+
+
+def test_clients_in_go():
+    sums = (CLIENTS / "go/go.sum").read_text()
+    required = re.findall(r"^\s*(?:require )?(\S+) (v[\d.]+)(?: // indirect)?$", (CLIENTS / "go/go.mod").read_text(), re.M)
+    assert required and all(f"{module} {version} h1:" in sums or f"{module} {version}/go.mod h1:" in sums for module, version in required)
+
+
+@pytest.mark.parametrize("project", ["java", "generator"])
+def test_clients_in_java(project):
+    text = re.sub(r"<exclusions>.*?</exclusions>", "", (CLIENTS / project / "pom.xml").read_text(), flags=re.S)
+    parts = re.findall(r"<artifactId>(.*?)</artifactId>\s*<version>(.*?)</version>", text)
+    assert len(parts) == text.count("<artifactId>") and all(re.fullmatch(r"[\d.]+", version) for _, version in parts)
+    assert "epository" not in text
