@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Makes clients of web/openapi.json with generators, and compiles the programs of tests/examples/clients that call with them, in a
-# folder under build/examples for each language. The rules are those of examples.sh.
+# Makes clients of web/openapi.json with the generators of web/docs/clientes.md, and compiles the programs of tests/examples/clients that
+# call with them, in a folder under build/examples for each language. The rules are those of examples.sh.
 
 CLIENTS=$ROOT/tests/examples/clients
 

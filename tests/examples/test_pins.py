@@ -87,3 +87,27 @@ def test_clients_in_java(project):
     parts = re.findall(r"<artifactId>(.*?)</artifactId>\s*<version>(.*?)</version>", text)
     assert len(parts) == text.count("<artifactId>") and all(re.fullmatch(r"[\d.]+", version) for _, version in parts)
     assert "epository" not in text
+
+
+def test_the_page_of_the_clients_has_the_pinned_versions_and_the_options_of_the_tests():
+    page = (ROOT / "web/docs/clientes.md").read_text()
+    npm = json.loads((CLIENTS / "typescript/package.json").read_text())["dependencies"]
+    python = dict(re.findall(r"^([\w-]+)==([\w.]+)", (CLIENTS / "python/requirements.txt").read_text(), re.M))
+    go = dict(re.findall(r"(github\.com/oapi-codegen/\S+) v([\d.]+)", (CLIENTS / "go/go.mod").read_text()))
+    oapi, runtime = go["github.com/oapi-codegen/oapi-codegen/v2"], go["github.com/oapi-codegen/runtime"]
+    generator, = re.findall("<version>(7.*)</version>", (CLIENTS / "generator/pom.xml").read_text())
+    typescript = ("openapi-typescript", "openapi-fetch", "@hey-api/openapi-ts", "orval", "axios")
+    for command in (f"openapi-python-client=={python['openapi-python-client']}", f"oapi-codegen@v{oapi}", f"openapi-generator-cli:{generator}",
+                    *(f"{name}@{npm[name]}" for name in typescript)):
+        assert command in page, command
+    rows = re.findall(r"^\| \[(.*?)\]\(#.*?\).* \| ([\d.]+) \|", page, re.M)
+    assert dict(rows) == {"openapi-python-client": python["openapi-python-client"], "OpenAPI Generator": generator, "oapi-codegen": oapi,
+                          "openapi-typescript": npm["openapi-typescript"], "Hey API": npm["@hey-api/openapi-ts"], "orval": npm["orval"]}
+    assert {version for name, version in rows if name == "OpenAPI Generator"} == {generator} and len(rows) == 9
+    for other in (f"openapi-fetch {npm['openapi-fetch']}", f"axios {npm['axios']}", f"la versión {runtime} o posterior"):
+        assert other in page, other
+    script = (ROOT / "scripts/dev/clients.sh").read_text()
+    for options in ("--input openapi.json --output", "--client @hey-api/client-fetch", "--additional-properties importFileExtension=.js"):
+        assert options in script and options in page, options
+    for needed in ("clients-python 3.11", "clients-typescript 20.19", "clients-go 1.25", "clients-java 17"):
+        assert needed in script and needed.rpartition(" ")[2] in page, needed
