@@ -17,6 +17,7 @@ local kinds = {
   list = with_token("GET", base),
   events = with_token("GET", base .. "/eventos"),
   wrong_token = function() return wrk.format("GET", base, { Authorization = "Bearer apie_" .. string.rep("x", 43) }) end,
+  quotes = function() return wrk.format("GET", "/" .. string.rep('"', 8000)) end,
   no_token = function() return wrk.format("GET", base) end,
   test = with_token("POST", base .. "/test", '{"evento": "evaluacion.abierta", "datosExtra": {"n": 1}}'),
   register = with_token("POST", base, body),

@@ -23,6 +23,7 @@ class Client:
     every: float
     connections: int = 1
     answers: tuple[int, ...] = (200,)
+    source: str | None = None  # the address that it asks from
 
 
 @contextlib.contextmanager
@@ -60,7 +61,8 @@ def ask(end: threading.Event, stage: Stage, client: Client, found: list[float]) 
     address = urlsplit(env["BASE_URL"])
     headers = {"Authorization": f"Bearer {client.token}", "Content-Type": "application/json"}
     with contextlib.closing(http.client.HTTPSConnection(
-            address.hostname, address.port, timeout=60, context=ssl.create_default_context(cafile=env["CA_CERT"]))) as connection:
+            address.hostname, address.port, timeout=60, context=ssl.create_default_context(cafile=env["CA_CERT"]),
+            source_address=(client.source, 0) if client.source else None)) as connection:
         for method, path, body in itertools.cycle(client.requests):
             if end.is_set():
                 return

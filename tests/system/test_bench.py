@@ -52,7 +52,7 @@ def test_a_delivery_costs_no_more_than_the_page_says(tmp_path):
 CASES = {  # each case of `crowds`, and one of its figures that is above 0 if the case was measured
     "slow": "slots of the slow, alone", "bad_rows": "p99 ms", "broadcast": "bare loop/s, 400 hosts (baseline: 10)",
     "broadcast_beside": "p99 ms; 200, 100 hosts",
-    "costly_reads": "simular, answered a second", "deleted": "another's GET, p50 ms", "large": "highest resident MiB", "locked": "p99 ms", "locked_rows": "p99 ms",
+    "costly_reads": "simular, answered a second", "deleted": "another's GET, p50 ms", "hostile_client": "MB of log a day", "large": "highest resident MiB", "locked": "p99 ms", "locked_rows": "p99 ms",
     "uncommitted": "p99 ms", "unknown_entities": "rejected a second, from the first INSERT on",
     "release": "seconds until another's change took effect", "one_host": "connections at once",
     "replay": "replayed a second", "black_holes": "p99 ms"}
