@@ -131,9 +131,9 @@ def test_data_that_are_too_long_are_rejected(entity, stack):
                   " CONCAT('{\"evaluacionId\": 1, \"titulo\": \"', REPEAT('x', 3000000), '\"}'))")
         after = entity.notify()
         stack.wait_delivery(stack.delivery_id(after, hook.id), "entregada")
-        [[estado, error]] = stack.sql(f"SELECT estado, error FROM notificaciones_pendientes WHERE entidad_id = {entity.id}"
-                                      " AND LENGTH(datos) > 65536")
-        assert (estado, error) == ("rechazada", "datos: tiene más de 65536 bytes")
+        state = ("SELECT estado, error FROM notificaciones_pendientes"
+                 f" WHERE entidad_id = {entity.id} AND LENGTH(datos) > 65536")
+        wait_until(lambda: stack.sql(state) == [["rechazada", "datos: tiene más de 65536 bytes"]], what="the rejection")
 
 
 def test_rows_written_past_the_checks_are_rejected(new_entity, receiver, stack):
