@@ -2,6 +2,7 @@
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/http/errors.hpp"
 #include "fcgi-app/http/response.hpp"
+#include "fcgi-app/rate_limit.hpp"
 #include "lib/store/replays/replays.hpp"
 #include "lib/webhook/request_bodies.hpp"
 
@@ -35,7 +36,7 @@ Response simulated(const store::ReplayCount& candidates) {
 }
 
 /// Returns 202, or throws the reason for the refusal.
-Response replay_response(const store::AskedReplay& asked) {
+Response replay_response(const Call& call, const store::AskedReplay& asked) {
   using enum store::ReplayAsked;
   switch (asked.result) {
     case done:
@@ -54,9 +55,12 @@ Response replay_response(const store::AskedReplay& asked) {
       throw Conflict("El webhook ya tiene en marcha el reenvío " + to_string(asked.replay.id) +
                      ": espere a que termine o deténgalo con DELETE");
   }
-  return json_response(202,
-                       Object{{"message", "El reenvío está en la cola"},
-                              {"reenvio", Object{{"id", asked.replay.id}, {"estado", asked.replay.state}}}});
+  auto response = json_response(
+      202, Object{{"message", "El reenvío está en la cola"},
+                  {"reenvio", Object{{"id", asked.replay.id}, {"estado", asked.replay.state}}}});
+  if (const auto& quota = asked.quota)
+    response.headers = rate_limit(quota->quota, quota->left, quota->retry_after_s, call.limits);
+  return response;
 }
 
 }  // namespace
@@ -64,8 +68,8 @@ Response replay_response(const store::AskedReplay& asked) {
 Response replay_delivery(const Call& call) {
   const auto webhook = own_webhook(call).id;
   const store::DeliveryId delivery = parse_id(call.parameters[1]).value_or(0);
-  return replay_response(store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook,
-                                           delivery, call.limits.replayed));
+  return replay_response(call, store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook,
+                                                 delivery, call.limits.replayed));
 }
 
 Response replay_deliveries(const Call& call) {
@@ -77,8 +81,8 @@ Response replay_deliveries(const Call& call) {
   if (request.simulate)
     return simulated(
         store::simulate_replay(call.session, call.caller.id, webhook, range, limits.replay_requests));
-  return replay_response(store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook, range,
-                                           limits.replayed, limits.replay_requests));
+  return replay_response(call, store::ask_replay(call.session, {call.caller.id, call.caller.token}, webhook,
+                                                 range, limits.replayed, limits.replay_requests));
 }
 
 Response show_replay(const Call& call) { return progress_response(own_replay(call, own_webhook(call).id)); }

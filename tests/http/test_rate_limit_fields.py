@@ -8,6 +8,7 @@ import pytest
 from support.actors import BASE
 from support.nginx import SNIPPETS, own_nginx
 from support.stack import setting
+from support.wait import wait_until
 
 EVENT = "evaluacion.abierta"
 ADDED = "add_header RateLimit-Policy $apientidades_rate_policy always;"
@@ -71,6 +72,11 @@ def test_each_quota_says_its_own(limited, entity):
     simulated = entity.api("POST", path + "/reenvios", json_body={"desde": "2026-01-01T00:00:00Z", "simular": True})
     assert left(simulated, "reenvios") == 5, simulated
     assert left(entity.api("POST", path + "/diagnostico"), "diagnosticos") == 2
+    entity.notify()
+    wait_until(lambda: entity.api("GET", path + "/entregas?estado=entregada").json()["entregas"], what="the deliveries")
+    delivery = entity.api("GET", path + "/entregas?estado=entregada").json()["entregas"][0]["id"]
+    replay = entity.api("POST", f"{path}/entregas/{delivery}/reenvio")
+    assert replay.status == 202 and left(replay, "reenviadas") == 99, replay
 
 
 def test_a_429_names_the_quota_that_refused(limited, stack, entity):

@@ -177,7 +177,7 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
   return transaction_past_duplicates(session, [&]() -> AskedReplay {
     using enum ReplayAsked;
     if (max_per_day > 0) lock_quotas(session, author.entity);
-    const auto quota = replays_left(session, author.entity, max_per_day);
+    auto quota = replays_left(session, author.entity, max_per_day);
     const auto rows = session.query(delivery_to_replay, delivery, webhook);
     if (rows.empty()) return {not_found};
     const auto& row = rows.front();
@@ -187,7 +187,8 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
     if (auto replay = running_replay(row)) return {done, std::move(*replay)};
     if (row.text("estado") == "en_curso") return {in_flight};
     quota.require(1);
-    return {done, replay_single(session, author, webhook, delivery)};
+    --quota.left;
+    return {done, replay_single(session, author, webhook, delivery), quota};
   });
 }
 

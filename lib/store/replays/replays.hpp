@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/store/audit/audit.hpp"
+#include "lib/store/quotas/quotas.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 
@@ -51,6 +52,7 @@ enum class ReplayAsked {
 struct AskedReplay {
   ReplayAsked result;
   Replay replay{};
+  std::optional<QuotaLeft> quota{};  // what is left of Quota::replayed after a new replay of one delivery
 };
 
 /// Asks for the replay of one delivery; returns its unfinished replay if there is one. Throws OverQuota over
