@@ -172,17 +172,22 @@ bool Loop::diagnose(bool may_begin) {
   });
 }
 
-/// Fans out what is new, claims what is due, and claims what is tried ahead of its schedule. The six orders
-/// of these three tasks take turns, so that no task takes every free slot.
+/// Fans out what is new, claims what is due, and claims what is tried ahead of its schedule. Each of these
+/// tasks comes first in turns, and the others follow it in either order, so that no task takes every free
+/// slot.
 bool Loop::take_in() {
-  order_ = (order_ + 1) % 6;
+  constexpr unsigned tasks = 4;
+  order_ = (order_ + 1) % (2 * tasks);
   bool busy = false;
-  for (unsigned i = 0; i < 3; ++i) {
-    switch ((order_ + (order_ < 3 ? i : 3 - i)) % 3) {
+  for (unsigned i = 0; i < tasks; ++i) {
+    switch ((order_ + (order_ < tasks ? i : tasks - i)) % tasks) {
       case 0:
         busy = take_in("fan-out", [&](auto& into) { fan_out_.run_sendable(into); }) || busy;
         break;
       case 1:
+        busy = take_in("fan-out of large ones", [&](auto& into) { fan_out_.run_large(into); }) || busy;
+        break;
+      case 2:
         busy = take_in("claim", [&](auto& into) { claimer_.claim(into); }) || busy;
         break;
       default:
@@ -191,6 +196,7 @@ bool Loop::take_in() {
   }
   busy = take_in("fan-out of wrong ones", [&](auto& into) { fan_out_.run_wrong(into); }) || busy;
   busy = take_in(again, [&](auto& into) { fan_out_.run_passed_over(into); }) || busy;
+  busy = take_in("fan-out of suspect ones", [&](auto& into) { fan_out_.run_suspect(into); }) || busy;
   return take_in("fan-out ahead", [&](auto& into) { fan_out_.run_ahead(into); }) || busy;
 }
 

@@ -97,7 +97,7 @@ class Loop {
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
   SlowTasks slow_tasks_;
-  unsigned order_ = 0;     // which of the six orders of its tasks take_in() used last
+  unsigned order_ = 0;     // which of the orders of its tasks take_in() used last
   bool takes_in_ = false;  // the last round was allowed to fan out and claim
   bool away_ = false;      // the database is away; logged once
   bool outage_ = false;    // an outage of our own has limited the slots

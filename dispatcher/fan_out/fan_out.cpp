@@ -21,7 +21,7 @@ constexpr unsigned entities_ahead = 16;       // busy entities in one batch of r
 constexpr unsigned rows_ahead = 16;           // of each of these entities
 constexpr unsigned entities_with_large = 16;  // one row each; 16 of the largest fill a batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
-constexpr unsigned rows_of_wrong = 512;       // they need no slot
+constexpr unsigned rows_of_wrong = 512;       // of all entities; they need no slot
 constexpr unsigned rows_again = 256;
 constexpr auto long_locked = 1min;  // then the operator is told
 
@@ -48,14 +48,16 @@ FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
 
 void FanOut::run_sendable(LeasedBatch& into) {
   const unsigned rows = std::min(slots_.counts().free(), rows_per_batch);
-  if (rows == 0) return;
+  if (rows > 0) fan_out(select_line_and_turns(rows, monotonic_now()), Ahead::no, into);
+}
+
+void FanOut::run_large(LeasedBatch& into) {
+  const unsigned most = std::min(slots_.counts().free(), entities_with_large);
   auto& entities = scanner_.entities();
   const auto now = monotonic_now();
   const bool nothing_else = entities.count(Kind::ready, now) == 0 && entities.line(1).empty();
-  if ((nothing_else || large_pacer_.due(now)) &&
-      run_kind(Kind::large, std::min(rows, entities_with_large), 1, Ahead::no, large_pacer_, into))
-    return;
-  fan_out(select_line_and_turns(rows, now), Ahead::no, into);
+  if (most > 0 && (nothing_else || large_pacer_.due(now)))
+    run_kind(Kind::large, most, 1, Ahead::no, large_pacer_, into);
 }
 
 void FanOut::run_wrong(LeasedBatch& into) {
@@ -64,23 +66,22 @@ void FanOut::run_wrong(LeasedBatch& into) {
   const auto most =
       static_cast<unsigned>(std::min<std::size_t>(rows_of_wrong, entities.count(Kind::wrong, now)));
   if (most == 0) return;
-  auto requests = entities.next(most, Kind::wrong, rows_of_wrong / most, now);
+  // One row more than the share of each: an entity with fewer is known to have no more, without another turn.
+  auto requests = entities.next(most, Kind::wrong, rows_of_wrong / most + 1, now);
   auto found = store::find_oldest_pending(session_, requests);
   fan_out({std::move(found), Kind::wrong, std::move(requests)}, Ahead::no, into);
 }
 
-/// Runs one batch of entities of a kind, with at most `rows` notifications of each. False: there is no such
-/// entity.
-bool FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer,
+/// Runs one batch of entities of a kind, if there are any, with at most `rows` notifications of each.
+void FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer,
                       LeasedBatch& into) {
   const auto start = monotonic_now();
   auto requests = scanner_.entities().next(entities, kind, rows, start);
   if (ahead == Ahead::no) requests = with_slot(std::move(requests));
-  if (requests.empty()) return false;
+  if (requests.empty()) return;
   auto found = store::find_oldest_pending(session_, requests);
   fan_out({std::move(found), kind, std::move(requests)}, ahead, into);
   pacer.ran(start, monotonic_now(), 0ms, 1s);
-  return true;
 }
 
 /// Shares `rows` between the line (notifications in the order of their ids) and the turns (entities served
@@ -134,16 +135,14 @@ Outcomes FanOut::write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into)
   return outcomes;
 }
 
+void FanOut::run_suspect(LeasedBatch& into) {
+  if (suspect_pacer_.due(monotonic_now()))
+    run_kind(Kind::suspect, 1, rows_of_suspect, Ahead::yes, suspect_pacer_, into);
+}
+
 void FanOut::run_ahead(LeasedBatch& into) {
-  // One batch at a time: a second batch would set `into.leased_at` to a moment after the first batch's leases
-  // began, and these would seem to end later than they do.
-  // Suspect entities (the database refused, or may refuse, one of their notifications) go before busy ones:
-  // they rarely use up their share of the time, and there may always be busy entities.
-  const auto run = [&](Kind kind, unsigned entities, unsigned rows, Pacer& pacer) {
-    return pacer.due(monotonic_now()) && run_kind(kind, entities, rows, Ahead::yes, pacer, into);
-  };
-  if (!run(Kind::suspect, 1, rows_of_suspect, suspect_pacer_))
-    run(Kind::busy, entities_ahead, rows_ahead, busy_pacer_);
+  if (busy_pacer_.due(monotonic_now()))
+    run_kind(Kind::busy, entities_ahead, rows_ahead, Ahead::yes, busy_pacer_, into);
 }
 
 void FanOut::note(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes) {

@@ -27,17 +27,24 @@ class FanOut {
 
   // Each `run…` appends to `into` even if it throws: what has been leased must be sent. It throws errors of
   // the session or the server. If the database refuses a notification, run_sendable() goes on with other
-  // entities, and leaves the entity of that notification to run_ahead(). If the search for the refused
-  // notification takes too long, the entities of notifications that the batch has not written are left to
-  // run_ahead(), too.
+  // entities, and leaves the entity of that notification to run_suspect(). If the search for the
+  // refused notification takes too long, the entities of notifications that the batch has not written are
+  // left to run_suspect(), too.
 
   /// Fans out what can be sent at once, as far as there are free slots: new notifications in the order of
   /// arrival, and entities with many notifications in turns.
   void run_sendable(LeasedBatch& into);
 
-  /// Fans out what run_sendable() leaves: notifications of busy entities (their deliveries could only wait),
-  /// or of one suspect entity (the database refused, or may refuse, one of its notifications). Takes only a
-  /// share of the loop's time, so that it delays nothing that can be sent.
+  /// Fans out notifications of entities whose data no other batch had room for, one of each entity
+  /// (ReadyEntities::Kind::large). Takes only a share of the loop's time while others wait.
+  void run_large(LeasedBatch& into);
+
+  // These two fan out what run_sendable() leaves. Each takes only a share of the loop's time, so that it
+  // delays nothing that can be sent.
+
+  /// Notifications of one suspect entity: the database refused, or may refuse, one of them.
+  void run_suspect(LeasedBatch& into);
+  /// Notifications of busy entities: their deliveries could only wait.
   void run_ahead(LeasedBatch& into);
 
   /// Takes one batch of the notifications that can only be rejected, as far as is known
@@ -54,7 +61,7 @@ class FanOut {
 
  private:
   using Kind = ReadyEntities::Kind;
-  bool run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer, LeasedBatch& into);
+  void run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer, LeasedBatch& into);
   Selection select_line_and_turns(unsigned rows, platform::MonotonicTime now);
   std::vector<store::TakeRequest> with_slot(std::vector<store::TakeRequest> requests) const;
   void fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into);

@@ -41,8 +41,10 @@ struct Fixture : DeliveryFixture {
     dispatcher::LeasedBatch batch(slots);
     scanner.look(session, monotonic_now(), true);
     fan_out.run_sendable(batch);
+    fan_out.run_large(batch);
     fan_out.run_wrong(batch);
     fan_out.run_passed_over(batch);
+    fan_out.run_suspect(batch);
     fan_out.run_ahead(batch);
   }
   void rounds_until(const std::function<bool()>& done, const char* what) {
@@ -142,6 +144,42 @@ BOOST_AUTO_TEST_CASE(rows_of_unknown_entities_go_after_others_and_need_no_slot) 
   insert_notification(session, 1);
   rounds_until([&] { return processed() == 1; }, "the one of an entity that exists");
   BOOST_TEST(queue_status(session).rejected < 3000);
+}
+
+// An entity's last row ends its turns: no later batch reads the entity again to find nothing.
+BOOST_AUTO_TEST_CASE(an_unknown_entity_takes_one_turn) {
+  for (const auto id : {77, 78, 79}) insert_notification(session, id);
+  while (scanner.entities().known() < 3) scanner.look(session, monotonic_now(), true);
+  dispatcher::LeasedBatch batch(slots);
+  fan_out.run_wrong(batch);
+  BOOST_TEST(queue_status(session).rejected == 3);
+  BOOST_TEST(scanner.entities().known() == 0U);
+}
+
+// Large data have batches of their own. However often these run, because other tasks fill the loop's time
+// (rejecting many, for example), each round takes what is in line, too.
+BOOST_AUTO_TEST_CASE(large_ones_take_no_round_from_what_is_in_line) {
+  const auto small = add_webhook(session, 2);
+  const std::string large = R"({"evaluacionId": 1, "titulo": ")" + std::string(60'000, 'a') + "\"}";
+  for (int i = 0; i < 60; ++i) insert_notification(session, 1, "evaluacion.cerrada", large);
+  dispatcher::FairSlots many{{.total = 1000, .per_webhook = 1000, .per_host = 1000, .longest = {}}};
+  dispatcher::FanOut with_slots{session, scanner, many, {}, platform::Log(), metrics, newer};
+  dispatcher::LeasedBatch batch(many);
+  wait::until(
+      [&] {
+        scanner.look(session, monotonic_now(), true);
+        with_slots.run_sendable(batch);
+        return scanner.entities().count(dispatcher::ReadyEntities::Kind::large, monotonic_now()) == 1;
+      },
+      "the large ones to take turns");
+  insert_notification(session, 2);
+  while (scanner.entities().line(1).empty()) scanner.look(session, monotonic_now(), true);
+  const auto before = processed();
+  with_slots.run_sendable(batch);
+  BOOST_TEST(processed() == before + 1);
+  BOOST_TEST((batch.deliveries.back().webhook == small.id));
+  with_slots.run_large(batch);
+  BOOST_TEST(processed() == before + 2);
 }
 
 // What the look saw is a hint: the batch reads the entity again.
