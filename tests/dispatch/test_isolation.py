@@ -204,7 +204,10 @@ def test_the_operator_is_told_of_what_is_locked(entity, stack):
             stack.admin("queue", "resume")
             locked = lambda: stack.admin("queue", "status").get("bloqueadas", {})
             wait_until(lambda: locked().get("primera") == id, 15, "queue status to name it")
-            assert locked() == {"notificaciones": 1, "primera": id, "entidad_id": entity.id, "transacciones": "this user may not see them"}
+            found = locked()
+            # MySQL shows the operator's user the transactions. None is as old as the row seems to be.
+            assert found.pop("transacciones") in ("this user may not see them", "none has locks for so long")
+            assert found == {"notificaciones": 1, "primera": id, "entidad_id": entity.id}
             writer("ROLLBACK")
         finally:
             writer.close()

@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_refuses_logins_is_unavailable) {
 
 BOOST_AUTO_TEST_CASE(a_password_that_cannot_be_read_at_a_reconnect_is_unavailability) {
   Database database;
-  NetworkUser user(database, false);
+  NetworkUser user(database, true);
   Session session(user.settings, {});
   session.connect();
   session.disconnect();
