@@ -10,7 +10,7 @@ from bench import control, machine
 from bench.receiver import Receiver
 from bench.report import Report, Target, progress
 from bench.service import Service
-from bench.silent import silent_port
+from bench.silent import ADDRESS, silent_port
 from support.wait import wait_until
 
 DEFAULTS = {"notifications": 20_000, "webhooks": 1_000, "rounds": 1, "in_flight": 1_000}
@@ -22,7 +22,7 @@ def run(options) -> Report:
     with silent_port() as port, Service() as service:
         service.stop_dispatcher()
         certificate, key = service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]
-        answer = f"proxy_pass http://127.0.0.1:{port}; proxy_read_timeout 1h;"
+        answer = f"proxy_pass http://{ADDRESS}:{port}; proxy_read_timeout 1h;"
         with Receiver(certificate, key, answer=answer) as receiver:
             progress(f"registering {options.webhooks:,} webhooks")
             service.register([receiver.port] * options.webhooks)
@@ -48,7 +48,8 @@ def service_round(number: int, service: Service, receiver: Receiver, options) ->
     service.clear()
     service.write(options.notifications, service.entities)
     dispatcher = service.start_dispatcher(
-        delivery_max_in_flight=str(options.in_flight), delivery_timeout=f"{HOLD_SECONDS}s",
+        delivery_max_in_flight=str(options.in_flight * 16 // 15 + 1),  # a sixteenth is kept for entities that come later
+        delivery_timeout=f"{HOLD_SECONDS}s",
         delivery_lease=f"{HOLD_SECONDS + 60}s")
     try:
         return measure(f"service {number}", dispatcher, receiver, options.in_flight)
