@@ -45,13 +45,6 @@ FairSlots::Outcome outcome_of(const Attempt& attempt) {
   return attempt.status >= 200 && attempt.status <= 299 ? answered : answered_error;
 }
 
-/// True: the receiver failed, not this host.
-bool failed(const Attempt& attempt) {
-  if (!attempt.counted) return false;
-  if (attempt.transport == TransportResult::answered) return attempt.status < 200 || attempt.status > 299;
-  return outcome_of(attempt) != FairSlots::Outcome::not_started;
-}
-
 }  // namespace
 
 Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
@@ -72,7 +65,6 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
                [this](auto entity) { return slots_.is_quick(entity); }),
       newer_rows_(log),
       claimer_(session_, scanner_, slots_, settings.delivery.lease, log, newer_rows_),
-      early_claimer_(session_, scanner_, slots_, settings.delivery, log),
       fan_out_(session_, scanner_, slots_, settings.delivery, log, metrics, newer_rows_),
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_, settings.database.hosts),
@@ -122,6 +114,8 @@ bool Loop::work() {
   // loop below ends the postponement.
   for (const auto webhook : maintenance_.take_changed())
     scanner_.webhooks().postpone(webhook, platform::monotonic_now());
+  for (const auto webhook : maintenance_.take_due())
+    scanner_.webhooks().waits(webhook, platform::monotonic_now());
   const bool was_paused = scanner_.paused();
   task(scan, [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
   // After a new pause the sender hands back all deliveries that it has not started. Those that the pause does
@@ -172,11 +166,10 @@ bool Loop::diagnose(bool may_begin) {
   });
 }
 
-/// Fans out what is new, claims what is due, and claims what is tried ahead of its schedule. Each of these
-/// tasks comes first in turns, and the others follow it in either order, so that no task takes every free
-/// slot.
+/// Fans out what is new, with large data apart, and claims what is due. Each of these tasks comes first in
+/// turns, and the others follow it in either order, so that no task takes every free slot.
 bool Loop::take_in() {
-  constexpr unsigned tasks = 4;
+  constexpr unsigned tasks = 3;
   order_ = (order_ + 1) % (2 * tasks);
   bool busy = false;
   for (unsigned i = 0; i < tasks; ++i) {
@@ -187,11 +180,8 @@ bool Loop::take_in() {
       case 1:
         busy = take_in("fan-out of large ones", [&](auto& into) { fan_out_.run_large(into); }) || busy;
         break;
-      case 2:
-        busy = take_in("claim", [&](auto& into) { claimer_.claim(into); }) || busy;
-        break;
       default:
-        busy = take_in("early claim", [&](auto& into) { early_claimer_.claim(into); }) || busy;
+        busy = take_in("claim", [&](auto& into) { claimer_.claim(into); }) || busy;
     }
   }
   busy = take_in("fan-out of wrong ones", [&](auto& into) { fan_out_.run_wrong(into); }) || busy;
@@ -316,9 +306,6 @@ void Loop::collect() {
   for (const auto& attempt : attempts)
     slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);
   attempts = outages_.judge(std::move(attempts), now);
-  for (const auto& attempt : attempts) {
-    if (failed(attempt)) scanner_.early().failed(attempt.delivery.webhook, now);
-  }
   writer_.add(std::move(attempts));
   follow_outages();
 }
@@ -342,10 +329,9 @@ void Loop::limit_slots() {
 bool Loop::take_recorded() {
   const auto now = platform::monotonic_now();
   const auto done = writer_.take_done();
-  for (const auto& [webhook, entity, kind, delivered, wait] : done) {
+  for (const auto& [webhook, entity, wait] : done) {
     slots_.recorded(webhook);
     scanner_.entities().clear_busy(entity);
-    scanner_.early().ended(webhook, kind, delivered, now);
     if (!wait) continue;
     if (wait->count() == 0)
       scanner_.webhooks().returned(webhook, now);

@@ -12,7 +12,6 @@
 #include <string_view>
 
 #include "dispatcher/claims/claimer.hpp"
-#include "dispatcher/claims/early_claimer.hpp"
 #include "dispatcher/diagnoses/diagnoses.hpp"
 #include "dispatcher/fan_out/fan_out.hpp"
 #include "dispatcher/http/attempt.hpp"
@@ -87,7 +86,6 @@ class Loop {
   QueueScanner scanner_;
   NewerRows newer_rows_;
   Claimer claimer_;
-  EarlyClaimer early_claimer_;
   FanOut fan_out_;
   ResultWriter writer_;
   platform::Mailbox<Attempt> attempts_;

@@ -109,7 +109,8 @@ void Claimer::claim(LeasedBatch& into) {
       [&](const store::ClaimRequest& request, const store::DatabaseError& error) {
         slots_.stop_waiting(request.webhook);
         ready.postpone(request.webhook, monotonic_now() + refused_wait);
-        log_refused_lease(log_, "claim", request.webhook, error);
+        log_.error("the database refuses to lease deliveries of a webhook; the others go on",
+                   {{"duty", "claim"}, {"webhook", request.webhook}, {"error", error.what()}});
       });
 }
 

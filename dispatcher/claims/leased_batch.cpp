@@ -29,10 +29,4 @@ Destination destination_of(const store::Target& target, delivery::EntityId entit
   return {target.webhook, entity, webhook::host_and_port(target.url), probing};
 }
 
-void log_refused_lease(const platform::Log& log, std::string_view duty, delivery::WebhookId webhook,
-                       const store::DatabaseError& error) {
-  log.error("the database refuses to lease deliveries of a webhook; the others go on",
-            {{"duty", duty}, {"webhook", webhook}, {"error", error.what()}});
-}
-
 }  // namespace dispatcher

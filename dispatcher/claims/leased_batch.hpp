@@ -41,10 +41,6 @@ inline Destination destination_of(const store::ReceivingWebhook& webhook) {
   return destination_of(webhook.target, webhook.entity, webhook.probing);
 }
 
-/// Logs that the database refused to lease deliveries of a webhook, during `duty`: "claim" or "early claim".
-void log_refused_lease(const platform::Log& log, std::string_view duty, delivery::WebhookId webhook,
-                       const store::DatabaseError& error);
-
 /// Makes leases that last `duration`, with random tokens.
 class LeaseSource {
  public:

@@ -22,7 +22,7 @@ constexpr auto failure_rest = 10s;  // after an error that may persist
 constexpr auto conflict_rest = 1s;
 constexpr auto longest_rest = 6h;  // of a task with an idle factor
 constexpr auto report_interval = 1min;
-constexpr auto replay_interval = 1s;  // between looks for replays while none runs
+constexpr auto idle_interval = 1s;  // between looks for work that is rare, while there is none
 
 constexpr auto slice = 10ms;           // a run of a task begins no further batch after this
 constexpr auto quick_batch = 8ms;      // after a quicker batch of a purge the next batch is larger
@@ -56,6 +56,7 @@ Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, 
           {"purge what was left", &Maintenance::sweep, 10min, true, 50},
           {"erase ended secrets", &Maintenance::erase_secrets, 20s, true},
           {"forget the audit", &Maintenance::forget_audit, 10min, true},
+          {"bring forward", &Maintenance::bring_forward, 50ms},
           {"feed replays", &Maintenance::feed_replays, 100ms},
           {"forget replays", &Maintenance::forget_replays, 10min, true},
           {"forget diagnoses", &Maintenance::forget_diagnoses, 10min, true},
@@ -183,6 +184,21 @@ bool Maintenance::forget_audit(store::Session& session) {
   return take_turn([&] { return store::forget_old_audit(session, retention_.audit) < store::batch_rows; });
 }
 
+bool Maintenance::bring_forward(store::Session& session) {
+  if (platform::monotonic_now() < next_forward_) return true;
+  const store::ForwardLimits limits{.most_due = std::max(1U, delivery_.max_in_flight_per_webhook / 2),
+                                    .probe_interval = delivery_.probe_interval};
+  const bool done = take_turn([&] {
+    store::bring_forward(session, limits, forward_);
+    return forward_.done;
+  });
+  if (!done) return false;
+  report_refusal("bring forward", forward_.refusal);
+  if (forward_.webhooks == 0) next_forward_ = platform::monotonic_now() + idle_interval;
+  forward_ = {.due = std::move(forward_.due)};
+  return forward_.due.empty();  // those that are due now may soon be claimed, which makes room for more
+}
+
 bool Maintenance::feed_replays(store::Session& session) {
   if (platform::monotonic_now() < next_replays_) return true;
   const auto half = std::max(1U, delivery_.max_in_flight_per_webhook / 2);
@@ -195,7 +211,7 @@ bool Maintenance::feed_replays(store::Session& session) {
   report_refusal("feed replays", walk.refusal);
   for (const auto& [id, error] : walk.unreadable)
     log_.error("a replay that cannot be carried out is cancelled", {{"replay", id}, {"error", error}});
-  if (walk.webhooks == 0) next_replays_ = platform::monotonic_now() + replay_interval;
+  if (walk.webhooks == 0) next_replays_ = platform::monotonic_now() + idle_interval;
   if (walk.finished > 0) log_.info("replays that entities asked for are over", {{"replays", walk.finished}});
   return true;
 }

@@ -19,6 +19,7 @@
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
+#include "lib/store/deliveries/brought_forward.hpp"
 #include "lib/store/maintenance/clock_watch.hpp"
 #include "lib/store/maintenance/held.hpp"
 #include "lib/store/maintenance/reconciliation.hpp"
@@ -45,6 +46,8 @@ class Maintenance {
   }
   /// Returns the webhooks that have stopped resting since the last call, because their entities changed them.
   std::vector<delivery::WebhookId> take_changed() { return std::exchange(changed_, {}); }
+  /// Returns the webhooks with deliveries that were brought forward since the last call.
+  std::vector<delivery::WebhookId> take_due() { return std::exchange(forward_.due, {}); }
 
  private:
   using Span = platform::MonotonicTime::duration;
@@ -73,6 +76,7 @@ class Maintenance {
   bool give_up_held(store::Session& session);
   bool erase_secrets(store::Session& session);
   bool forget_audit(store::Session& session);
+  bool bring_forward(store::Session& session);
   bool feed_replays(store::Session& session);
   bool forget_replays(store::Session& session);
   bool forget_diagnoses(store::Session& session);
@@ -82,7 +86,7 @@ class Maintenance {
   platform::RetentionSettings retention_;
   platform::Log log_;
   const Metrics& metrics_;
-  std::array<Task, 13> tasks_;
+  std::array<Task, 14> tasks_;
   platform::MonotonicTime resting_until_{};
 
   std::function<std::set<delivery::DeliveryId>()> unrecorded_ = [] {
@@ -95,6 +99,8 @@ class Maintenance {
   store::HeldWalk held_;
   store::ChangeWalk changes_;
   std::vector<delivery::WebhookId> changed_;  // for take_changed()
+  store::ForwardWalk forward_;
+  platform::MonotonicTime next_forward_{};  // when to look again, after a walk that visited no webhook
   store::ReplayWalk replays_;
   platform::MonotonicTime next_replays_{};  // when to look for replays, after a look that found none
   store::PurgeWalk follower_;

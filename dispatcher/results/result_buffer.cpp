@@ -48,7 +48,7 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
     unreleased_.push_back(attempt.delivery);
   } else if (attempt.transport == delivery::TransportResult::local_failure) {
     // No attempt is recorded, and the delivery is sent again after its lease, because the fault may last.
-    done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, attempt.delivery.kind, false, {}});
+    done_.push_back({attempt.delivery.webhook, attempt.delivery.entity, {}});
   } else {
     const double chance = std::uniform_real_distribution<double>(0, 1)(random_);
     const auto delivery_result = delivery::classify(attempt, settings_, chance, platform::utc_now());
@@ -121,7 +121,7 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
   for (const auto& delivery : held) left.emplace(delivery.id, delivery.lease);
   for (const auto& delivery : unreleased_) {
     if (!left.contains({delivery.id, delivery.lease}))
-      done_.push_back({delivery.webhook, delivery.entity, delivery.kind, false, Milliseconds{}});
+      done_.push_back({delivery.webhook, delivery.entity, Milliseconds{}});
   }
   const bool any = held.size() < unreleased_.size();
   unreleased_ = held;
@@ -132,11 +132,9 @@ bool ResultBuffer::release(store::Session& session, platform::MonotonicTime now)
 /// unrecorded_.
 void ResultBuffer::finish(const delivery::DeliveryResult& delivery_result) {
   refusals_.erase(delivery_result.id);
-  // An attempt that is not counted does not change the delivery's due time. Unless the attempt was made ahead
-  // of the schedule, that time has passed, so the delivery is due at once.
+  // An attempt that is not counted does not change the delivery's due time, which has passed.
   const auto wait = delivery_result.counted ? delivery_result.wait : std::optional(Milliseconds{});
-  const bool delivered = delivery_result.state == delivery::DeliveryState::delivered;
-  done_.push_back({delivery_result.webhook, delivery_result.entity, delivery_result.kind, delivered, wait});
+  done_.push_back({delivery_result.webhook, delivery_result.entity, wait});
   const auto found = postponed_.find(delivery_result.webhook);
   if (found == postponed_.end()) return;
   bring_back(found->second);

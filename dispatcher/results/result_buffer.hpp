@@ -49,8 +49,6 @@ class ResultBuffer {
   struct Done {
     delivery::WebhookId webhook;
     delivery::EntityId entity;
-    delivery::AttemptKind kind;
-    bool delivered;
     std::optional<platform::Milliseconds> wait;  // until the delivery is due again; none: not known, or never
   };
   std::vector<Done> take_done() { return std::exchange(done_, {}); }

@@ -22,10 +22,6 @@ constexpr auto rest_after = 5s;                 // after this time without work,
 constexpr auto slice = 10ms;  // after this a search pauses, so that deliveries do not wait for it
 // How often entities and webhooks are read from their first row again, to find rows committed late.
 constexpr auto look_again_interval = 5s;
-constexpr auto early_interval = 1s;  // between searches for webhooks to be tried ahead of the schedule
-constexpr auto early_round = 1min;   // after this find_early() reads all such webhooks again
-constexpr unsigned early_at_once = 500;
-constexpr auto committed_late = 5s;  // how far one search of find_early() overlaps with the one before
 
 /// Searches `ranges` from the back, until none is left or `may_continue` returns false. `search` returns the
 /// ranges that it did not finish.
@@ -60,10 +56,7 @@ QueueScanner::QueueScanner(const platform::DeliverySettings& settings, delivery:
                            ReadyEntities::IsQuick is_quick)
     : poll_interval_(settings.poll_interval),
       look_interval_(settings.poll_interval),
-      entities_(cursor, std::move(is_quick)),
-      early_({.per_webhook = std::max(1U, settings.max_in_flight_per_webhook / 2),
-              .probes = std::max(1U, settings.max_in_flight / 10),
-              .lease = settings.lease}) {}
+      entities_(cursor, std::move(is_quick)) {}
 
 void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (!pacer_.due(now)) {
@@ -84,26 +77,6 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
              4 * poll_interval_);
   if (paused_) return;
   search(session, peek, idle);
-  if (peek.pending_deliveries && start >= next_early_look_) find_early(session);
-}
-
-/// Finds webhooks to be tried ahead of the schedule, in the order of the time from which they may be tried. A
-/// webhook's row that is committed late is found because the searches overlap (committed_late), or when all
-/// such webhooks are read again (early_round).
-void QueueScanner::find_early(store::Session& session) {
-  const auto now = monotonic_now();
-  if (now >= next_early_round_) {
-    early_seen_ = {};
-    next_early_round_ = now + early_round;
-  }
-  const auto found = store::find_early(session, early_seen_.since, early_seen_.id, early_at_once);
-  for (const auto& webhook : found) early_.found(webhook, now);
-  if (found.size() == early_at_once) {
-    early_seen_ = found.back();
-    return;
-  }
-  if (!found.empty()) early_seen_ = {found.back().since - committed_late, 0, false};
-  next_early_look_ = now + early_interval;
 }
 
 /// A search that found something but did not reach the end of its ranges goes on at once if the loop is idle.
@@ -137,10 +110,8 @@ Milliseconds QueueScanner::interval(bool new_ones, MonotonicTime now) {
 void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
   auto pauses = store::read_pauses(session);
   paused_ = pauses.everything;
-  for (const auto webhook : paused_parts_.update(std::move(pauses.parts), now)) {
+  for (const auto webhook : paused_parts_.update(std::move(pauses.parts), now))
     webhooks_.postpone(webhook, now);
-    early_.postpone(webhook, now);
-  }
   next_pause_check_ = now + pause_interval;
 }
 

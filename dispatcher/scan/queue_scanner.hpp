@@ -9,7 +9,6 @@
 
 #include "dispatcher/scan/look_interval.hpp"
 #include "dispatcher/scan/pacer.hpp"
-#include "dispatcher/schedule/early_webhooks.hpp"
 #include "dispatcher/schedule/paused_parts.hpp"
 #include "dispatcher/schedule/ready_entities.hpp"
 #include "dispatcher/schedule/ready_webhooks.hpp"
@@ -46,7 +45,6 @@ class QueueScanner {
   PausedParts& paused_parts() { return paused_parts_; }
   ReadyEntities& entities() { return entities_; }
   ReadyWebhooks& webhooks() { return webhooks_; }
-  EarlyWebhooks& early() { return early_; }
 
  private:
   /// True: further new notifications are known to follow those read so far, and few wait in line. They are
@@ -61,7 +59,6 @@ class QueueScanner {
   void search(store::Session& session, const store::QueuePeek& peek, bool idle);
   bool search_entities(store::Session& session);
   bool search_webhooks(store::Session& session);
-  void find_early(store::Session& session);
 
   static constexpr unsigned share = 5;  // the percentage of the loop's time that each pacer allows its task
 
@@ -84,10 +81,6 @@ class QueueScanner {
   PausedParts paused_parts_;
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;
-  EarlyWebhooks early_;
-  store::EarlyWebhook early_seen_{};  // webhooks for early_ were read up to here
-  platform::MonotonicTime next_early_look_{};
-  platform::MonotonicTime next_early_round_{};
   std::vector<store::IdRange> entity_ranges_;   // not yet searched in this round
   std::vector<store::IdRange> webhook_ranges_;  // likewise
   platform::MonotonicTime next_look_again_{};

@@ -29,6 +29,14 @@ constexpr std::string_view name(AttemptKind kind) {
   return attempt_kind_names[static_cast<std::size_t>(kind)];
 }
 
+/// The kind with this name; one that only a newer release knows counts as scheduled.
+constexpr AttemptKind attempt_kind(std::string_view name) {
+  for (std::size_t i = 0; i < attempt_kind_names.size(); ++i) {
+    if (attempt_kind_names[i] == name) return static_cast<AttemptKind>(i);
+  }
+  return AttemptKind::scheduled;
+}
+
 /// The spelling in the evidence, where a scheduled attempt of a replayed delivery has its own name.
 constexpr std::string_view evidence_name(AttemptKind kind, bool replay) {
   return replay && kind == AttemptKind::scheduled ? "reenvio" : name(kind);

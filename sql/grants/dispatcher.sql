@@ -11,7 +11,7 @@ GRANT SELECT, UPDATE (estado, error, terminada_en, relleno), DELETE
   ON notificaciones_pendientes TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,
       INSERT (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta),
-      UPDATE (estado, tipo, adelantada, no_antes, intentos, paso, proximo_intento, arriendo, arriendo_hasta,
+      UPDATE (estado, tipo, adelantada, prevista, no_antes, intentos, paso, proximo_intento, arriendo, arriendo_hasta,
               ultimo_estado, ultimo_error, terminada_en, entregada_en, reenviada),
       DELETE
   ON entregas TO 'apientidades_dispatcher'@'localhost';

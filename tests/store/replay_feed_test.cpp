@@ -2,7 +2,7 @@
 // locks and other replays.
 #include <boost/test/unit_test.hpp>
 
-#include "lib/store/deliveries/claim_early.hpp"
+#include "lib/store/deliveries/brought_forward.hpp"
 #include "lib/store/deliveries/lease.hpp"
 #include "tests/store/replay_support.hpp"
 
@@ -209,9 +209,9 @@ BOOST_AUTO_TEST_CASE(a_single_replay_may_be_the_probe_of_a_failing_webhook) {
   std::vector<LeasedDelivery> probes;
   for (const std::uint64_t token : {303, 304}) {
     session.update("UPDATE webhook_ejecuciones SET adelantar_en = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
-    const auto early = find_early(session, UtcTime{}, 0, 10);
-    for (const auto& probe : claim_probes(session, early, 15min, {token, 60s}).leased.deliveries)
-      probes.push_back(probe);
+    ForwardWalk walk;
+    bring_forward(session, {1, 15min}, walk);
+    for (const auto& probe : claim_some(1, {token, 60s})) probes.push_back(probe);
   }
   const auto found = std::ranges::find(probes, id, &LeasedDelivery::id);
   BOOST_TEST_REQUIRE((found != probes.end()));

@@ -1,7 +1,7 @@
 // A value that no program of ours writes, such as a date of 0000-00-00, delays no other row.
 #include <boost/test/unit_test.hpp>
 
-#include "lib/store/deliveries/claim_early.hpp"
+#include "lib/store/deliveries/brought_forward.hpp"
 #include "lib/store/deliveries/lease.hpp"
 #include "lib/store/maintenance/held.hpp"
 #include "lib/store/outages/outages.hpp"
@@ -59,7 +59,8 @@ void drop_checks_of_deliveries(Session& session) {
 void work(Session& session) {
   peek_queue(session);
   find_waiting_webhooks(session, {IdRange{}});
-  find_early(session, {}, 0, 500);
+  ForwardWalk forward;
+  while (!forward.done) bring_forward(session, {5, platform::Milliseconds(900000)}, forward);
   recover_expired_leases(session, 500);
   reconcile(session);
   HeldWalk held;
@@ -95,7 +96,7 @@ BOOST_AUTO_TEST_CASE(the_schema_refuses_a_date_that_the_calendar_lacks) {
           .at(0)
           .unsigned_integer("n"),
       columns.size());
-  BOOST_CHECK_EQUAL(columns.size(), 28U);
+  BOOST_CHECK_EQUAL(columns.size(), 29U);
   for (const auto& [table, name] : columns) {
     for (const auto* date : {"0000-00-00", "2026-00-15", "2026-01-00", "2026-02-31"})
       BOOST_TEST(
@@ -139,7 +140,13 @@ BOOST_AUTO_TEST_CASE(no_date_of_a_row_ends_a_task) {
   for (const auto& [table, name] : date_columns(session)) {
     const auto set = "UPDATE " + table + " SET " + name + " = ";
     if (!write_loosely(database, set + "0", false)) continue;
-    BOOST_TEST_CONTEXT(table << "." << name) { BOOST_CHECK_NO_THROW(work(session)); }
+    BOOST_TEST_CONTEXT(table << "." << name) {
+      try {
+        work(session);
+      } catch (const std::exception& e) {
+        BOOST_ERROR(e.what());
+      }
+    }
     write_loosely(database, set + "UTC_TIMESTAMP(3) WHERE " + name + " = 0", false);
   }
 }

@@ -25,7 +25,6 @@ constexpr std::string_view and_state_of_receiving = R"sql(,
     COALESCE(x.sondeo, FALSE) AS sondeo,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(3), x.descansa_hasta), 0)) DIV 1000
       AS descansa_ms,
-    IF(x.adelantar_en <= UTC_TIMESTAMP(3), CAST(x.adelantar_en AS CHAR), NULL) AS adelantar,
     COALESCE(x.ultimo_error <> '', FALSE) AS falla
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = j.id
@@ -108,8 +107,7 @@ std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector
   std::vector<ReceivingWebhook> result;
   for (const auto& row : session.query(receiving_webhooks, json_ids(webhooks))) {
     result.push_back({read_target(row), row.integer("entidad_id"), row.boolean("sondeo"),
-                      platform::Milliseconds(row.integer("descansa_ms")), row.optional_time("adelantar"),
-                      row.boolean("falla")});
+                      platform::Milliseconds(row.integer("descansa_ms")), row.boolean("falla")});
   }
   std::ranges::sort(result, {}, [](const auto& webhook) { return webhook.target.webhook; });
   return result;
@@ -123,7 +121,7 @@ Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const L
   std::vector<LeaseCandidate> candidates;
   candidates.reserve(due.size());
   for (const auto& delivery : due) candidates.push_back({delivery.id, delivery.webhook});
-  auto leased = lease_candidates(session, candidates, delivery::AttemptKind::scheduled, lease);
+  auto leased = lease_candidates(session, candidates, lease);
   for (auto& reach : result.reached) {
     reach.skipped = leased.skipped.contains(reach.webhook);
     reach.unreadable = leased.unreadable[reach.webhook];

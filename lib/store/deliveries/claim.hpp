@@ -19,9 +19,7 @@ struct ReceivingWebhook {
   EntityId entity;
   bool probing;                 // the last attempt failed in transport or with 429 or 503: one slot only
   platform::Milliseconds rest;  // for how long the webhook still rests; 0: it does not rest
-  /// Since when the webhook may get attempts ahead of its schedule (claim_early.hpp); unset: not now.
-  std::optional<UtcTime> early_since;
-  bool failing;  // the last attempt failed
+  bool failing;                 // the last attempt failed
 };
 /// Returns those of `webhooks` that may receive, sorted by id.
 std::vector<ReceivingWebhook> load_receiving(Session& session, const std::vector<WebhookId>& webhooks);

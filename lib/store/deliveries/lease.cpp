@@ -11,18 +11,16 @@ namespace store {
 
 namespace {
 
-/// Keeps the due time, so that the delivery comes before those that fell due later. A scheduled attempt was
-/// due when it was claimed: if its due time is still to come, the clock has gone back, and the present time
-/// replaces the due time. A date of 0000-00-00 may not be written again. Updates by primary key alone: a join
+/// Keeps the due time, so that the delivery comes before those that fell due later. The delivery was due when
+/// it was claimed: if its due time is still to come, the clock has gone back, and the present time replaces
+/// the due time. A date of 0000-00-00 may not be written again. Updates by primary key alone: a join
 /// might read all rows, and wait for locked ones. On MariaDB this statement fails at once if another session
 /// has locked a row or a gap (the same folder's result_rows.cpp says why).
 constexpr std::string_view make_due = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
-    adelantada = adelantada AND tipo <> 'adelantado',
-    proximo_intento = GREATEST(TIMESTAMP'1970-01-01 00:00:00',
-      IF(tipo = 'programado', LEAST(proximo_intento, UTC_TIMESTAMP(3)), proximo_intento))
+    proximo_intento = GREATEST(TIMESTAMP'1970-01-01 00:00:00', LEAST(proximo_intento, UTC_TIMESTAMP(3)))
   WHERE id IN)sql";
 constexpr std::string_view if_expired = "AND arriendo_hasta < UTC_TIMESTAMP(3)";
 
@@ -30,16 +28,6 @@ constexpr std::string_view leases_of = R"sql(
   SELECT id, arriendo FROM entregas FORCE INDEX (PRIMARY) WHERE id IN)sql";
 constexpr std::string_view if_leased = "AND estado = 'en_curso'";
 constexpr std::string_view if_leased_and_free = "AND estado = 'en_curso' FOR UPDATE SKIP LOCKED";
-
-/// The claim of a probe has postponed the webhook's next probe by one interval (claim_early.hpp). These
-/// statements make that next probe due.
-constexpr std::string_view next_probes = R"sql(
-  SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
-constexpr std::string_view if_later_and_free = "AND adelantar_en > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
-constexpr std::string_view make_probe_due = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
-  UPDATE webhook_ejecuciones FORCE INDEX (PRIMARY) SET adelantar_en = UTC_TIMESTAMP(3)
-  WHERE webhook_id IN)sql";
 
 /// Reads without a lock; the rows are then locked by key. A locking read would also lock the index entries of
 /// ended leases, which InnoDB keeps while a backup holds its snapshot. Each takes a microsecond or more.
@@ -71,24 +59,12 @@ std::vector<DeliveryId> ids_of(const std::vector<LeasedDelivery>& deliveries) {
   return ids;
 }
 
-/// For each probe that was not sent, makes the next probe of the webhook due at once, instead of one interval
-/// later.
-void release_probes(Session& session, const std::vector<LeasedDelivery>& deliveries) {
-  std::vector<WebhookId> probed;
-  for (const auto& delivery : deliveries) {
-    if (delivery.kind == delivery::AttemptKind::probe) probed.push_back(delivery.webhook);
-  }
-  if (probed.empty()) return;
-  update_ids(session, make_probe_due, ids_in(query_ids(session, next_probes, probed, if_later_and_free)), "");
-}
-
 /// Releases the leases in one transaction. Returns the deliveries with locked rows, which keep their lease.
 std::vector<LeasedDelivery> release_part(Session& session, const std::vector<LeasedDelivery>& deliveries) {
   return transaction(session, [&] {
     const auto ids = ids_of(deliveries);
     const auto ours = under_lease(deliveries, query_ids(session, leases_of, ids, if_leased_and_free));
     update_ids(session, make_due, ids_of(ours), "");
-    release_probes(session, ours);
     // Released deliveries have no lease, so only the locked ones are left.
     return under_lease(deliveries, query_ids(session, leases_of, ids, if_leased));
   });

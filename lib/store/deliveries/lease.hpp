@@ -23,10 +23,9 @@ struct Lease {
 using delivery::LeasedDelivery;
 
 /// Releases deliveries that were claimed but not started: they are pendiente again. They keep their due
-/// times, except that a scheduled attempt is due now if the database's clock has gone back to before its due
-/// time. Ignores deliveries that have lost their lease. Returns the deliveries that it did not release
-/// because their rows are locked. Does not wait for locks, except on MySQL for the lock of a gap between
-/// rows.
+/// times, except that one is due now if the database's clock has gone back to before its due time. Ignores
+/// deliveries that have lost their lease. Returns the deliveries that it did not release because their rows
+/// are locked. Does not wait for locks, except on MySQL for the lock of a gap between rows.
 std::vector<LeasedDelivery> release_leases(Session& session, const std::vector<LeasedDelivery>& deliveries);
 
 struct RecoveredLeases {

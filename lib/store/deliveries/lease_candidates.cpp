@@ -17,8 +17,6 @@ namespace store {
 
 namespace {
 
-using delivery::AttemptKind;
-
 /// Locks the webhooks and their entities for share, so that no delivery is claimed once a DELETE request or a
 /// disabling command has been answered. MariaDB and MySQL have different syntax for this
 /// lock, and each takes the other's syntax for a comment.
@@ -35,8 +33,6 @@ constexpr std::string_view where_receiving =
 constexpr std::string_view lock_deliveries =
     "SELECT id, webhook_id, notificacion_id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
-constexpr std::string_view where_not_early =
-    "AND estado = 'pendiente' AND NOT adelantada FOR UPDATE SKIP LOCKED";
 
 /// Read without a lock, so that another user's lock delays no claim: on MariaDB every user with SELECT on
 /// this table can lock its rows. `notification cancel` and a claim cannot change the same delivery at the
@@ -55,14 +51,15 @@ constexpr std::string_view of_another_entity = "'La notificación es de otra ent
 constexpr std::string_view lease_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'en_curso', e.tipo = ?, e.adelantada = e.adelantada OR ?, e.arriendo = ?, e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+  SET e.estado = 'en_curso', e.tipo = IF(e.prevista IS NULL, 'programado', e.tipo), e.arriendo = ?,
+    e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   WHERE e.estado = 'pendiente')sql";
 
 constexpr std::string_view leased_deliveries = R"sql(
   SELECT e.id, e.webhook_id, e.notificacion_id, n.entidad_id, n.evento,
     CAST(e.proximo_intento AS CHAR) AS vence,
     CAST(n.ocurrida_en AS CHAR) AS ocurrida, CAST(e.creada_en AS CHAR) AS creada,
-    n.datos, e.intentos, e.paso, n.origen = 'prueba' AS prueba, e.reenviada
+    n.datos, e.intentos, e.paso, e.tipo, n.origen = 'prueba' AS prueba, e.reenviada
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
@@ -93,18 +90,15 @@ struct LockedDelivery {
 };
 
 /// Locks the candidates that belong to webhooks in `receiving`, and returns them in the order of
-/// `candidates`. Skips candidates that another session has locked and candidates that are not pending. For
-/// early claims, also skips those that already had an early attempt (`adelantada`).
+/// `candidates`. Skips candidates that another session has locked and candidates that are not pending.
 std::vector<LockedDelivery> lock_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
-                                            const std::map<WebhookId, Receiving>& receiving,
-                                            AttemptKind kind) {
+                                            const std::map<WebhookId, Receiving>& receiving) {
   std::vector<DeliveryId> ids;
   for (const auto& candidate : candidates) {
     if (receiving.contains(candidate.webhook)) ids.push_back(candidate.id);
   }
   std::map<DeliveryId, LockedDelivery> locked;
-  for (const auto& row : query_ids(session, lock_deliveries, ids,
-                                   kind == AttemptKind::early ? where_not_early : where_pending)) {
+  for (const auto& row : query_ids(session, lock_deliveries, ids, where_pending)) {
     const auto id = row.integer("id");
     locked.emplace(id, LockedDelivery{id, row.integer("webhook_id"), row.integer("notificacion_id")});
   }
@@ -181,7 +175,7 @@ Sorted sort_locked(Session& session, const std::vector<LockedDelivery>& locked,
 }
 
 void change_locked(Session& session, const Sorted& sorted, const std::vector<DeliveryId>& foreign,
-                   AttemptKind kind, const Lease& lease) {
+                   const Lease& lease) {
   std::uint64_t changed = 0;
   const auto cancel = [&](const std::vector<DeliveryId>& ids, std::string_view error) {
     if (ids.empty()) return;
@@ -191,14 +185,14 @@ void change_locked(Session& session, const Sorted& sorted, const std::vector<Del
   cancel(foreign, of_another_entity);
   cancel(sorted.to_cancel, "ultimo_error");
   if (!sorted.to_lease.empty())
-    changed += session.update(lease_deliveries, json_ids(sorted.to_lease), name(kind),
-                              kind == AttemptKind::early, lease.token, microseconds(lease.duration));
+    changed += session.update(lease_deliveries, json_ids(sorted.to_lease), lease.token,
+                              microseconds(lease.duration));
   if (changed != sorted.to_lease.size() + sorted.to_cancel.size() + foreign.size())
     throw Conflict(0, "a delivery was claimed by another dispatcher");
 }
 
 std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<DeliveryId>& ids,
-                                        AttemptKind kind, const Lease& lease) {
+                                        const Lease& lease) {
   if (ids.empty()) return {};
   // Sorted here, because MariaDB sorts even a few rows of JSON_TABLE in files.
   std::map<std::pair<UtcTime, DeliveryId>, LeasedDelivery> by_due;
@@ -216,7 +210,7 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
                                   .attempts = static_cast<unsigned>(row.integer("intentos")),
                                   .failures = static_cast<unsigned>(row.integer("paso")),
                                   .test = row.boolean("prueba"),
-                                  .kind = kind,
+                                  .kind = delivery::attempt_kind(row.text("tipo")),
                                   .replay = row.boolean("reenviada")});
   }
   std::vector<LeasedDelivery> result;
@@ -228,16 +222,16 @@ std::vector<LeasedDelivery> read_leased(Session& session, const std::vector<Deli
 /// Leases the candidates; the caller begins and commits the transaction. Reads the targets under the locks,
 /// so that the targets are still valid at the commit.
 LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate>& candidates,
-                              AttemptKind kind, const Lease& lease) {
+                              const Lease& lease) {
   LeasedCandidates result;
   auto receiving = lock_receiving(session, candidates);
   for (const auto& candidate : candidates) {
     if (!receiving.contains(candidate.webhook)) result.skipped.insert(candidate.webhook);
   }
-  const auto locked = lock_candidates(session, candidates, receiving, kind);
+  const auto locked = lock_candidates(session, candidates, receiving);
   const auto sorted = sort_locked(session, locked, receiving, result);
-  change_locked(session, sorted, result.leased.foreign, kind, lease);
-  result.leased.deliveries = read_leased(session, sorted.to_lease, kind, lease);
+  change_locked(session, sorted, result.leased.foreign, lease);
+  result.leased.deliveries = read_leased(session, sorted.to_lease, lease);
   for (const auto& delivery : result.leased.deliveries) {
     const auto& target = receiving.at(delivery.webhook).target;
     result.leased.targets.emplace(delivery.webhook, target);
@@ -248,9 +242,9 @@ LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate
 }  // namespace
 
 LeasedCandidates lease_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
-                                  AttemptKind kind, const Lease& lease) {
+                                  const Lease& lease) {
   if (candidates.empty()) return {};
-  auto result = transaction(session, [&] { return lease_locked(session, candidates, kind, lease); });
+  auto result = transaction(session, [&] { return lease_locked(session, candidates, lease); });
   result.leased.at = platform::monotonic_now();
   return result;
 }

@@ -36,12 +36,11 @@ struct LeasedCandidates {
   std::map<WebhookId, unsigned> unreadable;
 };
 
-/// Leases candidates for attempts of `kind`, in the order of `candidates`, in one transaction. The data of
-/// the leased deliveries has at most bytes_per_claim (claim.hpp) bytes in all. Waits for no lock. Skips
-/// deliveries that are not pending or are locked and, for AttemptKind::early, those that already had an early
-/// attempt. Cancels deliveries of cancelled notifications, and those in Leased::foreign. Throws Refused when
-/// the database refuses the content of a row.
+/// Leases candidates, in the order of `candidates`, in one transaction. The data of the leased deliveries has
+/// at most bytes_per_claim (claim.hpp) bytes in all. Waits for no lock. Skips deliveries that are not pending
+/// or are locked. Cancels deliveries of cancelled notifications, and those in Leased::foreign. Throws Refused
+/// when the database refuses the content of a row.
 LeasedCandidates lease_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
-                                  delivery::AttemptKind kind, const Lease& lease);
+                                  const Lease& lease);
 
 }  // namespace store
