@@ -47,7 +47,7 @@ class Maintenance {
   /// Returns the webhooks that have stopped resting since the last call, because their entities changed them.
   std::vector<delivery::WebhookId> take_changed() { return std::exchange(changed_, {}); }
   /// Returns the webhooks with deliveries that were brought forward since the last call.
-  std::vector<delivery::WebhookId> take_due() { return std::exchange(forward_.due, {}); }
+  std::vector<delivery::WebhookId> take_due() { return std::exchange(due_, {}); }
 
  private:
   using Span = platform::MonotonicTime::duration;
@@ -100,6 +100,7 @@ class Maintenance {
   store::ChangeWalk changes_;
   std::vector<delivery::WebhookId> changed_;  // for take_changed()
   store::ForwardWalk forward_;
+  std::vector<delivery::WebhookId> due_;    // for take_due()
   platform::MonotonicTime next_forward_{};  // when to look again, after a walk that visited no webhook
   store::ReplayWalk replays_;
   platform::MonotonicTime next_replays_{};  // when to look for replays, after a look that found none

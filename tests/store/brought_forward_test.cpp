@@ -3,7 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "dispatcher/maintenance/maintenance.hpp"
 #include "tests/store/delivery_support.hpp"
+#include "tests/wait.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -37,10 +39,17 @@ struct ForwardFixture : DeliveryFixture {
     result.failures = leased.failures;
     record_results(session, {result}, probing);
   }
-  ForwardWalk walk(unsigned most_due = 5) {
-    ForwardWalk walk;
-    while (!walk.done) bring_forward(session, {most_due, 15min}, walk);
-    return walk;
+  /// One walk, and the webhooks with deliveries that it has made due.
+  std::vector<WebhookId> walk(unsigned most_due = 5, Milliseconds probe_interval = 15min) {
+    std::vector<WebhookId> due;
+    walked = next_walk(walked);
+    while (!walked.done)
+      std::ranges::copy(bring_forward(session, {most_due, probe_interval}, walked), std::back_inserter(due));
+    return due;
+  }
+  /// The next walk visits webhooks of which nothing became due without a wait.
+  void wait_over() {
+    for (auto& [webhook, known] : walked.known) known.not_before = {};
   }
   Ids due() {
     Ids ids;
@@ -56,6 +65,8 @@ struct ForwardFixture : DeliveryFixture {
   bool ended() {
     return session.query("SELECT 1 FROM webhook_ejecuciones WHERE adelantar_en IS NOT NULL").empty();
   }
+  ForwardWalk walked;
+
   void recover() {
     session.update("UPDATE webhook_ejecuciones SET ultimo_error = '', adelantar_en = UTC_TIMESTAMP(3)");
   }
@@ -104,26 +115,57 @@ BOOST_AUTO_TEST_CASE(a_success_and_a_failure_in_one_batch_count_in_their_order) 
 BOOST_AUTO_TEST_CASE(a_recovery_takes_the_oldest_first_a_few_at_a_time_and_once_per_step) {
   const Ids waiting{fail_one().id, fail_one().id, fail_one().id};
   recover();
-  const auto first = walk(2);
-  BOOST_TEST((first.due == std::vector{webhook.id}));
+  BOOST_TEST((walk(2) == std::vector{webhook.id}));
   BOOST_TEST(due() == (Ids{waiting[0], waiting[1]}));
-  BOOST_TEST(forward(2) == due());  // two are due already
+  BOOST_TEST(walk(2).empty());  // two are due already
+  BOOST_TEST(due() == (Ids{waiting[0], waiting[1]}));
   for (const auto& leased : claim_some(2)) {
     BOOST_TEST((leased.kind == AttemptKind::early));
     record_results(session, {delivered(leased)}, probing);
   }
+  wait_over();
   BOOST_TEST(forward(2) == Ids{waiting[2]});
   BOOST_TEST(!ended());
-  BOOST_TEST(walk(2).due.empty());
+  BOOST_TEST(walk(2).empty());
   BOOST_TEST(ended());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_due_by_its_schedule_leaves_less_room_and_stays_scheduled) {
-  const Ids waiting{fail_one().id, fail_one().id, fail_one().id};
+BOOST_AUTO_TEST_CASE(a_webhook_of_which_nothing_becomes_due_is_visited_less_often) {
+  fail_one();
+  recover();
+  auto other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT 1 FROM entregas FOR UPDATE");
+  Milliseconds before{};
+  for (int i = 0; i < 12; ++i) {
+    BOOST_TEST(walk().empty());
+    const auto wait = walked.known.at(webhook.id).wait;
+    BOOST_TEST((wait > before || wait == 5s));
+    before = wait;
+    wait_over();
+  }
+  BOOST_TEST((before == 5s));
+  other.execute("ROLLBACK");
+  BOOST_TEST(walk().size() == 1U);
+  BOOST_TEST(walked.known.at(webhook.id).wait.count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_that_is_due_by_the_schedule_stays_scheduled) {
+  const Ids waiting{fail_one().id, fail_one().id};
   recover();
   session.update("UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE id = ?",
                  waiting[0]);
-  BOOST_TEST(forward(2) == (Ids{waiting[0], waiting[1]}));
+  BOOST_TEST(forward(2) == waiting);
+  const auto leased = claim_some(2);
+  BOOST_TEST((leased.at(0).kind == AttemptKind::scheduled && leased.at(1).kind == AttemptKind::early));
+}
+
+// For example because the webhook was paused, or held for a while.
+BOOST_AUTO_TEST_CASE(an_attempt_made_after_its_scheduled_time_is_one_of_the_schedule) {
+  fail_one();
+  recover();
+  walk();
+  session.update("UPDATE entregas SET prevista = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
   BOOST_TEST((claim_one().kind == AttemptKind::scheduled));
 }
 
@@ -219,6 +261,25 @@ BOOST_AUTO_TEST_CASE(a_probe_takes_the_longest_untried_delivery_once_per_interva
   BOOST_TEST(forward() == Ids{waiting[0]});
 }
 
+BOOST_AUTO_TEST_CASE(two_dispatchers_make_one_probe_due) {
+  fail_one();
+  fail_one();
+  make_probe_due();
+  auto other = database.connect();
+  ForwardWalk here;
+  ForwardWalk there;
+  bring_forward(session, {5, 15min}, here);
+  bring_forward(other, {5, 15min}, there);
+  BOOST_TEST(due().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(without_an_interval_nothing_is_probed) {
+  fail_one();
+  make_probe_due();
+  BOOST_TEST(walk(5, 0ms).empty());
+  BOOST_TEST(ended());
+}
+
 BOOST_AUTO_TEST_CASE(an_event_of_a_newer_version_takes_no_probe_from_the_others) {
   const Ids waiting{fail_one().id, fail_one().id};
   make_unknown(waiting[0]);
@@ -239,7 +300,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_probed_of_a_webhook_of_which_nothing_waits) {
   fail_one();
   session.update("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)");
   make_probe_due();
-  BOOST_TEST(walk().due.empty());
+  BOOST_TEST(walk().empty());
   BOOST_TEST(ended());
 }
 
@@ -284,35 +345,87 @@ BOOST_AUTO_TEST_CASE(locked_rows_are_left_for_a_later_walk) {
   session.update("UPDATE webhook_ejecuciones SET ultimo_error = 'x'");
   other.execute("START TRANSACTION");
   other.query("SELECT 1 FROM webhook_ejecuciones FOR UPDATE");
+  wait_over();
   BOOST_TEST(forward().empty());  // a probe and the time of the next one go together
   other.execute("ROLLBACK");
+  wait_over();
   BOOST_TEST(forward() == Ids{id});
 }
 
-BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_stops_no_other) {
-  const Ids waiting{fail_one().id, fail_one().id};
-  recover();
-  session.execute("CREATE TRIGGER refuse BEFORE UPDATE ON entregas FOR EACH ROW BEGIN IF NEW.id = " +
-                  to_string(waiting[0]) +
-                  " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF; END");
-  const auto walked = walk();
-  BOOST_TEST(due() == Ids{waiting[1]});
-  BOOST_TEST(walked.refusal.find("delivery " + to_string(waiting[0])) == 0U);
+BOOST_AUTO_TEST_CASE(a_webhook_whose_rows_the_database_refuses_stops_no_other) {
+  const auto other = add_webhook(session, 2);
+  std::map<WebhookId, DeliveryId> waiting;
+  for (const EntityId entity : {1, 2}) insert_notification(session, entity);
+  fan_out(session);
+  for (const auto id : {webhook.id, other.id}) {
+    auto result = failed_attempt(claim(session, {{id, 1}}, long_lease).leased.deliveries.at(0), 10h);
+    result.failures = 1;
+    record_results(session, {result}, probing);
+    waiting[id] = result.id;
+  }
+  for (const auto* table : {"entregas", "webhook_ejecuciones"}) {
+    make_probe_due();
+    session.update(
+        "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 5 HOUR, prevista = NULL");
+    session.execute(std::string("CREATE TRIGGER refuse BEFORE UPDATE ON ") + table +
+                    " FOR EACH ROW BEGIN IF NEW.webhook_id = " + to_string(webhook.id) +
+                    " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF; END");
+    wait_over();
+    BOOST_TEST((walk() == std::vector{other.id}), table);
+    BOOST_TEST(due() == Ids{waiting[other.id]}, table);
+    BOOST_TEST(walked.refusal.find("webhook " + to_string(webhook.id)) == 0U, table);
+    BOOST_TEST((walked.known.at(webhook.id).wait == 5s), table);
+    BOOST_TEST(listed(), table);  // the probe of the refused one stays due
+    session.execute("DROP TRIGGER refuse");
+  }
 }
 
 // A release up to 0.2.0 claims a delivery without a look at `prevista`.
 BOOST_AUTO_TEST_CASE(what_an_older_release_has_tried_is_brought_forward_from_its_present_schedule) {
   const auto id = fail_one().id;
-  recover();
-  walk();
-  session.update(
-      "UPDATE entregas SET tipo = 'programado', paso = 2, adelantada = FALSE,"
-      " proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 20 HOUR");
+  for (const auto* kind : {"programado", "sondeo", "adelantado"}) {
+    recover();
+    wait_over();
+    walk();
+    session.update(
+        "UPDATE entregas SET tipo = ?, paso = 2, adelantada = FALSE,"
+        " proximo_intento = UTC_TIMESTAMP(3) + INTERVAL 20 HOUR",
+        kind);
+    const auto before = find_delivery(session, id)->next_attempt;
+    recover();
+    wait_over();
+    BOOST_TEST(forward() == Ids{id}, kind);
+    fail_early(claim_one());
+    BOOST_CHECK(find_delivery(session, id)->next_attempt == before);
+    session.update("UPDATE entregas SET adelantada = FALSE");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_expired_early_claim_of_an_older_release_keeps_its_schedule) {
+  const auto id = fail_one().id;
   const auto before = find_delivery(session, id)->next_attempt;
-  recover();
-  BOOST_TEST(forward() == Ids{id});
-  fail_early(claim_one());
+  session.update(
+      "UPDATE entregas SET estado = 'en_curso', tipo = 'adelantado', arriendo = 7,"
+      " arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+  BOOST_CHECK_EQUAL(recover_expired_leases(session, 10).count, 1U);
   BOOST_CHECK(find_delivery(session, id)->next_attempt == before);
+}
+
+// The dispatcher's loop then knows that these webhooks have something to claim.
+BOOST_AUTO_TEST_CASE(maintenance_names_each_webhook_with_deliveries_due_once) {
+  fail_one();
+  recover();
+  const dispatcher::Metrics metrics;
+  dispatcher::Maintenance maintenance({}, platform::Log(), metrics);
+  std::vector<WebhookId> named;
+  wait::until(
+      [&] {
+        maintenance.run(session, platform::monotonic_now(), true);
+        std::ranges::copy(maintenance.take_due(), std::back_inserter(named));
+        return ended();
+      },
+      "the recovery to end");
+  BOOST_TEST((named == std::vector{webhook.id}));
 }
 
 BOOST_AUTO_TEST_CASE(a_large_crowd_of_recovered_webhooks_is_walked_in_steps) {
@@ -326,7 +439,7 @@ BOOST_AUTO_TEST_CASE(a_large_crowd_of_recovered_webhooks_is_walked_in_steps) {
     record_results(session, {result}, probing);
   }
   recover();
-  const auto walked = walk();
+  BOOST_TEST(walk().size() == 70U);
   BOOST_TEST(walked.webhooks == 70U);
   BOOST_TEST(due().size() == 70U);
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
+#include <set>
 
 #include "lib/delivery/attempt.hpp"
 #include "lib/store/deliveries/claim.hpp"
@@ -22,9 +22,13 @@ namespace {
 
 using delivery::AttemptKind;
 using platform::Milliseconds;
+using platform::monotonic_now;
+using namespace std::chrono_literals;
 
-constexpr unsigned webhooks_per_step = 64;
-constexpr std::size_t webhooks_per_statement = 16;
+constexpr unsigned webhooks_per_step = 16;
+constexpr Milliseconds shortest_wait{25};  // until a webhook of which nothing became due is visited again
+constexpr Milliseconds longest_wait{5000};
+constexpr Milliseconds longest_rest{60'000};  // a webhook that rests is visited again after this time
 
 constexpr std::string_view next_webhooks = R"sql(
   SELECT webhook_id, CAST(adelantar_en AS CHAR) AS desde
@@ -32,19 +36,17 @@ constexpr std::string_view next_webhooks = R"sql(
   WHERE adelantar_en BETWEEN ? AND UTC_TIMESTAMP(3) AND (adelantar_en > ? OR webhook_id > ?)
   ORDER BY adelantar_en, webhook_id LIMIT ?)sql";
 
-constexpr std::string_view due_deliveries = R"sql(
-  SELECT ? AS webhook_id, COUNT(*) AS vencidas
-  FROM (SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)
-        WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento <= UTC_TIMESTAMP(3) LIMIT ?) d)sql";
+constexpr std::string_view still_pending = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
 
+/// Leaves out deliveries with an event that only a newer release knows: this one cannot send them.
 constexpr std::string_view oldest_waiting = R"sql(
   SELECT id, webhook_id FROM entregas FORCE INDEX (entregas_por_adelantar)
-  WHERE reintento_de = ? AND adelantada = 0 AND proximo_intento > UTC_TIMESTAMP(3) ORDER BY id LIMIT ?)sql";
+  WHERE reintento_de = ? AND adelantada = 0 AND id > ? AND proximo_intento > UTC_TIMESTAMP(3)
+    AND COALESCE(FIND_IN_SET(evento, ?), TRUE)
+  ORDER BY id LIMIT ?)sql";
 
-/// Finds the delivery with which to probe a webhook: the one with the earliest last attempt. Considers only
-/// deliveries that wait for a retry: the 100 oldest that had an early attempt, and the 100 oldest that had
-/// none. Deliveries with a running Retry-After come after the others. Deliveries with an event that only a
-/// newer release knows come last, because they cannot be sent and would be found each time.
+/// Deliveries with a running Retry-After come after the others, and those with an event that only a newer
+/// release knows come last.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id, NOT COALESCE(FIND_IN_SET(e.evento, ?), TRUE) AS desconocida
   FROM ((SELECT id, webhook_id, intentos, no_antes, evento FROM entregas FORCE INDEX (entregas_por_adelantar)
@@ -58,38 +60,42 @@ constexpr std::string_view longest_untried = R"sql(
 /// Only what is due later: an attempt that the schedule has made due stays one of the schedule.
 constexpr std::string_view that_wait =
     "AND estado = 'pendiente' AND proximo_intento > UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
-/// A release up to 0.2.0 claims without a look at `prevista` and sets `tipo` to `programado`: its `prevista`
-/// is out of date. Assigned from left to right.
-constexpr std::string_view assignments = R"sql(
-    e.prevista = IF(e.tipo = 'programado', e.proximo_intento, COALESCE(e.prevista, e.proximo_intento)),
-    e.tipo = ?, e.adelantada = e.adelantada OR ?,
-    e.proximo_intento = LEAST(e.proximo_intento, GREATEST(UTC_TIMESTAMP(3), COALESCE(e.no_antes, UTC_TIMESTAMP(3))))
+/// A release up to 0.2.0 claims without a look at `prevista`, and sets `tipo`: where `prevista` is before
+/// `proximo_intento`, it is out of date. MariaDB and MySQL assign from left to right.
+constexpr std::string_view make_due_early = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', kind VARCHAR(10) PATH '$[1]')) j
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
+  SET e.prevista = GREATEST(COALESCE(e.prevista, e.proximo_intento), e.proximo_intento), e.tipo = j.kind,
+    e.adelantada = e.adelantada OR j.kind = 'adelantado',
+    e.proximo_intento =
+      LEAST(e.proximo_intento, GREATEST(UTC_TIMESTAMP(3), COALESCE(e.no_antes, UTC_TIMESTAMP(3))))
   WHERE e.estado = 'pendiente')sql";
-constexpr std::string_view make_due_early = joined<change_locked_deliveries, assignments>;
 
 constexpr std::string_view lock_executions =
     "SELECT webhook_id, CAST(adelantar_en AS CHAR) AS desde"
     " FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
 constexpr std::string_view while_early = "AND adelantar_en <= UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
 constexpr std::string_view move_early = R"sql(
+  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', again_us BIGINT PATH '$[1]')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
   SET x.adelantar_en = UTC_TIMESTAMP(3) + INTERVAL j.again_us MICROSECOND)sql";
 
-/// What a step changes of one webhook.
+/// A new value of adelantar_en.
+struct Move {
+  std::optional<Milliseconds> again;  // from now; unset: NULL
+};
+
+/// What a step does with one webhook.
 struct Planned {
   WebhookId webhook;
-  UtcTime since;                // adelantar_en when the step read it
-  bool failing = false;         // the deliveries are probes
-  unsigned room = 0;            // how many deliveries may be made due
-  std::vector<DeliveryId> ids;  // those to make due
-  bool moves = false;           // adelantar_en changes, to `again` from now or, if it is unset, to NULL
-  std::optional<Milliseconds> again;
-
-  void move(std::optional<Milliseconds> to) {
-    moves = true;
-    again = to;
-  }
+  Forwarded known;
+  AttemptKind kind = AttemptKind::early;
+  unsigned room = 0;            // how many deliveries may become due
+  std::vector<DeliveryId> ids;  // those that are to become due
+  std::optional<Move> move;
+  bool ended = false;  // no delivery is left to bring forward
 };
 using Plan = std::vector<Planned>;  // sorted by webhook
 
@@ -97,66 +103,59 @@ Planned& find(Plan& plan, WebhookId webhook) {
   return *std::ranges::lower_bound(plan, webhook, {}, &Planned::webhook);
 }
 
+/// Reads the next webhooks, and leaves out those that wait.
 Plan read_step(Session& session, ForwardWalk& walk) {
   const auto rows = session.query(next_webhooks, walk.since, walk.since, walk.after, webhooks_per_step);
+  const auto from = std::pair(walk.since, walk.after);
   Plan plan;
-  for (const auto& row : rows)
-    plan.push_back(
-        {.webhook = row.integer("webhook_id"), .since = row.time("desde"), .ids = {}, .again = {}});
-  walk.done = rows.size() < webhooks_per_step;
-  walk.webhooks += rows.size();
-  if (!plan.empty()) {
-    walk.since = plan.back().since;
-    walk.after = plan.back().webhook;
+  const auto now = monotonic_now();
+  for (const auto& row : rows) {
+    walk.after = row.integer("webhook_id");
+    walk.since = row.time("desde");
+    Forwarded known{.since = walk.since};
+    const auto found = walk.before.find(walk.after);
+    if (found != walk.before.end() && found->second.since == walk.since) known = found->second;
+    if (now < known.not_before)
+      walk.known.insert_or_assign(walk.after, std::move(known));
+    else
+      plan.push_back({.webhook = walk.after, .known = std::move(known), .ids = {}, .move = {}});
   }
+  walk.webhooks += rows.size();
+  // A time that the calendar lacks reads as an early one, from which the walk would begin again.
+  walk.done = rows.size() < webhooks_per_step || std::pair(walk.since, walk.after) <= from;
   std::ranges::sort(plan, {}, &Planned::webhook);
   return plan;
 }
 
-/// Finds out how many deliveries of each webhook may be made due. A webhook that may not receive is not
-/// visited again until its next result or change, one that rests not before it has rested.
+/// Finds out how many deliveries of each webhook may become due.
 void plan_room(Session& session, const ForwardLimits& limits, Plan& plan) {
-  std::vector<WebhookId> ids;
-  for (auto& one : plan) {
-    one.move(std::nullopt);
-    ids.push_back(one.webhook);
+  std::vector<WebhookId> webhooks;
+  std::vector<DeliveryId> brought;
+  for (const auto& one : plan) {
+    webhooks.push_back(one.webhook);
+    std::ranges::copy(one.known.due, std::back_inserter(brought));
   }
-  std::vector<Seek> seeks;
-  for (const auto& webhook : load_receiving(session, ids)) {
-    const auto id = webhook.target.webhook;
-    auto& one = find(plan, id);
-    one.failing = webhook.failing;
+  std::ranges::sort(brought);
+  const auto untried = brought.empty() ? std::set<DeliveryId>{}
+                                       : ids_in<DeliveryId, std::set>(query_ids(
+                                             session, still_pending, brought, "AND estado = 'pendiente'"));
+  for (auto& one : plan) {
+    one.move = Move{};  // unless the webhook may receive
+    std::erase_if(one.known.due, [&](DeliveryId id) { return !untried.contains(id); });
+  }
+  for (const auto& webhook : load_receiving(session, webhooks)) {
+    auto& one = find(plan, webhook.target.webhook);
+    const auto due = static_cast<unsigned>(one.known.due.size());
+    if (webhook.failing) one.kind = AttemptKind::probe;
     if (webhook.rest.count() > 0) {
-      one.move(std::min<Milliseconds>(webhook.rest, std::chrono::minutes(1)));
-    } else if (!one.failing || limits.probe_interval.count() > 0) {
-      one.moves = false;
-      seeks.push_back({Parameter(id), Parameter(id), Parameter(limits.most_due)});
+      one.move = Move{std::min(webhook.rest, longest_rest)};
+    } else if (!webhook.failing) {
+      one.move.reset();
+      one.room = limits.most_due - std::min(due, limits.most_due);
+    } else if (limits.probe_interval.count() > 0) {
+      one.move = Move{limits.probe_interval};
+      one.room = 1;
     }
-  }
-  const Seek none{Parameter(-1), Parameter(-1), Parameter(0)};
-  for (const auto& row : query_seeks(session, due_deliveries, seeks, none, webhooks_per_statement)) {
-    if (row.integer("webhook_id") < 0) continue;  // `none`
-    auto& one = find(plan, row.integer("webhook_id"));
-    const auto due = static_cast<unsigned>(row.integer("vencidas"));
-    if (one.failing) one.move(limits.probe_interval);
-    one.room = one.failing ? (due == 0 ? 1 : 0) : limits.most_due - due;
-  }
-}
-
-/// Finds the deliveries of the recovered webhooks. The recovery of a webhook ends when none is left to bring
-/// forward.
-void plan_recoveries(Session& session, Plan& plan) {
-  std::vector<Seek> seeks;
-  for (auto& one : plan) {
-    if (one.failing || one.room == 0) continue;
-    seeks.push_back({Parameter(one.webhook), Parameter(one.room)});
-    one.move(std::nullopt);
-  }
-  const Seek none{Parameter(-1), Parameter(0)};
-  for (const auto& row : query_seeks(session, oldest_waiting, seeks, none, webhooks_per_statement)) {
-    auto& one = find(plan, row.integer("webhook_id"));
-    one.ids.push_back(row.integer("id"));
-    one.moves = false;
   }
 }
 
@@ -166,82 +165,141 @@ std::string known_events() {
   return events.joined();
 }
 
-/// Finds the probes of the failing webhooks. One without deliveries that wait gets no more probes.
-void plan_probes(Session& session, Milliseconds interval, Plan& plan) {
+/// Finds the deliveries of the recovered webhooks. The recovery of a webhook ends when a search from the
+/// first delivery finds none.
+void plan_recoveries(Session& session, Plan& plan) {
+  constexpr std::size_t most = 16;
+  const Parameter events(known_events());
   std::vector<Seek> seeks;
-  const Parameter known(known_events());
-  for (auto& one : plan) {
-    if (!one.failing || one.room == 0) continue;
-    seeks.push_back({known, Parameter(one.webhook), Parameter(one.webhook)});
-    one.move(std::nullopt);
+  for (const auto& one : plan) {
+    if (one.kind == AttemptKind::early && one.room > 0)
+      seeks.push_back({Parameter(one.webhook), Parameter(one.known.after), events, Parameter(one.room)});
   }
-  const Seek none{known, Parameter(-1), Parameter(-1)};
-  for (const auto& row : query_seeks(session, longest_untried, seeks, none, webhooks_per_statement)) {
-    auto& one = find(plan, row.integer("webhook_id"));
-    one.move(interval);
-    if (!row.boolean("desconocida")) one.ids.push_back(row.integer("id"));
+  const Seek none{Parameter(-1), Parameter(0), events, Parameter(0)};
+  for (const auto& row : query_seeks(session, oldest_waiting, seeks, none, most))
+    find(plan, row.integer("webhook_id")).ids.push_back(row.integer("id"));
+  for (auto& one : plan) {
+    if (one.kind != AttemptKind::early || one.room == 0) continue;
+    one.ended = one.ids.empty() && one.known.after == DeliveryId(0);
+    if (one.ended) one.move = Move{};
+    one.known.after = one.ids.size() < one.room ? DeliveryId(0) : one.ids.back();
   }
 }
 
-/// Sets the times at which the webhooks are visited again. Returns the other webhooks of the plan, and those
-/// that it has changed: not one whose row another session has locked or changed.
-Plan move(Session& session, const Plan& plan) {
-  std::vector<WebhookId> ids;
+/// Finds the probes of the failing webhooks. One without deliveries that wait gets no more probes.
+void plan_probes(Session& session, Plan& plan) {
+  constexpr std::size_t most = 16;
+  const Parameter events(known_events());
+  std::vector<Seek> seeks;
   for (const auto& one : plan) {
-    if (one.moves) ids.push_back(one.webhook);
+    if (one.kind == AttemptKind::probe && one.room > 0)
+      seeks.push_back({events, Parameter(one.webhook), Parameter(one.webhook)});
   }
-  std::map<WebhookId, UtcTime> locked;
-  for (const auto& row : query_ids(session, lock_executions, ids, while_early))
-    locked.emplace(row.integer("webhook_id"), row.time("desde"));
-  Plan rest;
-  json::Array rows;
+  const Seek none{events, Parameter(-1), Parameter(-1)};
+  std::set<WebhookId> waiting;
+  for (const auto& row : query_seeks(session, longest_untried, seeks, none, most)) {
+    const WebhookId webhook = row.integer("webhook_id");
+    waiting.insert(webhook);
+    if (!row.boolean("desconocida")) find(plan, webhook).ids.push_back(row.integer("id"));
+  }
+  for (auto& one : plan) {
+    if (one.kind == AttemptKind::probe && one.room > 0 && !waiting.contains(one.webhook)) one.move = Move{};
+  }
+}
+
+/// Sets the times at which the webhooks are visited again. Returns the webhooks that are left as they are,
+/// because another session has locked or changed their rows.
+std::set<WebhookId> move(Session& session, const Plan& plan) {
+  std::map<WebhookId, const Planned*> moving;
   for (const auto& one : plan) {
-    const auto found = locked.find(one.webhook);
-    if (one.moves && (found == locked.end() || found->second != one.since)) continue;
-    rest.push_back(one);
-    if (one.moves) rows.push_back(json::Array{one.webhook, microseconds(one.again)});
+    if (one.move) moving.emplace(one.webhook, &one);
+  }
+  std::vector<WebhookId> ids;
+  std::set<WebhookId> left;
+  for (const auto& [id, one] : moving) {
+    ids.push_back(id);
+    left.insert(id);
+  }
+  json::Array rows;
+  for (const auto& row : query_ids(session, lock_executions, ids, while_early)) {
+    const auto& one = *moving.at(row.integer("webhook_id"));
+    if (row.time("desde") != one.known.since) continue;
+    left.erase(one.webhook);
+    rows.push_back(json::Array{one.webhook, microseconds(one.move->again)});
   }
   if (!rows.empty()) session.update(move_early, json::dump(rows));
-  return rest;
+  return left;
 }
 
-void make_due(Session& session, const Plan& plan, bool failing, std::string& refusal) {
-  std::vector<DeliveryId> ids;
-  for (const auto& one : plan) {
-    if (one.failing == failing) std::ranges::copy(one.ids, std::back_inserter(ids));
-  }
-  std::ranges::sort(ids);  // every session locks in the same order
-  const auto kind = failing ? AttemptKind::probe : AttemptKind::early;
-  change_accepted(lock_free_deliveries(session, ids, that_wait), "delivery", refusal, [&](const auto& some) {
-    return session.update(make_due_early, json_ids(some), name(kind), kind == AttemptKind::early);
+/// Carries a part of the plan out, in one transaction, so that a probe and the time of the next one change
+/// together. Returns the deliveries that became due.
+std::set<DeliveryId> carry_out(Session& session, const Plan& part) {
+  return transaction(session, [&] {
+    const auto left = move(session, part);
+    std::map<DeliveryId, AttemptKind> wanted;  // sorted: every session locks in the same order
+    for (const auto& one : part) {
+      if (left.contains(one.webhook)) continue;
+      for (const auto id : one.ids) wanted.emplace(id, one.kind);
+    }
+    std::vector<DeliveryId> ids;
+    for (const auto& [id, kind] : wanted) ids.push_back(id);
+    json::Array rows;
+    std::set<DeliveryId> changed;
+    for (const auto id : lock_free_deliveries(session, ids, that_wait)) {
+      changed.insert(id);
+      rows.push_back(json::Array{id, name(wanted.at(id))});
+    }
+    if (!rows.empty()) session.update(make_due_early, json::dump(rows));
+    return changed;
   });
+}
+
+/// Notes what became due of the webhook. If nothing did, the next visit comes later each time. A webhook that
+/// waits for adelantar_en need not be known.
+void note(const Planned& one, const std::set<DeliveryId>& changed, bool refused, ForwardWalk& walk) {
+  if (one.ended) return;
+  auto known = one.known;
+  const auto before = known.due.size();
+  std::ranges::copy_if(one.ids, std::back_inserter(known.due),
+                       [&](DeliveryId id) { return changed.contains(id); });
+  known.wait = known.due.size() > before ? Milliseconds{}
+               : refused                 ? longest_wait
+                                         : std::clamp(2 * known.wait, shortest_wait, longest_wait);
+  known.not_before = monotonic_now() + known.wait;
+  walk.brought += known.due.size() - before;
+  walk.known.insert_or_assign(one.webhook, std::move(known));
 }
 
 }  // namespace
 
-void bring_forward(Session& session, const ForwardLimits& limits, ForwardWalk& walk) {
+std::vector<WebhookId> bring_forward(Session& session, const ForwardLimits& limits, ForwardWalk& walk) {
   auto plan = read_step(session, walk);
-  if (plan.empty()) return;
+  std::vector<WebhookId> due;
+  if (plan.empty()) return due;
   plan_room(session, limits, plan);
   plan_recoveries(session, plan);
-  plan_probes(session, limits.probe_interval, plan);
+  plan_probes(session, plan);
+  const auto [rest, from] =
+      std::ranges::partition(plan, [](const auto& one) { return one.move || !one.ids.empty(); });
+  for (auto i = rest; i != from; ++i) note(*i, {}, false, walk);
+  plan.erase(rest, plan.end());
+  if (plan.empty()) return due;
   isolate(
       plan,
       [&](const Plan& part) {
-        // One transaction, so that a probe and the time of the next one change together.
-        transaction(session, [&] {
-          const auto free = move(session, part);
-          make_due(session, free, false, walk.refusal);
-          make_due(session, free, true, walk.refusal);
-        });
+        const auto changed = carry_out(session, part);
         for (const auto& one : part) {
-          if (!one.ids.empty()) walk.due.push_back(one.webhook);
+          note(one, changed, false, walk);
+          if (std::ranges::any_of(one.ids, [&](DeliveryId id) { return changed.contains(id); }))
+            due.push_back(one.webhook);
         }
       },
       [&](const Planned& one, const DatabaseError& error) {
+        note(one, {}, is_refused(error), walk);
         if (is_refused(error)) walk.refusal = "webhook " + to_string(one.webhook) + ": " + error.what();
       },
       [&](const DatabaseError& error) { return is_refused(error) || is_locked_place(session, error); });
+  return due;
 }
 
 }  // namespace store

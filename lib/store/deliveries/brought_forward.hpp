@@ -1,39 +1,56 @@
 // Brings deliveries that wait for a retry forward (docs/delivery.md#recovery-and-probes): makes them due
-// before their time, for an attempt that the claim does not count for the schedule. `prevista` keeps the time
-// that the schedule gave them.
+// before their time, for an attempt that does not count for the schedule. `prevista` keeps the time that the
+// schedule gave them.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "lib/platform/clock.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 
 namespace store {
 
 struct ForwardLimits {
-  unsigned most_due = 1;                    // of a recovered webhook's deliveries at a time
+  unsigned most_due = 1;                    // deliveries of a recovered webhook brought forward and untried
   platform::Milliseconds probe_interval{};  // of a failing webhook; 0: no probes
 };
 
+/// What this process has brought forward of a webhook. Without it the next step may bring `most_due` too
+/// many.
+struct Forwarded {
+  UtcTime since{};                // webhook_ejecuciones.adelantar_en
+  std::vector<DeliveryId> due{};  // perhaps tried by now
+  DeliveryId after = 0;           // the next search begins after this delivery, or at 0 with the first
+  platform::Milliseconds wait{};  // the last wait; 0: the last step brought some forward
+  platform::MonotonicTime not_before{};
+};
+
 /// A walk over the webhooks that get attempts ahead of their schedule: those that have recovered, and failing
-/// ones with a probe due.
+/// ones with a probe due. The next walk begins with next_walk().
 struct ForwardWalk {
   UtcTime since{};  // the walk goes on after these two
   WebhookId after = 0;
-  std::uint64_t webhooks = 0;    // visited so far
-  std::vector<WebhookId> due{};  // webhooks with deliveries brought forward
-  std::string refusal{};         // the last row that the database refused to change, and why
+  std::uint64_t webhooks = 0;               // visited so far
+  std::uint64_t brought = 0;                // deliveries
+  std::map<WebhookId, Forwarded> before{};  // from the walk before
+  std::map<WebhookId, Forwarded> known{};   // of the webhooks visited so far
+  std::string refusal{};                    // the last row that the database refused to change, and why
   bool done = false;
 };
 
 /// Takes one step of the walk. Of a recovered webhook it makes the oldest deliveries due that wait for a
-/// retry and were not yet brought forward at this step of their schedule, until `most_due` are due; of a
-/// failing one the delivery that has gone longest without an attempt, if none is due. No delivery becomes due
-/// before the end of its Retry-After, and none of a webhook that may not receive or that rests. A walk visits
-/// a webhook again until all its deliveries are brought forward. Waits for no lock. After a kill at any
-/// point, the next walk continues.
-void bring_forward(Session& session, const ForwardLimits& limits, ForwardWalk& walk);
+/// retry and were not yet brought forward at this step of their schedule; of a failing one, if its last probe
+/// has been made, the delivery that has gone longest without an attempt (of the 100 oldest that were brought
+/// forward before, and the 100 oldest others). No delivery becomes due before the end of its Retry-After, and
+/// none of a webhook that may not receive or that rests. Later walks visit a recovered webhook again until
+/// all its deliveries are brought forward, less often while none can be. Waits for no lock. After a kill at
+/// any point, the next walk continues. Returns the webhooks with deliveries that became due.
+std::vector<WebhookId> bring_forward(Session& session, const ForwardLimits& limits, ForwardWalk& walk);
+
+inline ForwardWalk next_walk(ForwardWalk& ended) { return {.before = std::move(ended.known)}; }
 
 }  // namespace store

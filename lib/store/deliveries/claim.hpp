@@ -2,7 +2,6 @@
 // rest.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "lib/store/deliveries/lease.hpp"

@@ -13,14 +13,16 @@ namespace {
 
 /// Keeps the due time, so that the delivery comes before those that fell due later. The delivery was due when
 /// it was claimed: if its due time is still to come, the clock has gone back, and the present time replaces
-/// the due time. A date of 0000-00-00 may not be written again. Updates by primary key alone: a join
-/// might read all rows, and wait for locked ones. On MariaDB this statement fails at once if another session
-/// has locked a row or a gap (the same folder's result_rows.cpp says why).
+/// the due time. (A release up to 0.2.0 claims deliveries ahead of their schedule that are not due. They have
+/// no `prevista`, and keep their due time.) A date of 0000-00-00 may not be written again. Updates by primary
+/// key alone: a join might read all rows, and wait for locked ones. On MariaDB this statement fails at once
+/// if another session has locked a row or a gap (the same folder's result_rows.cpp says why).
 constexpr std::string_view make_due = R"sql(
   /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
-    proximo_intento = GREATEST(TIMESTAMP'1970-01-01 00:00:00', LEAST(proximo_intento, UTC_TIMESTAMP(3)))
+    proximo_intento = GREATEST(TIMESTAMP'1970-01-01 00:00:00',
+      IF(tipo = 'programado' OR prevista IS NOT NULL, LEAST(proximo_intento, UTC_TIMESTAMP(3)), proximo_intento))
   WHERE id IN)sql";
 constexpr std::string_view if_expired = "AND arriendo_hasta < UTC_TIMESTAMP(3)";
 

@@ -51,7 +51,7 @@ constexpr std::string_view of_another_entity = "'La notificación es de otra ent
 constexpr std::string_view lease_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
-  SET e.estado = 'en_curso', e.tipo = IF(e.prevista IS NULL, 'programado', e.tipo), e.arriendo = ?,
+  SET e.estado = 'en_curso', e.tipo = IF(e.prevista > UTC_TIMESTAMP(3), e.tipo, 'programado'), e.arriendo = ?,
     e.arriendo_hasta = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   WHERE e.estado = 'pendiente')sql";
 
