@@ -25,6 +25,7 @@ CASES = {
     "locked_rows": "every row of the table of notifications, locked by a forgotten transaction",
     "uncommitted": "a transaction with a million rows, before and after its COMMIT",
     "unknown_entities": "80,000 rows for 80,000 entities that do not exist",
+    "probes": "10,000 webhooks that are silent, and all of them are to be probed now",
     "release": "an entity activates a webhook with 100,000 held deliveries",
     "one_host": "a broadcast to 2,000 webhooks of one host",
     "replay": "a replay of 100,000 deliveries of one webhook",
@@ -38,7 +39,7 @@ FAULTS = {
     "restart": "the database restarts",
     "purge": "200,000 deliveries past their retention are removed",
 }
-UNPAIRED = ("broadcast", "hostile_client")  # the one compares rates and has no others; the limits of nginx stop the other before our programs
+UNPAIRED = ("broadcast", "hostile_client", "probes")  # no others; stopped by nginx before our programs; receivers as of black_holes
 PAIRED = [name for name in CASES if name not in UNPAIRED] + list(FAULTS)
 DEFAULTS = {"only": None, "pairs": None, "size": 100, "rounds": 1, "seconds": 10}
 
