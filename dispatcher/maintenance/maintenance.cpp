@@ -189,15 +189,16 @@ bool Maintenance::bring_forward(store::Session& session) {
   const store::ForwardLimits limits{.most_due = std::max(1U, delivery_.max_in_flight_per_webhook / 2),
                                     .probe_interval = delivery_.probe_interval};
   const bool done = take_turn([&] {
-    std::ranges::move(store::bring_forward(session, limits, forward_), std::back_inserter(due_));
+    store::bring_forward(session, limits, forward_);
     return forward_.done;
   });
   if (!done) return false;
   report_refusal("bring forward", forward_.refusal);
   if (forward_.webhooks == 0) next_forward_ = platform::monotonic_now() + idle_interval;
-  const bool any = forward_.brought > 0;
-  forward_ = store::next_walk(forward_);
-  return !any;  // those that are due now may soon be claimed, which makes room for more
+  const bool any = !forward_.due.empty();
+  std::ranges::move(forward_.due, std::back_inserter(due_));
+  forward_ = store::next_forward_walk(std::move(forward_));
+  return !any;  // otherwise those that are due may soon be claimed, which makes room for more
 }
 
 bool Maintenance::feed_replays(store::Session& session) {

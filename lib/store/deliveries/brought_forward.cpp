@@ -37,25 +37,27 @@ constexpr std::string_view next_webhooks = R"sql(
   ORDER BY adelantar_en, webhook_id LIMIT ?)sql";
 
 constexpr std::string_view still_pending = "SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id IN";
+/// After a minute they do not count: perhaps this release cannot read them, or their webhook is paused.
+constexpr std::string_view due_lately =
+    "AND estado = 'pendiente'"
+    " AND proximo_intento BETWEEN UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE AND UTC_TIMESTAMP(3)";
 
-/// Leaves out deliveries with an event that only a newer release knows: this one cannot send them.
 constexpr std::string_view oldest_waiting = R"sql(
   SELECT id, webhook_id FROM entregas FORCE INDEX (entregas_por_adelantar)
-  WHERE reintento_de = ? AND adelantada = 0 AND id > ? AND proximo_intento > UTC_TIMESTAMP(3)
-    AND COALESCE(FIND_IN_SET(evento, ?), TRUE)
-  ORDER BY id LIMIT ?)sql";
+  WHERE reintento_de = ? AND adelantada = 0 AND id > ? AND proximo_intento > UTC_TIMESTAMP(3) ORDER BY id LIMIT ?)sql";
 
 /// Deliveries with a running Retry-After come after the others, and those with an event that only a newer
-/// release knows come last.
+/// release knows come last: this one cannot send them.
 constexpr std::string_view longest_untried = R"sql(
-  SELECT e.id, e.webhook_id, NOT COALESCE(FIND_IN_SET(e.evento, ?), TRUE) AS desconocida
+  SELECT e.id, e.webhook_id
   FROM ((SELECT id, webhook_id, intentos, no_antes, evento FROM entregas FORCE INDEX (entregas_por_adelantar)
          WHERE reintento_de = ? AND adelantada = 0 ORDER BY id LIMIT 100)
         UNION ALL
         (SELECT id, webhook_id, intentos, no_antes, evento FROM entregas FORCE INDEX (entregas_por_adelantar)
          WHERE reintento_de = ? AND adelantada = 1 ORDER BY id LIMIT 100)) e
   LEFT JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
-  ORDER BY desconocida, COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE), i.inicio, e.id LIMIT 1)sql";
+  ORDER BY COALESCE(FIND_IN_SET(e.evento, ?) = 0, FALSE), COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE), i.inicio, e.id
+  LIMIT 1)sql";
 
 /// Only what is due later: an attempt that the schedule has made due stays one of the schedule.
 constexpr std::string_view that_wait =
@@ -95,7 +97,6 @@ struct Planned {
   unsigned room = 0;            // how many deliveries may become due
   std::vector<DeliveryId> ids;  // those that are to become due
   std::optional<Move> move;
-  bool ended = false;  // no delivery is left to bring forward
 };
 using Plan = std::vector<Planned>;  // sorted by webhook
 
@@ -112,13 +113,10 @@ Plan read_step(Session& session, ForwardWalk& walk) {
   for (const auto& row : rows) {
     walk.after = row.integer("webhook_id");
     walk.since = row.time("desde");
-    Forwarded known{.since = walk.since};
-    const auto found = walk.before.find(walk.after);
-    if (found != walk.before.end() && found->second.since == walk.since) known = found->second;
-    if (now < known.not_before)
-      walk.known.insert_or_assign(walk.after, std::move(known));
-    else
-      plan.push_back({.webhook = walk.after, .known = std::move(known), .ids = {}, .move = {}});
+    auto& known = walk.known[walk.after] = walk.before[walk.after];
+    if (known.since != walk.since) known = {.since = walk.since, .due = std::move(known.due)};
+    if (now >= known.not_before)
+      plan.push_back({.webhook = walk.after, .known = known, .ids = {}, .move = {}});
   }
   walk.webhooks += rows.size();
   // A time that the calendar lacks reads as an early one, from which the walk would begin again.
@@ -136,12 +134,11 @@ void plan_room(Session& session, const ForwardLimits& limits, Plan& plan) {
     std::ranges::copy(one.known.due, std::back_inserter(brought));
   }
   std::ranges::sort(brought);
-  const auto untried = brought.empty() ? std::set<DeliveryId>{}
-                                       : ids_in<DeliveryId, std::set>(query_ids(
-                                             session, still_pending, brought, "AND estado = 'pendiente'"));
+  const auto untried = ids_in<DeliveryId, std::set>(query_ids(session, still_pending, brought, due_lately));
   for (auto& one : plan) {
     one.move = Move{};  // unless the webhook may receive
-    std::erase_if(one.known.due, [&](DeliveryId id) { return !untried.contains(id); });
+    const auto tried = std::erase_if(one.known.due, [&](DeliveryId id) { return !untried.contains(id); });
+    if (tried > 0) one.known.wait = {};
   }
   for (const auto& webhook : load_receiving(session, webhooks)) {
     auto& one = find(plan, webhook.target.webhook);
@@ -159,147 +156,149 @@ void plan_room(Session& session, const ForwardLimits& limits, Plan& plan) {
   }
 }
 
+/// Finds the deliveries of the recovered webhooks. The recovery of a webhook ends when a search from the
+/// first delivery finds none.
+void plan_recoveries(Session& session, Plan& plan) {
+  std::vector<Seek> seeks;
+  for (const auto& one : plan) {
+    if (one.kind == AttemptKind::early && one.room > 0)
+      seeks.push_back({Parameter(one.webhook), Parameter(one.known.after), Parameter(one.room)});
+  }
+  const Seek none{Parameter(-1), Parameter(0), Parameter(0)};
+  for (const auto& row : query_seeks(session, oldest_waiting, seeks, none, webhooks_per_step))
+    find(plan, row.integer("webhook_id")).ids.push_back(row.integer("id"));
+  for (auto& one : plan) {
+    if (one.kind != AttemptKind::early || one.room == 0) continue;
+    if (one.ids.empty() && one.known.after == DeliveryId(0)) one.move = Move{};
+    one.known.after = one.ids.size() < one.room ? DeliveryId(0) : one.ids.back();
+  }
+}
+
 std::string known_events() {
   webhook::EventSet events;
   for (const auto event : webhook::all_events()) events.insert(event);
   return events.joined();
 }
 
-/// Finds the deliveries of the recovered webhooks. The recovery of a webhook ends when a search from the
-/// first delivery finds none.
-void plan_recoveries(Session& session, Plan& plan) {
-  constexpr std::size_t most = 16;
-  const Parameter events(known_events());
-  std::vector<Seek> seeks;
-  for (const auto& one : plan) {
-    if (one.kind == AttemptKind::early && one.room > 0)
-      seeks.push_back({Parameter(one.webhook), Parameter(one.known.after), events, Parameter(one.room)});
-  }
-  const Seek none{Parameter(-1), Parameter(0), events, Parameter(0)};
-  for (const auto& row : query_seeks(session, oldest_waiting, seeks, none, most))
-    find(plan, row.integer("webhook_id")).ids.push_back(row.integer("id"));
-  for (auto& one : plan) {
-    if (one.kind != AttemptKind::early || one.room == 0) continue;
-    one.ended = one.ids.empty() && one.known.after == DeliveryId(0);
-    if (one.ended) one.move = Move{};
-    one.known.after = one.ids.size() < one.room ? DeliveryId(0) : one.ids.back();
-  }
-}
-
 /// Finds the probes of the failing webhooks. One without deliveries that wait gets no more probes.
 void plan_probes(Session& session, Plan& plan) {
-  constexpr std::size_t most = 16;
   const Parameter events(known_events());
   std::vector<Seek> seeks;
   for (const auto& one : plan) {
     if (one.kind == AttemptKind::probe && one.room > 0)
-      seeks.push_back({events, Parameter(one.webhook), Parameter(one.webhook)});
+      seeks.push_back({Parameter(one.webhook), Parameter(one.webhook), events});
   }
-  const Seek none{events, Parameter(-1), Parameter(-1)};
-  std::set<WebhookId> waiting;
-  for (const auto& row : query_seeks(session, longest_untried, seeks, none, most)) {
-    const WebhookId webhook = row.integer("webhook_id");
-    waiting.insert(webhook);
-    if (!row.boolean("desconocida")) find(plan, webhook).ids.push_back(row.integer("id"));
-  }
+  const Seek none{Parameter(-1), Parameter(-1), events};
+  for (const auto& row : query_seeks(session, longest_untried, seeks, none, webhooks_per_step))
+    find(plan, row.integer("webhook_id")).ids.push_back(row.integer("id"));
   for (auto& one : plan) {
-    if (one.kind == AttemptKind::probe && one.room > 0 && !waiting.contains(one.webhook)) one.move = Move{};
+    if (one.kind == AttemptKind::probe && one.room > 0 && one.ids.empty()) one.move = Move{};
   }
 }
 
-/// Sets the times at which the webhooks are visited again. Returns the webhooks that are left as they are,
-/// because another session has locked or changed their rows.
-std::set<WebhookId> move(Session& session, const Plan& plan) {
-  std::map<WebhookId, const Planned*> moving;
-  for (const auto& one : plan) {
-    if (one.move) moving.emplace(one.webhook, &one);
-  }
-  std::vector<WebhookId> ids;
-  std::set<WebhookId> left;
-  for (const auto& [id, one] : moving) {
-    ids.push_back(id);
-    left.insert(id);
-  }
-  json::Array rows;
-  for (const auto& row : query_ids(session, lock_executions, ids, while_early)) {
-    const auto& one = *moving.at(row.integer("webhook_id"));
-    if (row.time("desde") != one.known.since) continue;
-    left.erase(one.webhook);
-    rows.push_back(json::Array{one.webhook, microseconds(one.move->again)});
-  }
-  if (!rows.empty()) session.update(move_early, json::dump(rows));
-  return left;
-}
+/// What was done of a plan.
+struct Done {
+  std::set<DeliveryId> due;   // deliveries that became due
+  std::set<WebhookId> moved;  // webhooks with a new value of adelantar_en
+};
 
-/// Carries a part of the plan out, in one transaction, so that a probe and the time of the next one change
-/// together. Returns the deliveries that became due.
-std::set<DeliveryId> carry_out(Session& session, const Plan& part) {
-  return transaction(session, [&] {
-    const auto left = move(session, part);
-    std::map<DeliveryId, AttemptKind> wanted;  // sorted: every session locks in the same order
-    for (const auto& one : part) {
-      if (left.contains(one.webhook)) continue;
-      for (const auto id : one.ids) wanted.emplace(id, one.kind);
-    }
-    std::vector<DeliveryId> ids;
-    for (const auto& [id, kind] : wanted) ids.push_back(id);
+/// Locks what the plan concerns, and makes the deliveries due that are free and wait. With a single webhook,
+/// those that the database refuses are left out, and `refusal` names one.
+std::set<DeliveryId> make_due(Session& session, const Plan& part, const std::set<WebhookId>& left,
+                              std::string& refusal) {
+  std::map<DeliveryId, AttemptKind> wanted;  // sorted: every session locks in the same order
+  for (const auto& one : part) {
+    if (left.contains(one.webhook)) continue;
+    for (const auto id : one.ids) wanted.emplace(id, one.kind);
+  }
+  std::vector<DeliveryId> ids;
+  for (const auto& [id, kind] : wanted) ids.push_back(id);
+  std::set<DeliveryId> changed;
+  const auto change = [&](const std::vector<DeliveryId>& some) {
     json::Array rows;
-    std::set<DeliveryId> changed;
-    for (const auto id : lock_free_deliveries(session, ids, that_wait)) {
-      changed.insert(id);
-      rows.push_back(json::Array{id, name(wanted.at(id))});
+    for (const auto id : some) rows.push_back(json::Array{id, name(wanted.at(id))});
+    const auto count = session.update(make_due_early, json::dump(rows));
+    changed.insert(some.begin(), some.end());
+    return count;
+  };
+  const auto free = lock_free_deliveries(session, ids, that_wait);
+  if (part.size() == 1)
+    change_accepted(free, "delivery", refusal, change);
+  else if (!free.empty())
+    change(free);
+  return changed;
+}
+
+/// Carries a part of the plan out, in one transaction. A probe and the time of the next one change together.
+/// A webhook of which another session has locked or changed the row is left as it is.
+Done carry_out(Session& session, const Plan& part, std::string& refusal) {
+  return transaction(session, [&] {
+    std::set<WebhookId> left;
+    for (const auto& one : part) {
+      if (one.move) left.insert(one.webhook);
     }
-    if (!rows.empty()) session.update(make_due_early, json::dump(rows));
-    return changed;
+    for (const auto& row : query_ids(session, lock_executions, {left.begin(), left.end()}, while_early)) {
+      const auto& one = *std::ranges::find(part, WebhookId(row.integer("webhook_id")), &Planned::webhook);
+      if (row.time("desde") == one.known.since) left.erase(one.webhook);
+    }
+    Done done{.due = make_due(session, part, left, refusal), .moved = {}};
+    json::Array rows;
+    for (const auto& one : part) {
+      if (!one.move || left.contains(one.webhook)) continue;
+      if (!one.ids.empty() && !done.due.contains(one.ids.front())) continue;  // the probe was not made due
+      done.moved.insert(one.webhook);
+      rows.push_back(json::Array{one.webhook, microseconds(one.move->again)});
+    }
+    if (!rows.empty()) session.update(move_early, json::dump(rows));
+    return done;
   });
 }
 
-/// Notes what became due of the webhook. If nothing did, the next visit comes later each time. A webhook that
-/// waits for adelantar_en need not be known.
-void note(const Planned& one, const std::set<DeliveryId>& changed, bool refused, ForwardWalk& walk) {
-  if (one.ended) return;
-  auto known = one.known;
-  const auto before = known.due.size();
-  std::ranges::copy_if(one.ids, std::back_inserter(known.due),
-                       [&](DeliveryId id) { return changed.contains(id); });
-  known.wait = known.due.size() > before ? Milliseconds{}
-               : refused                 ? longest_wait
-                                         : std::clamp(2 * known.wait, shortest_wait, longest_wait);
-  known.not_before = monotonic_now() + known.wait;
-  walk.brought += known.due.size() - before;
-  walk.known.insert_or_assign(one.webhook, std::move(known));
+/// Notes what was done of the webhook. If that is nothing, the next visit comes later each time.
+void note(const Planned& one, const Done& done, bool refused, ForwardWalk& walk) {
+  if (done.moved.contains(one.webhook)) {
+    walk.known.erase(one.webhook);
+  } else {
+    auto& known = walk.known[one.webhook] = one.known;
+    const auto before = known.due.size();
+    std::ranges::copy_if(one.ids, std::back_inserter(known.due),
+                         [&](DeliveryId id) { return done.due.contains(id); });
+    known.wait = known.due.size() > before ? Milliseconds{}
+                 : refused                 ? longest_wait
+                                           : std::clamp(2 * known.wait, shortest_wait, longest_wait);
+    known.not_before = monotonic_now() + known.wait;
+  }
+  if (std::ranges::any_of(one.ids, [&](DeliveryId id) { return done.due.contains(id); }))
+    walk.due.push_back(one.webhook);
 }
 
 }  // namespace
 
-std::vector<WebhookId> bring_forward(Session& session, const ForwardLimits& limits, ForwardWalk& walk) {
+void bring_forward(Session& session, const ForwardLimits& limits, ForwardWalk& walk) {
   auto plan = read_step(session, walk);
-  std::vector<WebhookId> due;
-  if (plan.empty()) return due;
+  if (plan.empty()) return;
   plan_room(session, limits, plan);
   plan_recoveries(session, plan);
   plan_probes(session, plan);
-  const auto [rest, from] =
-      std::ranges::partition(plan, [](const auto& one) { return one.move || !one.ids.empty(); });
-  for (auto i = rest; i != from; ++i) note(*i, {}, false, walk);
-  plan.erase(rest, plan.end());
-  if (plan.empty()) return due;
+  std::erase_if(plan, [&](const Planned& one) {
+    const bool nothing = !one.move && one.ids.empty();
+    if (nothing) note(one, {}, false, walk);
+    return nothing;
+  });
+  if (plan.empty()) return;
   isolate(
       plan,
       [&](const Plan& part) {
-        const auto changed = carry_out(session, part);
-        for (const auto& one : part) {
-          note(one, changed, false, walk);
-          if (std::ranges::any_of(one.ids, [&](DeliveryId id) { return changed.contains(id); }))
-            due.push_back(one.webhook);
-        }
+        std::string refusal;
+        const auto done = carry_out(session, part, refusal);
+        for (const auto& one : part) note(one, done, !refusal.empty(), walk);
+        if (!refusal.empty()) walk.refusal = std::move(refusal);
       },
       [&](const Planned& one, const DatabaseError& error) {
         note(one, {}, is_refused(error), walk);
         if (is_refused(error)) walk.refusal = "webhook " + to_string(one.webhook) + ": " + error.what();
       },
       [&](const DatabaseError& error) { return is_refused(error) || is_locked_place(session, error); });
-  return due;
 }
 
 }  // namespace store

@@ -76,15 +76,6 @@ constexpr std::string_view make_some_due = R"sql(
   UPDATE entregas FORCE INDEX (entregas_por_reclamar)
   SET proximo_intento = UTC_TIMESTAMP(3), prevista = NULL, no_antes = NULL
   WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento > UTC_TIMESTAMP(3) LIMIT ?)sql";
-/// What is due or in flight ahead of its schedule does not return to a time of that schedule that lies too
-/// far ahead: if it fails, it is due at once.
-constexpr std::string_view forget_schedule = R"sql(
-  UPDATE entregas FORCE INDEX (entregas_por_reclamar) SET prevista = NULL
-  WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento <= UTC_TIMESTAMP(3)
-    AND prevista > UTC_TIMESTAMP(3))sql";
-constexpr std::string_view forget_schedule_of_leased = R"sql(
-  UPDATE entregas FORCE INDEX (entregas_arriendos_vencidos) SET prevista = NULL
-  WHERE arriendo_hasta > TIMESTAMP'1970-01-01 00:00:00' AND prevista > UTC_TIMESTAMP(3))sql";
 
 template <class... Values>
 void note_unless_held(Session& session, std::string_view note, const Values&... values) {
@@ -128,12 +119,10 @@ std::uint64_t cut_some_leases(Session& session, Milliseconds lease) {
 
 std::uint64_t make_all_due(Session& session) {
   std::uint64_t made_due = 0;
-  session.update(forget_schedule_of_leased);
   WebhookId last = 0;
   for (auto rows = session.query(next_webhook_with_pending, last); !rows.empty();
        rows = session.query(next_webhook_with_pending, last)) {
     last = rows.front().integer("webhook_id");
-    session.update(forget_schedule, last);
     made_due += in_batches(session, [&] { return session.update(make_some_due, last, batch_rows); });
   }
   return made_due;

@@ -51,7 +51,8 @@ constexpr std::string_view if_pending = "AND estado = 'pendiente' FOR UPDATE SKI
 constexpr std::string_view if_held = "AND estado = 'retenida' FOR UPDATE SKIP LOCKED";
 
 constexpr std::string_view hold = "e.estado = 'retenida'";
-constexpr std::string_view release = "e.estado = 'pendiente', e.proximo_intento = UTC_TIMESTAMP(3)";
+constexpr std::string_view release =
+    "e.estado = 'pendiente', e.proximo_intento = UTC_TIMESTAMP(3), e.prevista = NULL";
 
 std::string_view state_of(const ReconcileWalk& walk) { return walk.held ? "retenida" : "pendiente"; }
 

@@ -113,7 +113,7 @@ constexpr std::string_view forget_failures = R"sql(
 // for each batch.
 constexpr std::string_view release_some_held = R"sql(
   UPDATE entregas FORCE INDEX (entregas_por_reclamar)
-  SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3)
+  SET estado = 'pendiente', proximo_intento = UTC_TIMESTAMP(3), prevista = NULL
   WHERE espera = 'retenida' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?)sql";
 /// Finds the deliveries of one `espera` (`pendiente` or `retenida`), in the order of the index: a statement
 /// for both would sort and lock all rows for each batch.
