@@ -212,6 +212,7 @@ std::set<DeliveryId> make_due(Session& session, const Plan& part, const std::set
     for (const auto id : one.ids) wanted.emplace(id, one.kind);
   }
   std::vector<DeliveryId> ids;
+  ids.reserve(wanted.size());
   for (const auto& [id, kind] : wanted) ids.push_back(id);
   std::set<DeliveryId> changed;
   const auto change = [&](const std::vector<DeliveryId>& some) {

@@ -35,8 +35,8 @@ struct ForwardWalk {
   WebhookId after = 0;
   std::uint64_t webhooks = 0;    // visited so far
   std::vector<WebhookId> due{};  // webhooks with deliveries that became due
-  std::map<WebhookId, Forwarded>
-      before{};  // known from the walk before; without it, more than most_due may become due
+  /// Known from the walk before. Without it, more than ForwardLimits::most_due may become due.
+  std::map<WebhookId, Forwarded> before{};
   std::map<WebhookId, Forwarded> known{};  // of the webhooks visited so far
   std::string refusal{};                   // the last row that the database refused to change, and why
   bool done = false;
