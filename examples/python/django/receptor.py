@@ -52,7 +52,8 @@ def procesar(identificador, cuerpo):
     """Lo que su programa haga con el aviso. Se ejecuta en otro hilo, sin que la respuesta espere."""
     try:
         aviso = json.loads(cuerpo)
-        print("procesado", identificador, aviso["evento"], json.dumps(aviso["data"], ensure_ascii=False), flush=True)
+        # La línea entera de una vez: uvicorn escribe en la misma salida desde otro hilo.
+        print(f"procesado {identificador} {aviso['evento']} {json.dumps(aviso['data'], ensure_ascii=False)}\n", end="", flush=True)
     except Exception:
         logging.exception("no se ha podido procesar %s", identificador)
 
