@@ -9,7 +9,8 @@ namespace store {
 
 /// Assignments to `entregas e`: due now, and the retry schedule from its start.
 inline constexpr std::string_view due_anew =
-    "e.paso = 0, e.adelantada = FALSE, e.prevista = NULL, e.no_antes = NULL, e.proximo_intento = UTC_TIMESTAMP(3)";
+    "e.paso = 0, e.adelantada = FALSE, e.prevista = NULL, e.no_antes = NULL, e.proximo_intento = "
+    "UTC_TIMESTAMP(3)";
 /// Further assignments for a replay: marked as replayed, and not ended.
 inline constexpr std::string_view and_replayed = ", e.reenviada = TRUE, e.terminada_en = NULL";
 inline constexpr std::string_view due_as_replay = joined<due_anew, and_replayed>;

@@ -28,6 +28,15 @@ struct ForwardFixture : DeliveryFixture {
     record_results(session, {result}, probing);
     return leased;
   }
+  /// Like fail_one(), with a Retry-After of an hour.
+  DeliveryId ask_to_wait() {
+    queue_one();
+    auto result = failed_attempt(claim_one(), 10h);
+    result.failures = 1;
+    result.retry_after = 1h;
+    record_results(session, {result}, probing);
+    return result.id;
+  }
   void succeed_one() {
     queue_one();
     record_results(session, {delivered(claim_one())}, probing);
@@ -229,26 +238,18 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_does_not_count_leaves_all_but_the_error) {
 }
 
 BOOST_AUTO_TEST_CASE(the_recovery_waits_for_the_retry_after_of_a_delivery) {
-  queue_one();
-  auto asked = failed_attempt(claim_one(), 10h);
-  asked.failures = 1;
-  asked.retry_after = 1h;
-  record_results(session, {asked}, probing);
+  const auto asked = ask_to_wait();
   const auto free = fail_one().id;
   recover();
   BOOST_TEST(forward() == Ids{free});
   const auto row = session.query(
       "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(3), proximo_intento) AS n FROM entregas WHERE id = ?",
-      asked.id);
+      asked);
   BOOST_TEST((row.at(0).integer("n") == 59));
 }
 
 BOOST_AUTO_TEST_CASE(a_retry_after_takes_no_room_from_the_others) {
-  queue_one();
-  auto asked = failed_attempt(claim_one(), 10h);
-  asked.failures = 1;
-  asked.retry_after = 1h;
-  record_results(session, {asked}, probing);
+  ask_to_wait();
   const auto free = fail_one().id;
   recover();
   BOOST_TEST(forward(1).empty());
