@@ -12,7 +12,6 @@
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
-#include "lib/store/session/sql_text.hpp"
 #include "lib/store/session/union_all.hpp"
 #include "lib/webhook/event.hpp"
 
