@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import threading
 import time
@@ -15,6 +14,7 @@ from bench.service import EVENT
 from bench.silent import ADDRESS
 from bench.slow import slow_receiver
 from support.faketime import WallClock
+from support.frozen import frozen
 from support.locks import in_background
 from support.sql import SqlError
 
@@ -73,12 +73,8 @@ class Frozen(Fault):
     def fault(self):
         self.stage.service.write(len(self.answering), self.answering)
         time.sleep(0.5)  # by then they are in flight
-        pid = self.stage.service.dispatcher()
-        os.kill(pid, signal.SIGSTOP)
-        try:
+        with frozen(self.stage.service.dispatcher()):
             yield
-        finally:
-            os.kill(pid, signal.SIGCONT)
 
 
 class Restart(Fault):

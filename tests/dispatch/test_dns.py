@@ -2,13 +2,13 @@
 test's. The receiver has addresses that the dispatcher must take for public. The receiver's address 127.0.0.1 is a trap: only
 webhooks at abierto.receptor.test may reach it."""
 import os
-import signal
 import time
 
 import pytest
 
 from support.actors import BASE
 from support.campaign import Campaign
+from support.frozen import frozen
 from support.network import why_not
 from support.stack import EVENTS
 from support.wait import wait_until
@@ -213,10 +213,9 @@ def test_a_lookup_or_a_dial_during_which_the_dispatcher_was_stopped_charges_nobo
     wait_until(lambda: world.dns.questions(host_of(dialled)), what="a dial to begin")
     deliveries.append(world.stack.delivery_id(entity.notify(), stalled.id))
     wait_until(lambda: world.dns.questions(host_of(stalled)), what="a lookup to begin")
-    world.dispatcher.send_signal(signal.SIGSTOP)
-    until = time.monotonic() + 2.5
-    wait_until(lambda: time.monotonic() > until, what="the time-outs to pass")
-    world.dispatcher.send_signal(signal.SIGCONT)
+    with frozen(world.dispatcher.pid):
+        until = time.monotonic() + 2.5
+        wait_until(lambda: time.monotonic() > until, what="the time-outs to pass")
     for delivery in deliveries:
         wait_until(lambda: world.stack.attempts(delivery), what="an attempt that is counted")
         assert world.stack.attempts(delivery)[0]["duracion_ms"] <= 1300, "not the one that was in flight"

@@ -1,13 +1,12 @@
 """A dispatcher that does not run for longer than its time-outs (SIGSTOP, like a frozen cgroup or a paused machine). What it
 misses is no failure of a receiver."""
 import contextlib
-import os
-import signal
 import time
 
 from fakes.receiver import Behaviour
 from fakes.tcp import tcp_server
 from support import diagnosis
+from support.frozen import frozen
 from support.stack import EVENTS
 from support.wait import wait_until
 
@@ -17,13 +16,10 @@ CONNECT_TIMEOUT, TIMEOUT = 1, 2  # seconds: delivery.connect_timeout and deliver
 @contextlib.contextmanager
 def stopped(pid: int):
     """Stops the process for longer than each of its attempts may take."""
-    os.kill(pid, signal.SIGSTOP)
-    until = time.monotonic() + TIMEOUT + 0.5
-    try:
+    with frozen(pid):
+        until = time.monotonic() + TIMEOUT + 0.5
         yield
         wait_until(lambda: time.monotonic() > until, what="the time-outs to pass")
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def test_a_dispatcher_that_was_stopped_charges_nobody(entity, new_entity, receiver, stack):

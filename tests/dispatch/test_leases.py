@@ -1,13 +1,12 @@
 """Leases: who may send a delivery, for how long, and who takes over."""
 import contextlib
-import os
-import signal
 import subprocess
 
 import pytest
 
 from fakes.receiver import Behaviour, Receiver
 from support.actors import BASE
+from support.frozen import frozen
 from support.metrics import observed_dispatcher
 from support.stack import free_port, setting
 from support.wait import wait_until
@@ -118,16 +117,12 @@ def test_a_stale_owner_changes_nothing(entity, addresses, stack):
     for hook in (gone, failed):
         addresses.wait(hook.path)
     ids = [in_flight(stack, hook, 1)[0] for hook in (gone, failed)]
-    owner = stack.pids("dispatcher")[0]
-    os.kill(owner, signal.SIGSTOP)
-    try:
+    with frozen(stack.pids("dispatcher")[0]):
         for hook in (gone, failed):
             addresses.release(hook.path)
         with another(stack, "127.0.0.2"):
             for id in ids:
                 stack.wait_delivery(id, "entregada", LEASE + 10)
-    finally:
-        os.kill(owner, signal.SIGCONT)
     stack.stop("dispatcher")  # returns once the owner has tried to record both answers
     stack.start("dispatcher")
     for hook, id in zip((gone, failed), ids):

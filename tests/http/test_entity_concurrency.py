@@ -1,8 +1,6 @@
 """One entity has at most an eighth of a process's threads, so its slow requests delay no other entity. Its further requests
 wait without a thread."""
 import contextlib
-import os
-import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.actors import BASE
+from support.frozen import frozen
 from support.locks import in_background
 from support.wait import wait_until
 
@@ -28,11 +27,8 @@ def share(stack) -> int:
 def one_process(stack):
     """Freezes all processes of the pool but one, which then accepts every request."""
     _, *others = stack.pids("fcgi")
-    for pid in others:
-        os.kill(pid, signal.SIGSTOP)
-    yield
-    for pid in others:
-        os.kill(pid, signal.SIGCONT)
+    with frozen(*others):
+        yield
 
 
 @contextlib.contextmanager

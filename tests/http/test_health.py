@@ -1,10 +1,9 @@
 """GET /apientidades/salud: for load balancers."""
-import os
-import signal
 import threading
 
 import pytest
 
+from support.frozen import frozen
 from support.wait import holds_for, wait_until
 
 HEALTH = "/apientidades/salud"
@@ -51,9 +50,7 @@ def test_the_database_down_and_back(stack):
 
 def test_the_database_hangs(stack):
     wait_until(lambda: status(stack) == 200)
-    database = stack.pids("db")[0]
-    os.kill(database, signal.SIGSTOP)
-    try:
+    with frozen(stack.pids("db")[0]):
         # In each handler process one health check may hang with the database. Once the process's last answer is 3 s old, it
         # answers its other health checks with 503.
         results, threads = [], []
@@ -65,8 +62,6 @@ def test_the_database_hangs(stack):
             return 503 in results
 
         wait_until(ask, 8, "a 503", every=0.2)
-    finally:
-        os.kill(database, signal.SIGCONT)
     for thread in threads:
         thread.join()
     wait_until(lambda: status(stack) == 200, 15, "200")

@@ -4,11 +4,10 @@ outcome by itself returns {}, unless it lasted so long that leases may have expi
 """
 from __future__ import annotations
 
-import os
-import signal
 import time
 
 from support.arena import LEASE, TIMEOUT, Arena, Stopwatch, patiently
+from support.frozen import frozen, thaw
 from support.sql import SqlSession
 from support.wait import wait_until
 
@@ -108,8 +107,7 @@ def freeze(arena: Arena) -> dict:
     """SIGSTOP for longer than the lease while another dispatcher works, then SIGCONT: the stale owner wakes up."""
     moment(arena)
     pid = arena.dispatcher
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with frozen(pid):
         seen = arena.in_flight()
         owned = f"arriendo IN ({', '.join(seen.values()) or 0})"
         held = f"SELECT COUNT(*) FROM entregas WHERE {owned} AND arriendo_hasta > UTC_TIMESTAMP(3)"
@@ -117,10 +115,8 @@ def freeze(arena: Arena) -> dict:
             wait_until(lambda: arena.value(held) == 0, 2 * LEASE, "the leases to expire", every=0.2)
             # The stopped dispatcher's locks can make leases of the second dispatcher expire.
             seen |= arena.in_flight(expiring=True)
-            os.kill(pid, signal.SIGCONT)
+            thaw(pid)
             arena.progress()
-    finally:
-        os.kill(pid, signal.SIGCONT)
     return seen
 
 
