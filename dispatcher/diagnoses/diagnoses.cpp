@@ -102,7 +102,6 @@ void Diagnoses::ended(const Attempt& attempt) {
 bool Diagnoses::work(const Round& round) {
   const bool more_answers = advance(round);
   const bool more_asked = begin(round);
-  round.scanner.attend_pauses(!running_.empty());
   return more_answers || more_asked;
 }
 

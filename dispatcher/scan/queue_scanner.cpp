@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;               // new notifications read at once
 constexpr unsigned worth_reading = masses / 4;  // if fewer are news to the ready set, the search takes over
-constexpr auto pause_interval = 1s;             // between reads of the pauses while nothing is pending
+constexpr auto pause_interval = 1s;             // between reads of the pauses while looks are slow
 constexpr auto rest_after = 5s;                 // after this time without work, looks become rarer
 constexpr auto slice = 10ms;  // after this a search pauses, so that deliveries do not wait for it
 // How often entities and webhooks are read from their first row again, to find rows committed late.
@@ -68,13 +68,15 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   }
   const auto peek = store::peek_queue(session);
   asked_diagnoses_ = peek.asked_diagnoses;
-  const bool pending = peek.pending_notifications || peek.pending_deliveries || may_send_;
-  if (pending || peek.asked_diagnoses || now >= next_pause_check_) check_pause(session, now);
+  if (peek.pauses || paused_ || paused_parts_.any()) check_pause(session, now);
+  next_pause_check_ = now + pause_interval;
+  const auto peeked = monotonic_now();
   const bool new_ones = !paused_ && find_new(session, peek);
   const auto start = monotonic_now();
-  if (pending || !idle) rests_from_ = start + rest_after;
-  pacer_.ran(start - look_interval_.counted(start - now), start, interval(new_ones, start),
-             4 * poll_interval_);
+  if (peek.pending_notifications || peek.pending_deliveries || !idle) rests_from_ = start + rest_after;
+  // What a look spends on notifications that it finds must not delay the next look.
+  const auto spent = (new_ones ? peeked : start) - now;
+  pacer_.ran(start - look_interval_.counted(spent), start, interval(new_ones, start), 4 * poll_interval_);
   if (paused_) return;
   search(session, peek, idle);
 }

@@ -1,7 +1,7 @@
 // Finds the notifications and deliveries that wait, within a small share of the loop's time.
 //
 // It finds everything that is pending, also rows committed late, replayed, released or recovered. If nothing
-// is pending, a look is one cheap statement; once a second, a look also reads the pauses.
+// is pending, a look is one cheap statement.
 #pragma once
 
 #include <optional>
@@ -37,9 +37,6 @@ class QueueScanner {
   platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
 
   bool paused() const { return paused_; }
-  /// `may_send`: although nothing is pending, the caller may send something (requests of a diagnosis). Then
-  /// every look reads the pauses, because a pause stops those requests, too.
-  void attend_pauses(bool may_send) { may_send_ = may_send; }
   /// True: entities have asked for diagnoses that no dispatcher has begun.
   bool asked_diagnoses() const { return asked_diagnoses_; }
   PausedParts& paused_parts() { return paused_parts_; }
@@ -77,7 +74,6 @@ class QueueScanner {
   bool search_covers_missed_ = false;
   bool paused_ = true;  // until the first look
   bool asked_diagnoses_ = false;
-  bool may_send_ = false;
   PausedParts paused_parts_;
   ReadyEntities entities_;
   ReadyWebhooks webhooks_;

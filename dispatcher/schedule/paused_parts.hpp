@@ -19,6 +19,7 @@ class PausedParts {
   /// Takes the pauses read at `now`. If they have changed, returns the webhooks that put_off() noted, which
   /// may be due now.
   std::vector<delivery::WebhookId> update(std::vector<store::Pause> pauses, platform::MonotonicTime now);
+  bool any() const { return !pauses_.empty(); }
 
   /// The time until something may be sent to this webhook at `url`; 0: at once.
   platform::Milliseconds left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,

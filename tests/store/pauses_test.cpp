@@ -5,6 +5,7 @@
 
 #include "dispatcher/schedule/paused_parts.hpp"
 #include "lib/store/backlog/queue.hpp"
+#include "lib/store/backlog/queue_scan.hpp"
 #include "lib/store/backlog/webhook_backlog.hpp"
 #include "tests/store/delivery_support.hpp"
 
@@ -36,6 +37,21 @@ BOOST_AUTO_TEST_CASE(a_part_is_paused_until_it_is_resumed_or_its_time_is_up) {
   set_paused(session, true);
   BOOST_TEST(read_pauses(session).everything);
   BOOST_TEST(session.query("SELECT 1 FROM pausas_envio").size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_look_at_the_queue_sees_pauses_that_have_not_ended) {
+  BOOST_TEST(!peek_queue(session).pauses);
+  pause_part(session, Paused::webhook, "1", 1h, "");
+  BOOST_TEST(peek_queue(session).pauses);
+  session.update("UPDATE pausas_envio SET hasta = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND");
+  BOOST_TEST(!peek_queue(session).pauses);
+  pause_part(session, Paused::webhook, "1", {}, "");
+  BOOST_TEST(peek_queue(session).pauses);
+  BOOST_TEST(resume_part(session, Paused::webhook, "1"));
+  set_paused(session, true);
+  BOOST_TEST(peek_queue(session).pauses);
+  set_paused(session, false);
+  BOOST_TEST(!peek_queue(session).pauses);
 }
 
 BOOST_AUTO_TEST_CASE(a_pause_covers_an_entity_a_webhook_or_all_ports_of_a_host) {

@@ -17,6 +17,8 @@ constexpr std::string_view queue_at_a_glance = R"sql(
   SELECT EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente') AS notificaciones,
     EXISTS (SELECT 1 FROM entregas WHERE espera = 'pendiente') AS entregas,
     EXISTS (SELECT 1 FROM diagnosticos FORCE INDEX (diagnosticos_por_hacer) WHERE estado = 'pendiente') AS diagnosticos,
+    EXISTS (SELECT 1 FROM control_envio WHERE id = 1 AND pausada)
+      OR EXISTS (SELECT 1 FROM pausas_envio WHERE hasta IS NULL OR hasta > UTC_TIMESTAMP(3)) AS pausas,
     (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes) AS ultima_notificacion)sql";
 
 constexpr std::string_view notifications_after = R"sql(
@@ -64,7 +66,7 @@ QueuePeek peek_queue(Session& session) {
   const auto rows = read_uncommitted(session, [&] { return session.query(queue_at_a_glance); });
   const auto& row = rows.at(0);
   return {row.boolean("notificaciones"), row.boolean("entregas"), row.boolean("diagnosticos"),
-          row.integer("ultima_notificacion")};
+          row.boolean("pausas"), row.integer("ultima_notificacion")};
 }
 
 namespace {

@@ -18,6 +18,7 @@ struct QueuePeek {
   bool pending_notifications;
   bool pending_deliveries;  // due or not
   bool asked_diagnoses;
+  bool pauses;            // everything, or some parts, are paused
   NotificationId newest;  // the highest id of a notification; 0 if there is none
 };
 QueuePeek peek_queue(Session& session);
