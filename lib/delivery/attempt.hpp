@@ -125,6 +125,11 @@ enum class Silence {
   names,    // no name server gave an address
 };
 
+/// Whether the receiver asks to wait (docs/delivery.md).
+constexpr bool asks_to_wait(TransportResult transport, int status) {
+  return transport == TransportResult::answered && (status == 429 || status == 503);
+}
+
 struct TestRequest;  // a test request of a diagnosis (diagnosis.hpp)
 
 struct Attempt {

@@ -52,10 +52,6 @@ DeliveryResult describe(const Attempt& attempt) {
 
 }  // namespace
 
-bool asks_to_wait(const Attempt& attempt) {
-  return attempt.transport == TransportResult::answered && (attempt.status == 429 || attempt.status == 503);
-}
-
 DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
                         platform::UtcTime now) {
   auto result = describe(attempt);

@@ -8,8 +8,7 @@
 
 namespace delivery {
 
-/// Whether the receiver answered 429 or 503.
-bool asks_to_wait(const Attempt& attempt);
+inline bool asks_to_wait(const Attempt& attempt) { return asks_to_wait(attempt.transport, attempt.status); }
 
 /// Returns the result of the attempt. `chance` in [0, 1) places the retry within its jitter; a Retry-After
 /// that is a date counts from `now`. Not for TransportResult not_started and local_failure, which do not

@@ -184,10 +184,7 @@ class Diagnosis {
     platform::Milliseconds took{};
     TestRequest test_request;
     bool accepted() const { return transport == TransportResult::answered && status >= 200 && status < 300; }
-    /// The rule is that of asks_to_wait() (lib/delivery/classify.cpp).
-    bool asks_to_wait() const {
-      return transport == TransportResult::answered && (status == 429 || status == 503);
-    }
+    bool asks_to_wait() const { return delivery::asks_to_wait(transport, status); }
   };
   const std::optional<Answer>& answer(TestRequestKind kind) const {
     return answers_.at(static_cast<std::size_t>(kind));

@@ -82,7 +82,7 @@ std::string remedy_of_status(int status, bool has_secret) {
     return "Compruebe la ruta de la URL y que el servidor admite POST en ella";
   if (status == 410)
     return "Un 410 a una notificación que no es de diagnóstico desactiva el webhook: responda 2xx";
-  if (status == 429 || status == 503)
+  if (asks_to_wait(answered, status))
     return "El receptor pide esperar: admita más peticiones, o pida el diagnóstico más tarde";
   if (status == 500 && has_secret)
     return "Revise los registros de su servidor a la hora del diagnóstico. " + std::string(raw_body_remedy);

@@ -48,4 +48,11 @@ struct DeliveryResult {
   platform::Milliseconds rest{};  // how long the whole webhook rests (429, unreadable secret)
 };
 
+inline bool is_delivered(const DeliveryResult& result) { return result.state == DeliveryState::delivered; }
+
+/// Whether an attempt was made, and did not fail in an outage of our own (such an attempt is not recorded).
+inline bool was_attempted(const DeliveryResult& result) {
+  return result.counted && result.state != DeliveryState::held;
+}
+
 }  // namespace delivery

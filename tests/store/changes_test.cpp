@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(a_change_during_the_record_of_a_first_failure_ends_the_rest
       // Only MySQL waits for the row that judge_urls has inserted. The dispatcher would try again.
       BOOST_CHECK(!session.is_mariadb());
     }
-    record_executions(session, judged.batch, {Milliseconds(0)});
+    record_executions(session, delivery::results_by_webhook(judged.batch), Milliseconds(0));
   });
   apply();
   BOOST_CHECK_EQUAL(load_receiving(session, {webhook.id}).at(0).rest.count(), 0);

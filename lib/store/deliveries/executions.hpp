@@ -1,23 +1,17 @@
-// Writes the last execution and the failure streak of each webhook that has results in a batch, and
-// deactivates webhooks because of a 410 or their streak (docs/delivery.md#a-webhook-that-keeps-failing).
+// Writes the last execution and the failure streak of each webhook that has results in a batch.
 #pragma once
 
-#include <vector>
+#include <map>
 
-#include "lib/store/deliveries/result_locks.hpp"
+#include "lib/delivery/executions.hpp"
+#include "lib/store/session/session.hpp"
+#include "lib/store/types.hpp"
 
 namespace store {
 
-/// When a failing webhook is deactivated, and how often it is probed; 0: never.
-struct FailurePolicy {
-  platform::Milliseconds disable_after{};
-  platform::Milliseconds probe_interval{};
-};
-
-/// Runs within the transaction that records `batch`, which must be in the order in which the attempts ended.
-/// Returns the webhooks that it deactivated: those that answered 410, and those that have failed for longer
-/// than `policy.disable_after`.
-std::vector<WebhookId> record_executions(Session& session, const ResultBatch& batch,
-                                         const FailurePolicy& policy);
+/// Runs within the transaction that records `results`. `probe_interval`: of delivery::after(). Locks the rows
+/// in the order of the ids, without waiting on MariaDB.
+void record_executions(Session& session, const std::map<WebhookId, delivery::WebhookResults>& results,
+                       platform::Milliseconds probe_interval);
 
 }  // namespace store

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/webhooks/deactivation.hpp"
 
 namespace store {
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::string_view executions_by_id =
     "SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
-constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";
 
 constexpr std::string_view leases_by_id =
@@ -104,10 +104,6 @@ ResultBatch without_execution(Session& session, const ResultBatch& batch) {
   std::ranges::copy_if(batch, std::back_inserter(result),
                        [&](const auto* one) { return !executions.contains(one->webhook); });
   return result;
-}
-
-std::vector<WebhookId> lock_webhooks(Session& session, const std::vector<WebhookId>& webhooks) {
-  return ids_in<WebhookId>(query_ids(session, webhooks_by_id, webhooks, if_free));
 }
 
 }  // namespace store

@@ -29,8 +29,4 @@ LockedResults lock_results(Session& session, const ResultBatch& batch, bool abse
 /// webhook_ejecuciones, not even an uncommitted one. Must not run in a transaction.
 ResultBatch without_execution(Session& session, const ResultBatch& batch);
 
-/// Locks the rows of these webhooks that no other session has locked, and returns their ids. Requires a
-/// transaction.
-std::vector<WebhookId> lock_webhooks(Session& session, const std::vector<WebhookId>& webhooks);
-
 }  // namespace store

@@ -110,7 +110,7 @@ bool is_failed_probe(const DeliveryResult& s) {
 
 /// Most attempts deliver, so their results have a statement of their own, which is shorter.
 std::uint64_t update_delivered(Session& session, const ResultBatch& batch) {
-  const auto rows = rows_of(batch, is_delivered, [](const DeliveryResult& s) {
+  const auto rows = rows_of(batch, delivery::is_delivered, [](const DeliveryResult& s) {
     return json::Array{s.id, std::to_string(s.lease), s.status};
   });
   if (rows.empty()) return 0;
@@ -159,12 +159,6 @@ json::Value failed_probe_row(const DeliveryResult& s) {
 }
 
 }  // namespace
-
-bool is_delivered(const DeliveryResult& result) { return result.state == DeliveryState::delivered; }
-
-bool was_attempted(const DeliveryResult& result) {
-  return result.counted && result.state != DeliveryState::held;
-}
 
 std::uint64_t update_deliveries(Session& session, const ResultBatch& batch) {
   return update_delivered(session, batch) + update_others(session, batch);

@@ -9,10 +9,6 @@
 
 namespace store {
 
-/// Whether an attempt was made, and did not fail in an outage of our own (such an attempt is not recorded).
-bool was_attempted(const delivery::DeliveryResult& result);
-bool is_delivered(const delivery::DeliveryResult& result);
-
 /// Writes the new states and ends the leases. Returns how many deliveries still had their lease; does not
 /// change the others. `batch` must be in the order of the ids, so that all sessions lock in the same order.
 std::uint64_t update_deliveries(Session& session, const ResultBatch& batch);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "lib/store/deliveries/executions.hpp"
 #include "lib/store/deliveries/former_urls.hpp"
 #include "lib/store/deliveries/result_locks.hpp"
 #include "lib/store/deliveries/result_rows.hpp"
 #include "lib/store/replays/open_deliveries.hpp"
 #include "lib/store/session/isolate.hpp"
+#include "lib/store/webhooks/deactivation.hpp"
 
 namespace store {
 
@@ -29,6 +31,22 @@ void note_ended_replays(Session& session, const Batch& batch) {
   note_outcomes(session, outcomes);
 }
 
+/// Writes what the batch says about its webhooks. Returns those that it deactivated.
+std::vector<WebhookId> record_webhooks(Session& session, const Batch& batch, const FailurePolicy& policy) {
+  const auto results = delivery::results_by_webhook(batch);
+  record_executions(session, results, policy.probe_interval);
+  std::vector<WebhookId> failed;
+  for (const auto& [webhook, of_webhook] : results) {
+    if (of_webhook.failures > 0) failed.push_back(webhook);
+  }
+  std::vector<GoneWebhook> gone;
+  for (const auto* result : batch) {
+    if (result->gone)
+      gone.push_back({result->webhook, result->url.empty() ? std::nullopt : std::optional(result->url)});
+  }
+  return deactivate(session, gone, failed, policy.disable_after);
+}
+
 /// Some results of a batch had lost their lease, so the transaction must be rolled back.
 struct NotAllOwned {};
 
@@ -42,7 +60,7 @@ RecordSummary write(Session& session, const Batch& results, const FailurePolicy&
   if (update_deliveries(session, by_id) != batch.size()) throw NotAllOwned();
   insert_attempts(session, by_id);
   note_ended_replays(session, by_id);
-  summary.deactivated = record_executions(session, batch, policy);
+  summary.deactivated = record_webhooks(session, batch, policy);
   for (const auto& result : judged.former) summary.former_url.emplace(result.id, result.lease);
   return summary;
 }

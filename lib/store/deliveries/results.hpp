@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lib/delivery/result.hpp"
-#include "lib/store/deliveries/executions.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 
@@ -15,6 +14,12 @@ namespace store {
 
 using delivery::DeliveryResult;
 using delivery::DeliveryState;
+
+/// When a failing webhook is deactivated, and how often it is probed; 0: never.
+struct FailurePolicy {
+  platform::Milliseconds disable_after{};
+  platform::Milliseconds probe_interval{};
+};
 
 using ResultKey = std::pair<DeliveryId, std::uint64_t>;  // a delivery and its lease
 
