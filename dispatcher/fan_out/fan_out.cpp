@@ -40,11 +40,10 @@ FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
     : session_(session),
       scanner_(scanner),
       slots_(slots),
-      newer_(newer),
       most_of_entity_(webhook::max_webhooks_per_entity * settings.max_in_flight_per_webhook),
       log_(log),
       metrics_(metrics),
-      writer_(session, scanner, slots, settings.lease, log, metrics) {}
+      writer_(session, scanner, slots, settings.lease, log, metrics, newer) {}
 
 void FanOut::run_sendable(LeasedBatch& into) {
   const unsigned rows = std::min(slots_.counts().free(), rows_per_batch);
@@ -118,21 +117,20 @@ std::vector<store::TakeRequest> FanOut::with_slot(std::vector<store::TakeRequest
 void FanOut::fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into) {
   if (selection.rows.empty() && selection.requests.empty()) return;
   const auto tried = without(passed_over_, selection.rows);
-  const auto batch = read_batch(session_, tried, newer_);
-  auto outcomes = write(batch, ahead, into);
-  note(tried, outcomes);
+  auto [outcomes, with_large] = write(tried, ahead, into);
   for (const auto& row : selection.rows) outcomes.try_emplace(row.id, Outcome::left);
   into.worked = into.worked || tried.size() < selection.rows.size();
-  report_batch(selection, outcomes, batch.with_large, monotonic_now(), scanner_.entities());
+  report_batch(selection, outcomes, with_large, monotonic_now(), scanner_.entities());
 }
 
-/// Returns the outcomes of all rows of the batch.
-Outcomes FanOut::write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into) {
-  auto outcomes = writer_.write(batch.judged, ahead, into);
-  outcomes.insert(batch.left_out.begin(), batch.left_out.end());
-  const bool any = std::ranges::any_of(outcomes, [](const auto& one) { return !waits(one.second); });
+FanOutWriter::Written FanOut::write(const std::vector<store::NotificationKey>& rows, Ahead ahead,
+                                    LeasedBatch& into) {
+  auto written = writer_.write(rows, ahead, into);
+  const bool any = std::ranges::any_of(written.outcomes, [](const auto& one) { return !waits(one.second); });
   into.worked = into.worked || any;
-  return outcomes;
+  const auto now = monotonic_now();
+  for (const auto& row : rows) passed_over_.note(row, written.outcomes.at(row.id), now);
+  return written;
 }
 
 void FanOut::run_suspect(LeasedBatch& into) {
@@ -145,11 +143,6 @@ void FanOut::run_ahead(LeasedBatch& into) {
     run_kind(Kind::busy, entities_ahead, rows_ahead, Ahead::yes, busy_pacer_, into);
 }
 
-void FanOut::note(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes) {
-  const auto now = monotonic_now();
-  for (const auto& row : rows) passed_over_.note(row, outcomes.at(row.id), now);
-}
-
 void FanOut::run_passed_over(LeasedBatch& into) {
   const auto start = monotonic_now();
   if (start >= next_report_) report_locked();
@@ -157,7 +150,7 @@ void FanOut::run_passed_over(LeasedBatch& into) {
   if (!again_pacer_.due(start)) return;
   const auto rows = passed_over_.due(start, rows_again);
   if (rows.empty()) return;
-  note(rows, write(read_batch(session_, rows, newer_), Ahead::yes, into));
+  write(rows, Ahead::yes, into);
   again_pacer_.ran(start, monotonic_now(), 0ms, 5s);  // MySQL waits a second for a lock
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "dispatcher/claims/leased_batch.hpp"
-#include "dispatcher/fan_out/fan_out_batch.hpp"
 #include "dispatcher/fan_out/fan_out_report.hpp"
 #include "dispatcher/fan_out/fan_out_writer.hpp"
 #include "dispatcher/fan_out/passed_over.hpp"
@@ -65,14 +64,13 @@ class FanOut {
   Selection select_line_and_turns(unsigned rows, platform::MonotonicTime now);
   std::vector<store::TakeRequest> with_slot(std::vector<store::TakeRequest> requests) const;
   void fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into);
-  Outcomes write(const FanOutBatch& batch, Ahead ahead, LeasedBatch& into);
-  void note(const std::vector<store::NotificationKey>& rows, const Outcomes& outcomes);
+  FanOutWriter::Written write(const std::vector<store::NotificationKey>& rows, Ahead ahead,
+                              LeasedBatch& into);
   void report_locked();
 
   store::Session& session_;
   QueueScanner& scanner_;
   FairSlots& slots_;
-  NewerRows& newer_;
   unsigned most_of_entity_;  // most deliveries of one entity in flight at once
   Pacer busy_pacer_{10};     // percent of the loop's time
   Pacer suspect_pacer_{10};  // percent of the loop's time

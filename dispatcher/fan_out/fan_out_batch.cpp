@@ -4,10 +4,27 @@
 
 namespace dispatcher {
 
-FanOutBatch read_batch(store::Session& session, const std::vector<store::NotificationKey>& rows,
-                       NewerRows& newer) {
+namespace {
+
+/// Adds the outcomes of the rows that `held` lacks: another session has locked or finished them.
+void add_missing(store::Session& session, const std::vector<store::NotificationKey>& rows,
+                 const std::vector<store::PendingNotification>& held, Outcomes& outcomes) {
+  if (held.size() == rows.size()) return;
+  std::set<delivery::NotificationId> missing;
+  for (const auto& row : rows) missing.insert(row.id);
+  for (const auto& one : held) missing.erase(one.id);
+  const auto pending = store::find_pending(session, {missing.begin(), missing.end()});
+  for (const auto id : missing)
+    outcomes.emplace(id, pending.contains(id) ? Outcome::row_locked : Outcome::not_pending);
+}
+
+}  // namespace
+
+FanOutBatch lock_batch(store::Session& session, const std::vector<store::NotificationKey>& rows,
+                       store::LockedBy locked_by, NewerRows& newer) {
   FanOutBatch batch;
-  auto pending = store::read_pending(session, ids_of(rows));
+  auto pending = store::lock_pending(session, ids_of(rows), locked_by);
+  add_missing(session, rows, pending, batch.left_out);
   const auto unknown = store::leave_to_newer(session, pending);
   for (const auto& one : unknown) batch.left_out.emplace(one.id, Outcome::left);
   newer.left("notifications", unknown.size());
@@ -16,14 +33,7 @@ FanOutBatch read_batch(store::Session& session, const std::vector<store::Notific
   }
   for (const auto& one : cut_batch(pending)) batch.left_out.emplace(one.id, Outcome::no_room);
   store::read_data(session, pending);
-  std::set<delivery::NotificationId> judged;
-  for (auto& one : pending) {
-    judged.insert(one.id);
-    batch.judged.push_back(judge(std::move(one)));
-  }
-  for (const auto& row : rows) {
-    if (!judged.contains(row.id)) batch.left_out.emplace(row.id, Outcome::not_pending);
-  }
+  for (auto& one : pending) batch.judged.push_back(judge(std::move(one)));
   return batch;
 }
 

@@ -1,4 +1,4 @@
-// Reads a batch of notifications for the fan-out.
+// Locks and reads a batch of notifications for the fan-out.
 #pragma once
 
 #include <set>
@@ -18,10 +18,10 @@ struct FanOutBatch {
   std::set<delivery::EntityId> with_large;  // entities with data too long to be read with its row
 };
 
-/// Reads those of `rows` that are pending, and checks their data. Takes no lock. Throws errors of the session
-/// or the server.
-FanOutBatch read_batch(store::Session& session, const std::vector<store::NotificationKey>& rows,
-                       NewerRows& newer);
+/// Locks and reads those of `rows` that are pending and free, and checks their data. Requires a transaction.
+/// Throws errors of the session or the server.
+FanOutBatch lock_batch(store::Session& session, const std::vector<store::NotificationKey>& rows,
+                       store::LockedBy locked_by, NewerRows& newer);
 
 template <class Notifications>
 std::vector<delivery::NotificationId> ids_of(const Notifications& notifications) {

@@ -87,10 +87,8 @@ class Planner {
   Planner(const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots, Ahead ahead)
       : recipients_(recipients), slots_(slots), ahead_(ahead) {}
 
-  /// `held`: this session has locked the notification. Otherwise another session has locked or finished it,
-  /// and it is left.
-  void add(const JudgedNotification& notification, bool held) {
-    plan_.outcomes.emplace(notification.id, held ? plan(notification) : Outcome::row_locked);
+  void add(const JudgedNotification& notification) {
+    plan_.outcomes.emplace(notification.id, plan(notification));
   }
 
   FanOutPlan take() { return std::move(plan_); }
@@ -173,11 +171,10 @@ JudgedNotification judge(store::PendingNotification notification) {
 }
 
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
-                        const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
                         Ahead ahead) {
   Planner planner(recipients, slots, ahead);
-  for (const auto& notification : notifications) planner.add(notification, held.contains(notification.id));
+  for (const auto& notification : notifications) planner.add(notification);
   return planner.take();
 }
 

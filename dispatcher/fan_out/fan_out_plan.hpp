@@ -50,12 +50,10 @@ struct FanOutPlan {
   Outcomes outcomes;  // of every notification, once `fan_out` is written
 };
 
-/// Plans the notifications with an id in `held`; every other one gets Outcome::row_locked. Plans one delivery
-/// per subscribed webhook, in one of three states. DeliveryState::held: the webhook is inactive.
-/// DeliveryState::leased: the webhook does not rest, nothing older waits for it, and `slots` grant a slot.
-/// DeliveryState::pending: otherwise. Rejects a notification that cannot be delivered.
+/// Plans one delivery per subscribed webhook, in one of three states. DeliveryState::held: the webhook is
+/// inactive. DeliveryState::leased: the webhook does not rest, nothing older waits for it, and `slots` grant
+/// a slot. DeliveryState::pending: otherwise. Rejects a notification that cannot be delivered.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
-                        const std::set<delivery::NotificationId>& held,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
                         Ahead ahead);
 

@@ -27,20 +27,22 @@ std::vector<delivery::EntityId> entities_of(const std::vector<JudgedNotification
   return {entities.begin(), entities.end()};
 }
 
+using Rows = std::vector<store::NotificationKey>;
+
 /// The outcomes so far of a batch. If the database refuses the whole batch, it is written in parts.
 class Parts {
  public:
-  void add(const JudgedNotification& notification, Outcome outcome) {
+  explicit Parts(Outcomes& outcomes) : outcomes_(outcomes) {}
+
+  void add(const store::NotificationKey& notification, Outcome outcome) {
     outcomes_.emplace(notification.id, outcome);
-    using enum Outcome;
-    if (outcome == busy || outcome == no_slot || outcome == recipient_locked || outcome == write_locked)
-      waiting_.emplace(notification.entity, outcome);
+    if (waits(outcome)) waiting_.emplace(notification.entity, outcome);
   }
 
   /// Returns the notifications of `part`, except those of an entity that already has a waiting notification
   /// in this batch, which they would overtake. They get the outcome of that notification.
-  std::vector<JudgedNotification> without_waiting(const std::vector<JudgedNotification>& part) {
-    std::vector<JudgedNotification> rest;
+  Rows without_waiting(const Rows& part) {
+    Rows rest;
     for (const auto& notification : part) {
       const auto found = waiting_.find(notification.entity);
       if (found == waiting_.end())
@@ -51,10 +53,8 @@ class Parts {
     return rest;
   }
 
-  Outcomes take() { return std::move(outcomes_); }
-
  private:
-  Outcomes outcomes_;
+  Outcomes& outcomes_;
   std::map<delivery::EntityId, Outcome> waiting_;
 };
 
@@ -68,7 +68,8 @@ bool concerns_one(const store::DatabaseError& error) {
 }  // namespace
 
 /// Keeps what a transaction read, planned and created, for use after its COMMIT.
-struct FanOutWriter::Written {
+struct FanOutWriter::Part {
+  FanOutBatch batch;
   std::map<delivery::EntityId, store::Recipient> recipients;
   FanOutPlan plan;
   std::optional<Grants> grants;
@@ -76,23 +77,24 @@ struct FanOutWriter::Written {
   store::Lease lease;
 };
 
-Outcomes FanOutWriter::write(const std::vector<JudgedNotification>& notifications, Ahead ahead,
-                             LeasedBatch& into) {
+FanOutWriter::Written FanOutWriter::write(const Rows& rows, Ahead ahead, LeasedBatch& into) {
   into.leased_at = monotonic_now();
-  Parts parts;
+  Written written;
+  Parts parts(written.outcomes);
   std::optional<platform::MonotonicTime> isolate_until;
   auto locked_by = store::LockedBy::row;
   store::isolate(
-      notifications,
-      [&](const std::vector<JudgedNotification>& part) {
+      rows,
+      [&](const Rows& part) {
         if (isolate_until && monotonic_now() > *isolate_until) {
           for (const auto& notification : part) parts.add(notification, Outcome::put_off);
           return;
         }
         try {
           const auto rest = parts.without_waiting(part);
-          const auto outcomes = write_part(rest, ahead, locked_by, into);
+          const auto [outcomes, with_large] = write_part(rest, ahead, locked_by, into);
           for (const auto& notification : rest) parts.add(notification, outcomes.at(notification.id));
+          written.with_large.insert(with_large.begin(), with_large.end());
         } catch (const store::NotificationLocked&) {
           locked_by = store::LockedBy::row_and_entry;
           throw;
@@ -105,10 +107,10 @@ Outcomes FanOutWriter::write(const std::vector<JudgedNotification>& notification
         parts.add(notification, blame(notification, error));
       },
       concerns_one);
-  return parts.take();
+  return written;
 }
 
-Outcome FanOutWriter::blame(const JudgedNotification& notification, const store::DatabaseError& error) {
+Outcome FanOutWriter::blame(const store::NotificationKey& notification, const store::DatabaseError& error) {
   if (dynamic_cast<const store::NotificationLocked*>(&error) != nullptr) return Outcome::row_locked;
   if (store::is_lock_timeout(error)) return Outcome::write_locked;
   try {
@@ -125,48 +127,50 @@ Outcome FanOutWriter::blame(const JudgedNotification& notification, const store:
   return Outcome::refused;
 }
 
-Outcomes FanOutWriter::write_part(const std::vector<JudgedNotification>& part, Ahead ahead,
-                                  store::LockedBy locked_by, LeasedBatch& into) {
-  if (part.empty()) return {};
-  Written written;
-  written.lease = leases_.next();
-  written.created = store::transaction(session_, [&] {
-    const auto held = store::lock_pending(session_, ids_of(part), locked_by);
-    written.recipients = store::load_recipients(session_, entities_of(part));
-    rest_paused(scanner_.paused_parts(), written.recipients);
-    written.grants.emplace(slots_);
-    written.plan = plan_fan_out(part, held, written.recipients, *written.grants, ahead);
-    return store::write_fan_out(session_, written.plan.fan_out, written.lease);
+FanOutWriter::Written FanOutWriter::write_part(const Rows& rows, Ahead ahead, store::LockedBy locked_by,
+                                               LeasedBatch& into) {
+  if (rows.empty()) return {};
+  Part part;
+  part.lease = leases_.next();
+  part.created = store::transaction(session_, [&] {
+    part.batch = lock_batch(session_, rows, locked_by, newer_);
+    part.recipients = store::load_recipients(session_, entities_of(part.batch.judged));
+    rest_paused(scanner_.paused_parts(), part.recipients);
+    part.grants.emplace(slots_);
+    part.plan = plan_fan_out(part.batch.judged, part.recipients, *part.grants, ahead);
+    return store::write_fan_out(session_, part.plan.fan_out, part.lease);
   });
-  append(part, written, into);
-  metrics_.processed.add(written.plan.fan_out.processed.size());
-  rejections_.passed(written.plan.fan_out);
-  rejections_.reject(session_, written.plan.fan_out.rejected, written.plan.outcomes);
-  return std::move(written.plan.outcomes);
+  append(part, into);
+  metrics_.processed.add(part.plan.fan_out.processed.size());
+  rejections_.passed(part.plan.fan_out);
+  auto& outcomes = part.plan.outcomes;
+  rejections_.reject(session_, part.plan.fan_out.rejected, outcomes);
+  outcomes.merge(part.batch.left_out);
+  return {std::move(outcomes), std::move(part.batch.with_large)};
 }
 
 /// Passes the slots taken and the leased deliveries to `into`, and webhooks with pending deliveries to the
 /// ready set.
-void FanOutWriter::append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into) {
-  into.grants.add(std::move(*written.grants));
+void FanOutWriter::append(Part& part, LeasedBatch& into) {
+  into.grants.add(std::move(*part.grants));
   // The webhooks' rows were locked until now, so the targets are valid as of now.
   const auto now = monotonic_now();
-  for (const auto& [entity, recipient] : written.recipients) {
+  for (const auto& [entity, recipient] : part.recipients) {
     for (const auto& subscriber : recipient.webhooks) into.add_destination(subscriber.target, now);
   }
-  for (const auto& delivery : written.plan.fan_out.deliveries) {
+  for (const auto& delivery : part.plan.fan_out.deliveries) {
     if (delivery.state == delivery::DeliveryState::pending)
       scanner_.webhooks().waits(delivery.webhook, into.leased_at);
   }
   std::map<delivery::NotificationId, const JudgedNotification*> by_id;
-  for (const auto& notification : part) by_id.emplace(notification.id, &notification);
-  for (const auto& delivery : written.created) {
+  for (const auto& notification : part.batch.judged) by_id.emplace(notification.id, &notification);
+  for (const auto& delivery : part.created) {
     const auto& notification = *by_id.at(delivery.notification);
     into.deliveries.push_back({.id = delivery.id,
                                .webhook = delivery.webhook,
                                .notification = notification.id,
                                .entity = notification.entity,
-                               .lease = written.lease.token,
+                               .lease = part.lease.token,
                                .event = *notification.event,
                                .occurred = *notification.occurred,
                                .created = delivery.created,

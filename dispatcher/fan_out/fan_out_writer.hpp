@@ -1,5 +1,5 @@
-// Writes the deliveries of a batch in one short transaction. If that is refused or meets a lock, writes the
-// batch in parts, each in a transaction of its own.
+// Reads the notifications of a batch and writes their deliveries in one short transaction. If that is refused
+// or meets a lock, does so in parts, each in a transaction of its own.
 #pragma once
 
 #include <vector>
@@ -14,34 +14,40 @@ namespace dispatcher {
 
 class FanOutWriter {
  public:
-  /// `session`, `scanner`, `slots` and `metrics` outlive this object.
+  /// `session`, `scanner`, `slots`, `metrics` and `newer` outlive this object.
   FanOutWriter(store::Session& session, QueueScanner& scanner, FairSlots& slots, platform::Milliseconds lease,
-               const platform::Log& log, const Metrics& metrics)
+               const platform::Log& log, const Metrics& metrics, NewerRows& newer)
       : session_(session),
         scanner_(scanner),
         slots_(slots),
         metrics_(metrics),
+        newer_(newer),
         rejections_(log, metrics),
         leases_(lease) {}
 
-  /// Returns the outcome of every notification. A notification that the database refuses for its content,
-  /// even in a transaction of its own, goes to Rejections. Throws errors of the session or the server; then
-  /// `into` has the deliveries that were created and leased before the error.
-  Outcomes write(const std::vector<JudgedNotification>& notifications, Ahead ahead, LeasedBatch& into);
+  struct Written {
+    Outcomes outcomes;                        // of every notification
+    std::set<delivery::EntityId> with_large;  // entities with data too long to be read with its row
+  };
+  /// A notification that the database refuses for its content, even in a transaction of its own, goes to
+  /// Rejections. Throws errors of the session or the server; then `into` has the deliveries that were created
+  /// and leased before the error.
+  Written write(const std::vector<store::NotificationKey>& rows, Ahead ahead, LeasedBatch& into);
 
   Rejections& rejections() { return rejections_; }
 
  private:
-  struct Written;
-  Outcomes write_part(const std::vector<JudgedNotification>& part, Ahead ahead, store::LockedBy locked_by,
-                      LeasedBatch& into);
-  void append(const std::vector<JudgedNotification>& part, Written& written, LeasedBatch& into);
-  Outcome blame(const JudgedNotification& notification, const store::DatabaseError& error);
+  struct Part;
+  Written write_part(const std::vector<store::NotificationKey>& rows, Ahead ahead, store::LockedBy locked_by,
+                     LeasedBatch& into);
+  void append(Part& part, LeasedBatch& into);
+  Outcome blame(const store::NotificationKey& notification, const store::DatabaseError& error);
 
   store::Session& session_;
   QueueScanner& scanner_;
   FairSlots& slots_;
   const Metrics& metrics_;
+  NewerRows& newer_;
   Rejections rejections_;
   LeaseSource leases_;
 };

@@ -153,7 +153,7 @@ std::vector<EntityId> waiting_entities(Session& session) {
 std::vector<PendingNotification> oldest_pending(Session& session, const std::vector<TakeRequest>& requests) {
   std::vector<NotificationId> ids;
   for (const auto& [id, entity] : find_oldest_pending(session, requests)) ids.push_back(id);
-  return read_pending(session, ids);
+  return transaction(session, [&] { return lock_pending(session, ids); });
 }
 
 std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state, const Lease& lease) {
@@ -161,16 +161,14 @@ std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state, cons
   std::vector<TakeRequest> requests;
   requests.reserve(entities.size());
   for (const auto entity : entities) requests.push_back({entity, 0, 1000});
-  auto pending = oldest_pending(session, requests);
-  leave_to_newer(session, pending);
   std::vector<NotificationId> ids;
-  for (const auto& notification : pending) ids.push_back(notification.id);
+  for (const auto& [id, entity] : find_oldest_pending(session, requests)) ids.push_back(id);
   return transaction(session, [&] {
-    const auto held = lock_pending(session, ids);
+    auto pending = lock_pending(session, ids);
+    leave_to_newer(session, pending);
     const auto recipients = load_recipients(session, entities);
     FanOut fan_out;
     for (const auto& notification : pending) {
-      if (!held.contains(notification.id)) continue;
       fan_out.processed.push_back(notification.id);
       for (const auto& subscriber : recipients.at(notification.entity).webhooks) {
         fan_out.deliveries.push_back(

@@ -35,9 +35,10 @@ BOOST_AUTO_TEST_CASE(every_entity_that_waits_is_found_and_what_others_hold_is_no
   BOOST_CHECK((waiting_entities(session) == std::vector<EntityId>{3, 5, 9}));
   Session other = database.connect();
   other.execute("START TRANSACTION");
-  BOOST_CHECK(lock_pending(other, {ids[0]}) == std::set{ids[0]});
+  BOOST_CHECK(ids_of(lock_pending(other, {ids[0]})) == Ids{ids[0]});
   session.execute("START TRANSACTION");
-  BOOST_CHECK(lock_pending(session, ids) == (std::set{ids[1], ids[2]}));
+  BOOST_CHECK(ids_of(lock_pending(session, ids)) == (Ids{ids[1], ids[2]}));
+  BOOST_CHECK(find_pending(session, ids) == std::set(ids.begin(), ids.end()));
   session.execute("ROLLBACK");
   other.execute("ROLLBACK");
 }
@@ -86,10 +87,12 @@ BOOST_AUTO_TEST_CASE(the_oldest_of_an_entity_and_what_is_still_pending_of_some) 
       "UPDATE notificaciones_pendientes SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3)"
       " WHERE id = ?",
       ids[2]);
-  BOOST_CHECK(ids_of(read_pending(session, {ids[3], ids[2], ids[0]})) == (Ids{ids[3], ids[0]}));
-  session.execute("START TRANSACTION");
-  BOOST_CHECK(lock_pending(session, {ids[2], ids[3]}) == std::set{ids[3]});
-  session.execute("ROLLBACK");
+  BOOST_CHECK(find_pending(session, {ids[3], ids[2], ids[0]}) == (std::set{ids[0], ids[3]}));
+  for (const auto by : {LockedBy::row, LockedBy::row_and_entry}) {
+    session.execute("START TRANSACTION");
+    BOOST_CHECK(ids_of(lock_pending(session, {ids[3], ids[2], ids[0]}, by)) == (Ids{ids[3], ids[0]}));
+    session.execute("ROLLBACK");
+  }
 }
 
 /// Fan-out writes `terminada_en` (7 bytes) and clears the filler, `relleno` (7 bytes), so that the row does
@@ -123,7 +126,7 @@ BOOST_AUTO_TEST_CASE(small_data_come_with_the_row_and_larger_ones_on_demand) {
 
 BOOST_AUTO_TEST_CASE(data_that_are_too_long_are_never_fetched) {
   const auto id = insert_data(session, 65537);
-  auto pending = read_pending(session, {id});
+  auto pending = transaction(session, [&] { return lock_pending(session, {id}); });
   read_data(session, pending);
   BOOST_CHECK(!pending.at(0).data && pending.at(0).bytes == 65537);
 }

@@ -43,12 +43,14 @@ struct Fixture : DeliveryFixture {
         to_string(id) + " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END");
   }
   dispatcher::Outcomes write(const std::vector<NotificationId>& ids) {
-    std::vector<dispatcher::JudgedNotification> judged;
-    for (auto& notification : read_pending(session, ids))
-      judged.push_back(dispatcher::judge(std::move(notification)));
+    std::vector<NotificationKey> rows;
+    for (const auto id : ids) rows.push_back({id, 1});
+    dispatcher::NewerRows newer{platform::Log()};
     dispatcher::LeasedBatch batch(slots);
-    return dispatcher::FanOutWriter(session, scanner, slots, long_lease.duration, platform::Log(), metrics)
-        .write(judged, dispatcher::Ahead::no, batch);
+    return dispatcher::FanOutWriter(session, scanner, slots, long_lease.duration, platform::Log(), metrics,
+                                    newer)
+        .write(rows, dispatcher::Ahead::no, batch)
+        .outcomes;
   }
 };
 
@@ -68,6 +70,22 @@ BOOST_AUTO_TEST_CASE(a_notification_overtakes_none_of_its_entity_that_waits_for_
   BOOST_TEST((outcomes.at(waiting) == Outcome::no_slot));
   BOOST_TEST((outcomes.at(later) == Outcome::no_slot));
   BOOST_TEST((outcomes.at(last) == Outcome::no_slot));
+}
+
+BOOST_AUTO_TEST_CASE(what_another_session_holds_is_locked_and_what_it_finished_is_not_pending) {
+  const auto locked = insert_notification(session, 1);
+  const auto finished = insert_notification(session, 1);
+  const auto free = insert_notification(session, 1);
+  Session other = database.connect();
+  BOOST_TEST(finish_fan_out(other, finished));
+  other.execute("START TRANSACTION");
+  BOOST_TEST(lock_pending(other, {locked}).size() == 1U);
+  const auto outcomes = write({locked, finished, free});
+  other.execute("ROLLBACK");
+  BOOST_TEST(outcomes.size() == 3U);
+  BOOST_TEST((outcomes.at(locked) == Outcome::row_locked));
+  BOOST_TEST((outcomes.at(finished) == Outcome::not_pending));
+  BOOST_TEST((outcomes.at(free) == Outcome::written));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

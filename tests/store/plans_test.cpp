@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(every_statement_of_locked_notifications_seeks) {
   const auto some = number("SELECT MIN(id) FROM notificaciones_pendientes WHERE estado = 'pendiente'");
   const auto statements = statements_of(session, [&] {
     BOOST_TEST(!find_oldest_pending(session, {{7, 0, 100}, {8, 0, 100}}).empty());
-    BOOST_TEST(read_pending(session, {some, some + 1}).size() == 2U);
+    BOOST_TEST(find_pending(session, {some, some + 1}).size() == 2U);
     for (const auto by : {LockedBy::row, LockedBy::row_and_entry})
       BOOST_TEST(transaction(session, [&] {
                    return lock_pending(session, {some, some + 1}, by);

@@ -34,13 +34,9 @@ using Recipients = std::map<delivery::EntityId, Recipient>;
 dispatcher::FanOutPlan plan(const std::vector<PendingNotification>& notifications,
                             const Recipients& recipients, FairSlots slots, Ahead ahead) {
   std::vector<JudgedNotification> judged;
-  std::set<delivery::NotificationId> held;
-  for (const auto& notification : notifications) {
-    judged.push_back(dispatcher::judge(notification));
-    held.insert(notification.id);
-  }
+  for (const auto& notification : notifications) judged.push_back(dispatcher::judge(notification));
   dispatcher::Grants grants(slots);
-  return dispatcher::plan_fan_out(judged, held, recipients, grants, ahead);
+  return dispatcher::plan_fan_out(judged, recipients, grants, ahead);
 }
 
 /// Plans with Ahead::yes, so that a notification is fanned out even if all its deliveries must wait. Returns
@@ -340,17 +336,6 @@ BOOST_AUTO_TEST_CASE(notifications_that_need_no_slot_are_never_left) {
   BOOST_TEST(states(plan.fan_out, 1) == "h");
   BOOST_TEST(plan.fan_out.rejected.size() == 1U);
   BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::rejected}}));
-}
-
-// Another session took or locked notification 11 after it was read.
-BOOST_AUTO_TEST_CASE(a_notification_locked_elsewhere_is_left_out_and_takes_no_slot) {
-  const std::vector judged{dispatcher::judge(opened(11)), dispatcher::judge(opened(12))};
-  auto slots = with_slots(10, 1);
-  dispatcher::Grants grants(slots);
-  const auto result = dispatcher::plan_fan_out(judged, {12}, with({subscriber(1)}), grants, Ahead::no);
-  BOOST_TEST((result.fan_out.processed == std::vector<delivery::NotificationId>{12}));
-  BOOST_TEST(states(result.fan_out, 1) == "l");
-  BOOST_TEST((result.outcomes == Outcomes{{11, Outcome::row_locked}, {12, Outcome::written}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_notification_that_violates_a_check_is_rejected) {

@@ -35,10 +35,9 @@ void keep_locked(Session& session, Notifications& notifications) {
   // `queue status` has a read-only session, in which rows cannot be locked.
   session.execute("SET TRANSACTION READ WRITE");
   const auto free = transaction(session, [&] { return lock_pending(session, ids, LockedBy::row_and_entry); });
-  std::set<NotificationId> pending;
-  for (const auto& one : read_pending(session, ids)) pending.insert(one.id);
-  std::erase_if(notifications,
-                [&](const auto& one) { return free.contains(one.id) || !pending.contains(one.id); });
+  auto locked = find_pending(session, ids);
+  for (const auto& one : free) locked.erase(one.id);
+  std::erase_if(notifications, [&](const auto& one) { return !locked.contains(one.id); });
 }
 
 }  // namespace

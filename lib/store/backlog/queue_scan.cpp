@@ -5,7 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/notifications/fan_out.hpp"
+#include "lib/store/session/keys.hpp"
 #include "lib/store/session/uncommitted.hpp"
 #include "lib/store/session/union_all.hpp"
 
@@ -29,8 +30,6 @@ constexpr std::string_view notifications_after = R"sql(
 constexpr std::string_view end_of_ids = R"sql(
   SELECT MAX(id) AS id FROM (
     SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT ?) t)sql";
-constexpr std::string_view still_pending = R"sql(
-  SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN)sql";
 
 // The next two statements do not use BETWEEN: if both bounds are the same id, MariaDB turns BETWEEN into an
 // equality, and then sorts that id's whole backlog.
@@ -80,12 +79,6 @@ std::optional<NotificationId> end_of_window(Session& session, NotificationId aft
   return end < newest.number() ? std::optional<NotificationId>(end) : std::nullopt;
 }
 
-/// The committed ones among the rows.
-std::set<NotificationId> committed_among(Session& session, const Rows& rows) {
-  return ids_in<NotificationId, std::set>(
-      query_ids(session, still_pending, ids_in(rows), "AND estado = 'pendiente'"));
-}
-
 Rows first_rows(Session& session, const std::vector<IdRange>& ranges) {
   static const std::string sql = union_all(first_of_waiting_entities, ranges_per_search);
   return read_uncommitted(session, [&] { return session.run_query(sql, bounds_of(ranges)); });
@@ -117,7 +110,7 @@ WaitingEntities find_waiting_entities(Session& session, const std::vector<IdRang
     std::size_t rows = 0;  // committed or not
   };
   const auto rows = first_rows(session, ranges);
-  const auto committed = committed_among(session, rows);
+  const auto committed = find_pending(session, ids_in<NotificationId>(rows));
   std::map<EntityId, Found> found;
   for (const auto& row : rows) {
     const EntityId id = row.integer("entidad_id");

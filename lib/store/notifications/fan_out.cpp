@@ -26,33 +26,37 @@ constexpr std::size_t entities_per_statement = 32;
 /// an entity's rows: it goes on to the next live index entry and locks every dead entry before that, which
 /// takes seconds when a backup's snapshot keeps many. Reads only columns of the index: reading the rows too,
 /// one seek at a time, would cost twice as much. It finds uncommitted notifications, too, which
-/// read_pending() leaves out.
+/// lock_pending() leaves out.
 constexpr std::string_view oldest_pending =
     "SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
     " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?";
 
-/// Small data comes with the row, which saves a statement for most rows.
-constexpr std::string_view read_notifications =
-    "SELECT id, entidad_id, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
-    " IF(LENGTH(datos) <= 1024, datos, NULL) AS datos,"
-    " COALESCE(CHAR_LENGTH(clave) BETWEEN 1 AND 64, TRUE) AS clave_valida"
-    " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
+constexpr std::string_view pending_by_id =
+    "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 constexpr std::string_view data_of_notifications =
     "SELECT id, datos FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 
-constexpr std::string_view lock_notifications =
-    "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
-constexpr std::string_view and_free = "AND estado = 'pendiente' FOR UPDATE SKIP LOCKED";
+/// Small data comes with the row, which saves a statement for most rows.
+constexpr std::string_view columns_of_notifications =
+    "SELECT n.id, n.entidad_id, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida, LENGTH(n.datos) AS "
+    "octetos,"
+    " IF(LENGTH(n.datos) <= 1024, n.datos, NULL) AS datos,"
+    " COALESCE(CHAR_LENGTH(n.clave) BETWEEN 1 AND 64, TRUE) AS clave_valida";
+constexpr std::string_view by_id =
+    " FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.estado = 'pendiente' AND n.id IN";
+constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";
+constexpr std::string_view lock_notifications = joined<columns_of_notifications, by_id>;
 /// A locking read of the whole table by another session may lock only the entries of the index
 /// notificaciones_por_expandir. The rows themselves then seem free, but a change of a row's `estado` moves
 /// the row's entry, and would wait a second for that lock. So this statement locks the entries. On MariaDB
 /// `process_notifications` does not wait for such a lock but fails at once, so there this statement, which
 /// costs more, is for the repetition.
-constexpr std::string_view lock_through_index =
-    "SELECT n.id FROM notificaciones_pendientes p FORCE INDEX (PRIMARY)"
+constexpr std::string_view through_index =
+    " FROM notificaciones_pendientes p FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)"
     " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE /*!80001 OF n */ SKIP LOCKED";
+constexpr std::string_view lock_through_index = joined<columns_of_notifications, through_index>;
 
 /// The webhooks that are not deleted: a range of `plaza` for each entity. Takes no lock, because the
 /// recording of results writes the rows of webhook_ejecuciones. Reads only the first delivery in the index's
@@ -191,9 +195,17 @@ std::vector<NotificationKey> find_oldest_pending(Session& session, const std::ve
   return result;
 }
 
-std::vector<PendingNotification> read_pending(Session& session, const std::vector<NotificationId>& ids) {
+std::set<NotificationId> find_pending(Session& session, const std::vector<NotificationId>& ids) {
+  return ids_in<NotificationId, std::set>(query_ids(session, pending_by_id, ids, if_pending));
+}
+
+std::vector<PendingNotification> lock_pending(Session& session, const std::vector<NotificationId>& ids,
+                                              LockedBy by) {
+  const bool by_row = by == LockedBy::row && session.is_mariadb();
+  const auto rows = by_row ? query_ids(session, lock_notifications, ids, if_free)
+                           : query_ids(session, lock_through_index, ids, if_entry_is_free);
   std::map<NotificationId, PendingNotification> found;
-  for (const auto& row : query_ids(session, read_notifications, ids, if_pending)) {
+  for (const auto& row : rows) {
     auto notification = read_notification(row);
     found.emplace(notification.id, std::move(notification));
   }
@@ -227,13 +239,6 @@ std::vector<PendingNotification> leave_to_newer(Session& session,
                                         std::make_move_iterator(notifications.end()));
   notifications.erase(first, notifications.end());
   return left;
-}
-
-std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids, LockedBy by) {
-  const bool by_row = by == LockedBy::row && session.is_mariadb();
-  const auto rows = by_row ? query_ids(session, lock_notifications, ids, and_free)
-                           : query_ids(session, lock_through_index, ids, if_entry_is_free);
-  return ids_in<NotificationId, std::set>(rows);
 }
 
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities) {

@@ -1,4 +1,4 @@
-// The statements of the fan-out: reads without a lock, then one transaction of writes.
+// The statements of the fan-out: a search without a lock, then one transaction that locks, reads and writes.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,10 @@ struct TakeRequest {
   unsigned limit;        // 1 or more
 };
 /// Finds the oldest pending notifications of each entity: the entities in the order of `requests`, the
-/// notifications of one entity by id. This and the next two functions need no lock: only the state of a
-/// notification can change, and the writes check it again.
+/// notifications of one entity by id.
 std::vector<NotificationKey> find_oldest_pending(Session& session, const std::vector<TakeRequest>& requests);
-/// Reads those of `ids` that are pending, in the order of `ids`.
-std::vector<PendingNotification> read_pending(Session& session, const std::vector<NotificationId>& ids);
+/// Returns those of `ids` that are pending, locked or not.
+std::set<NotificationId> find_pending(Session& session, const std::vector<NotificationId>& ids);
 /// Reads the data that did not come with the rows, except data longer than `longest_data`.
 void read_data(Session& session, std::vector<PendingNotification>& notifications);
 
@@ -57,10 +56,10 @@ enum class LockedBy {
   row,            // cheaper; on MySQL the same as the other one
   row_and_entry,  // of that index
 };
-/// Locks, by key, the notifications that are pending and that no other session has locked; returns them.
-/// Requires a transaction.
-std::set<NotificationId> lock_pending(Session& session, const std::vector<NotificationId>& ids,
-                                      LockedBy by = LockedBy::row);
+/// Locks and reads, by key, those of `ids` that are pending and that no other session has locked, in the
+/// order of `ids`. Requires a transaction.
+std::vector<PendingNotification> lock_pending(Session& session, const std::vector<NotificationId>& ids,
+                                              LockedBy by = LockedBy::row);
 /// A write to notificaciones_pendientes met a lock that lock_pending() did not see.
 struct NotificationLocked : LockTimeout {
   using LockTimeout::LockTimeout;
