@@ -35,8 +35,8 @@ Milliseconds between_looks(const platform::DatabaseSettings& database) {
   return Milliseconds(database.hosts.empty() ? 10'000 : 1000);
 }
 
-FairSlots::Outcome outcome_of(const Attempt& attempt) {
-  using enum FairSlots::Outcome;
+FairSlots::End outcome_of(const Attempt& attempt) {
+  using enum FairSlots::End;
   if (attempt.transport == TransportResult::not_started ||
       attempt.transport == TransportResult::local_failure)
     return not_started;
@@ -221,9 +221,9 @@ bool Loop::task(std::string_view name, F&& body) {
     note_time(name, start);
     throw;
   } catch (const store::Conflict& error) {
-    log_.info("transaction conflict; retrying", {{"duty", name}, {"error", error.what()}});
+    log_.info("transaction conflict; retrying", {{"task", name}, {"error", error.what()}});
   } catch (const std::exception& error) {
-    log_.error("a task failed; retrying", {{"duty", name}, {"error", error.what()}});
+    log_.error("a task failed; retrying", {{"task", name}, {"error", error.what()}});
     session_.disconnect();  // its state is unknown
     retry_at_[name] = start + away_wait;
   }
@@ -245,7 +245,7 @@ void Loop::report_slow(const std::optional<SlowTasks::Report>& report) const {
   if (!report) return;
   const auto took = std::chrono::duration_cast<Milliseconds>(report->took);
   log_.warning("a task kept the loop from all others for a second or longer",
-               {{"times", report->times}, {"duty", report->longest}, {"longest_ms", took.count()}});
+               {{"times", report->times}, {"task", report->longest}, {"longest_ms", took.count()}});
 }
 
 void Loop::show() const {
@@ -347,7 +347,7 @@ void Loop::send(LeasedBatch leased_batch) {
   std::vector<delivery::HeldDelivery> unreadable;
   for (auto& delivery : leased_batch.deliveries) {
     const auto webhook = delivery.webhook;
-    const auto& [target, host, read_at] = leased_batch.destinations.at(webhook);
+    const auto& [target, host, read_at] = leased_batch.targets.at(webhook);
     auto prepared = prepare_request(delivery, target, *keys, leased_batch.leased_at + settings_.lease);
     if (const auto* what = std::get_if<Unreadable>(&prepared)) {
       unreadable.push_back({std::move(delivery), *what});

@@ -74,7 +74,7 @@ void add_shares(const Facts& facts, const platform::DeliverySettings& settings, 
   const auto own = in_flight_to(facts);
   const auto at_host = in_flight_at_host(facts);
   const auto all = static_cast<std::int64_t>(facts.in_flight.size());
-  if (facts.backlog.probing)
+  if (facts.backlog.one_at_a_time)
     causes.push_back(
         {"sondeo",
          {},
@@ -119,7 +119,7 @@ std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySetting
   if (backlog.later > 0)
     causes.push_back({"reintento", backlog.next_attempt,
                       "waits for the next attempt of its schedule (" + facts.webhook.last_error + ")"});
-  if (backlog.probe_at && (backlog.later > 0 || backlog.probing))
+  if (backlog.probe_at && (backlog.later > 0 || backlog.one_at_a_time))
     causes.push_back({"adelanto", backlog.probe_at,
                       "then waiting deliveries are tried ahead of their schedule: one if the last attempt "
                       "failed, else all"});
@@ -131,7 +131,7 @@ std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySetting
 Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& settings) {
   const unsigned limit =
       std::min({settings.max_in_flight_per_webhook, settings.max_in_flight_per_host, settings.max_in_flight});
-  Ceiling ceiling{facts.backlog.probing ? 1 : limit, facts.backlog.median_ms, {}};
+  Ceiling ceiling{facts.backlog.one_at_a_time ? 1 : limit, facts.backlog.median_ms, {}};
   if (ceiling.each_ms)
     ceiling.per_second =
         1000.0 * ceiling.at_once / static_cast<double>(std::max<std::int64_t>(1, *ceiling.each_ms));

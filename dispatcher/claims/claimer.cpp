@@ -110,7 +110,7 @@ void Claimer::claim(LeasedBatch& into) {
         slots_.stop_waiting(request.webhook);
         ready.postpone(request.webhook, monotonic_now() + refused_wait);
         log_.error("the database refuses to lease deliveries of a webhook; the others go on",
-                   {{"duty", "claim"}, {"webhook", request.webhook}, {"error", error.what()}});
+                   {{"task", "claim"}, {"webhook", request.webhook}, {"error", error.what()}});
       });
 }
 

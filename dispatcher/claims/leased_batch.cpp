@@ -8,10 +8,10 @@
 
 namespace dispatcher {
 
-void LeasedBatch::add_destination(store::Target target, platform::MonotonicTime read_at) {
+void LeasedBatch::add_target(store::Target target, platform::MonotonicTime read_at) {
   const auto webhook = target.webhook;
   auto host = webhook::host_and_port(target.url);
-  destinations.insert_or_assign(webhook, Destination{std::move(target), std::move(host), read_at});
+  targets.insert_or_assign(webhook, CurrentTarget{std::move(target), std::move(host), read_at});
 }
 
 void LeasedBatch::add(store::Leased leased, const platform::Log& log) {
@@ -21,12 +21,12 @@ void LeasedBatch::add(store::Leased leased, const platform::Log& log) {
         "who wrote it)",
         {{"delivery", id}});
   worked = worked || !leased.deliveries.empty() || !leased.foreign.empty();
-  for (auto& [webhook, target] : leased.targets) add_destination(std::move(target), leased.at);
+  for (auto& [webhook, target] : leased.targets) add_target(std::move(target), leased.at);
   std::ranges::move(leased.deliveries, std::back_inserter(deliveries));
 }
 
-Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing) {
-  return {target.webhook, entity, webhook::host_and_port(target.url), probing};
+Destination destination_of(const store::Target& target, delivery::EntityId entity, bool one_at_a_time) {
+  return {target.webhook, entity, webhook::host_and_port(target.url), one_at_a_time};
 }
 
 }  // namespace dispatcher

@@ -16,29 +16,29 @@ namespace dispatcher {
 struct LeasedBatch {
   explicit LeasedBatch(FairSlots& slots) : grants(slots) {}
 
-  struct Destination {
+  struct CurrentTarget {
     store::Target target;
     std::string host;
     platform::MonotonicTime read_at;  // when the target was valid, or a moment later
   };
 
-  void add_destination(store::Target target, platform::MonotonicTime read_at);
+  void add_target(store::Target target, platform::MonotonicTime read_at);
   /// Adds what a claim has leased. Logs an error for each delivery that was cancelled because its
   /// notification belongs to another entity than its webhook.
   void add(store::Leased leased, const platform::Log& log);
 
   Grants grants;
   std::vector<delivery::LeasedDelivery> deliveries;
-  std::map<delivery::WebhookId, Destination> destinations;
+  std::map<delivery::WebhookId, CurrentTarget> targets;
   platform::MonotonicTime leased_at{};  // when the leases began, or a little earlier
   bool worked = false;                  // something was done, even if there is nothing to send
 };
 
-/// Returns what FairSlots must know of a webhook (not a LeasedBatch::Destination). `probing`: the webhook may
+/// Returns what FairSlots must know of a webhook. `one_at_a_time`: the webhook may
 /// have one attempt in flight at most.
-Destination destination_of(const store::Target& target, delivery::EntityId entity, bool probing);
+Destination destination_of(const store::Target& target, delivery::EntityId entity, bool one_at_a_time);
 inline Destination destination_of(const store::ReceivingWebhook& webhook) {
-  return destination_of(webhook.target, webhook.entity, webhook.probing);
+  return destination_of(webhook.target, webhook.entity, webhook.one_at_a_time);
 }
 
 /// Makes leases that last `duration`, with random tokens.

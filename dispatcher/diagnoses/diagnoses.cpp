@@ -169,7 +169,8 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
   const auto& parts = round.scanner.paused_parts();
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
   Grants grants(round.slots);
-  if (!grants.take_new(destination_of(target.target, target.entity, target.probing))) return no_slot_wait;
+  if (!grants.take_new(destination_of(target.target, target.entity, target.one_at_a_time)))
+    return no_slot_wait;
   const auto lease = random_();
   if (store::claim_diagnosis(round.session, webhook, lease, settings_.lease) != DiagnosisUpdate::done)
     return {};
@@ -297,7 +298,7 @@ void Diagnoses::finish(store::Session& session, FairSlots& slots, All::iterator 
 
 void Diagnoses::forget(FairSlots& slots, All::iterator one) {
   const auto& running = one->second;
-  slots.ended(running.webhook, FairSlots::Outcome::diagnosed,
+  slots.ended(running.webhook, FairSlots::End::diagnosed,
               std::chrono::duration_cast<platform::Milliseconds>(monotonic_now() - running.began));
   slots.recorded(running.webhook);
   running_.erase(one);

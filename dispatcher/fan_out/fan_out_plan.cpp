@@ -54,7 +54,7 @@ delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery:
   const auto webhook = subscriber.target.webhook;
   if (!subscriber.active) return delivery::DeliveryState::held;
   const bool in_turn = !subscriber.backlog && !subscriber.resting && !waiting.webhooks.contains(webhook);
-  if (in_turn && slots.take_new(destination_of(subscriber.target, entity, subscriber.probing)))
+  if (in_turn && slots.take_new(destination_of(subscriber.target, entity, subscriber.one_at_a_time)))
     return delivery::DeliveryState::leased;
   waiting.webhooks.insert(webhook);
   waiting.for_others = waiting.for_others || (in_turn && !slots.holds_any(webhook));

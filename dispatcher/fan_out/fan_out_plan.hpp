@@ -46,7 +46,7 @@ enum class Ahead {
 };
 
 struct FanOutPlan {
-  store::FanOut fan_out;
+  store::FanOutRows fan_out;
   Outcomes outcomes;  // of every notification, once `fan_out` is written
 };
 

@@ -156,7 +156,7 @@ void FanOutWriter::append(Part& part, LeasedBatch& into) {
   // The webhooks' rows were locked until now, so the targets are valid as of now.
   const auto now = monotonic_now();
   for (const auto& [entity, recipient] : part.recipients) {
-    for (const auto& subscriber : recipient.webhooks) into.add_destination(subscriber.target, now);
+    for (const auto& subscriber : recipient.webhooks) into.add_target(subscriber.target, now);
   }
   for (const auto& delivery : part.plan.fan_out.deliveries) {
     if (delivery.state == delivery::DeliveryState::pending)

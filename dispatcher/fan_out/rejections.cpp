@@ -48,7 +48,7 @@ void Rejections::blamed(store::Session& session, delivery::EntityId entity, deli
                         const store::Refused& error) {
   if (!refusals_.knows(id))
     log_.error("the database refuses to fan out a notification of an entity; the others go on",
-               {{"duty", "fan-out"}, {"entity", entity}, {"notification", id}, {"error", error.what()}});
+               {{"task", "fan-out"}, {"entity", entity}, {"notification", id}, {"error", error.what()}});
   if (!refusals_.refused(id, monotonic_now())) return;
   const RejectedNotification one{id, store::refusal_text(error)};
   try {
@@ -85,7 +85,7 @@ void Rejections::report_refused(delivery::NotificationId id, const store::Refuse
 
 /// Tells Refusals only of notifications with deliveries. The fan-out of any other notification does not write
 /// every kind of row, so it does not show that the database accepts every kind.
-void Rejections::passed(const store::FanOut& fan_out) {
+void Rejections::passed(const store::FanOutRows& fan_out) {
   delivery::NotificationId last = 0;
   for (const auto& delivery : fan_out.deliveries) {
     if (delivery.notification != last) refusals_.passed(delivery.notification);

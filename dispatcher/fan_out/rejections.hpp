@@ -29,7 +29,7 @@ class Rejections {
   void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
               const store::Refused& error);
   /// A fan-out was committed: Refusals learns which notifications the database accepts.
-  void passed(const store::FanOut& fan_out);
+  void passed(const store::FanOutRows& fan_out);
   /// To be called at least once a minute: logs how many were rejected since the last line.
   void report();
   /// To be called at a stop: logs the same at once.

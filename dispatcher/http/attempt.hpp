@@ -22,7 +22,7 @@ using delivery::Unreadable;
 /// old signature.
 struct Request {
   /// A `handshake` or `lookup` only finds out whether the host or a name server answers, and has a URL but no
-  /// delivery. If it has a `test_request`, its result is an Attempt; otherwise its result is a Check.
+  /// delivery. If it has a `test_request`, its result is an Attempt; otherwise its result is an OutageCheck.
   enum class Purpose { deliver, handshake, lookup };
   Purpose purpose = Purpose::deliver;
   std::optional<platform::IpAddress> address;  // for `handshake`: the address to connect to
@@ -40,8 +40,8 @@ struct Request {
 };
 
 /// The result of a `handshake` or `lookup`.
-struct Check {
-  enum class Outcome {
+struct OutageCheck {
+  enum class Finding {
     heard,
     silent,
     not_asked,  // this host could not make the check (descriptors, memory)
@@ -52,7 +52,7 @@ struct Check {
   Request::Purpose purpose = Request::Purpose::handshake;
   delivery::EntityId entity = 0;  // whose host it is
   std::string host;
-  Outcome outcome = Outcome::nothing;
+  Finding finding = Finding::nothing;
   platform::MonotonicTime began{};
   /// When a handshake got a sign of life; without one, and for a lookup, when the check ended.
   platform::MonotonicTime ended{};

@@ -6,40 +6,40 @@ namespace dispatcher {
 
 namespace {
 
-using Outcome = Check::Outcome;
+using Finding = OutageCheck::Finding;
 using Servers = Resolution::Servers;
 
-Outcome outcome_of(const Attempt& handshake) {
-  if (handshake.silence != delivery::Silence::none) return Outcome::silent;
-  if (handshake.heard) return Outcome::heard;
-  return handshake.transport == TransportResult::local_failure ? Outcome::not_asked : Outcome::nothing;
+Finding finding_of(const Attempt& handshake) {
+  if (handshake.silence != delivery::Silence::none) return Finding::silent;
+  if (handshake.heard) return Finding::heard;
+  return handshake.transport == TransportResult::local_failure ? Finding::not_asked : Finding::nothing;
 }
 
-Outcome outcome_of(Servers servers) {
+Finding finding_of(Servers servers) {
   switch (servers) {
     case Servers::answered:
-      return Outcome::heard;
+      return Finding::heard;
     case Servers::silent:
-      return Outcome::silent;
+      return Finding::silent;
     case Servers::not_asked:
-      return Outcome::not_asked;
+      return Finding::not_asked;
     case Servers::nothing:
       break;
   }
-  return Outcome::nothing;
+  return Finding::nothing;
 }
 
 }  // namespace
 
-Check handshake_check(const Attempt& attempt) {
+OutageCheck handshake_check(const Attempt& attempt) {
   const auto ended = attempt.heard.value_or(attempt.ended);
   return {Request::Purpose::handshake, attempt.delivery.entity,          attempt.host,
-          outcome_of(attempt),         attempt.ended - attempt.duration, ended};
+          finding_of(attempt),         attempt.ended - attempt.duration, ended};
 }
 
-Check lookup_check(const Job& job, Servers servers, platform::MonotonicTime ended) {
+OutageCheck lookup_check(const Job& job, Servers servers, platform::MonotonicTime ended) {
   const auto entity = job.request.delivery.entity;
-  return {Request::Purpose::lookup, entity, job.request.host, outcome_of(servers), job.since, ended};
+  return {Request::Purpose::lookup, entity, job.request.host, finding_of(servers), job.since, ended};
 }
 
 Attempt lookup_attempt(Job job, Servers servers) {

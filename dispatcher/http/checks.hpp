@@ -1,4 +1,5 @@
-// Turns the outage watch's handshakes and lookups into a Check, and a diagnosis's lookup into an Attempt.
+// Turns the outage watch's handshakes and lookups into an OutageCheck, and a diagnosis's lookup into an
+// Attempt.
 #pragma once
 
 #include "dispatcher/http/job.hpp"
@@ -6,10 +7,10 @@
 namespace dispatcher {
 
 /// The result of a check by handshake, from the handshake's attempt.
-Check handshake_check(const Attempt& attempt);
+OutageCheck handshake_check(const Attempt& attempt);
 
 /// The result of a check by lookup, which ended at `ended`.
-Check lookup_check(const Job& job, Resolution::Servers servers, platform::MonotonicTime ended);
+OutageCheck lookup_check(const Job& job, Resolution::Servers servers, platform::MonotonicTime ended);
 
 /// Returns the attempt that reports a diagnosis's lookup. `job.request.test_request` must be set; it receives
 /// the addresses that the lookup found.

@@ -51,7 +51,7 @@ class Sender::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void submit(std::vector<Request> requests) { submitted_.put(std::move(requests)); }
-  std::vector<Check> take_checks() { return checks_.take(); }
+  std::vector<OutageCheck> take_checks() { return checks_.take(); }
 
   void return_waiting() {
     returning_ = true;
@@ -245,7 +245,7 @@ class Sender::Impl {
   OwnAddresses own_addresses_;
   platform::Mailbox<Attempt>& attempts_;
   platform::Mailbox<Request> submitted_;
-  platform::Mailbox<Check> checks_;
+  platform::Mailbox<OutageCheck> checks_;
   std::atomic<bool> returning_ = false;
   std::atomic<bool> stopping_ = false;
   platform::Heartbeat heartbeat_;
@@ -264,7 +264,7 @@ Sender::~Sender() = default;
 void Sender::submit(std::vector<Request> requests) {
   if (!requests.empty()) impl_->submit(std::move(requests));
 }
-std::vector<Check> Sender::take_checks() { return impl_->take_checks(); }
+std::vector<OutageCheck> Sender::take_checks() { return impl_->take_checks(); }
 void Sender::return_waiting() { impl_->return_waiting(); }
 void Sender::stop_starting() { impl_->stop_starting(); }
 const platform::Heartbeat& Sender::heartbeat() const { return impl_->heartbeat(); }

@@ -28,11 +28,11 @@ class Sender {
   Sender& operator=(const Sender&) = delete;
 
   /// Each request comes back once: as an Attempt in `attempts` if it has a delivery or a test request,
-  /// otherwise as a Check, which take_checks() returns. A handshake or a lookup takes at most a little more
-  /// than connect_timeout. Exception: a handshake or a lookup that has not begun before stop_starting() is
-  /// dropped.
+  /// otherwise as an OutageCheck, which take_checks() returns. A handshake or a lookup takes at most a little
+  /// more than connect_timeout. Exception: a handshake or a lookup that has not begun before stop_starting()
+  /// is dropped.
   void submit(std::vector<Request> requests);
-  std::vector<Check> take_checks();
+  std::vector<OutageCheck> take_checks();
 
   /// Hands back the requests that wait for a connection, as not_started; requests in flight go on.
   void return_waiting();

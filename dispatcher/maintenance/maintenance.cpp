@@ -90,22 +90,22 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
     rest_for(std::min<Span>(task.interval, failure_rest));  // not the task's fault
     throw;
   } catch (const store::Conflict& error) {
-    log_.info("transaction conflict; retrying", {{"duty", task.name}, {"error", error.what()}});
+    log_.info("transaction conflict; retrying", {{"task", task.name}, {"error", error.what()}});
     rest_for(conflict_rest);
   } catch (const std::exception& error) {
-    log_.error("maintenance task failed; retrying", {{"duty", task.name}, {"error", error.what()}});
+    log_.error("maintenance task failed; retrying", {{"task", task.name}, {"error", error.what()}});
     session.disconnect();  // its state is unknown
   }
   return platform::monotonic_now() - start;
 }
 
-/// Logs, at most once a minute for each duty, what the database said of a row that it refused. An empty
+/// Logs, at most once a minute for each task, what the database said of a row that it refused. An empty
 /// `refusal` means that it refused no row.
-void Maintenance::report_refusal(std::string_view duty, const std::string& refusal) {
+void Maintenance::report_refusal(std::string_view task, const std::string& refusal) {
   const auto now = platform::monotonic_now();
-  if (refusal.empty() || now < next_refusal_[duty]) return;
-  next_refusal_[duty] = now + report_interval;
-  log_.error("the database refuses a row; the others go on", {{"duty", duty}, {"error", refusal}});
+  if (refusal.empty() || now < next_refusal_[task]) return;
+  next_refusal_[task] = now + report_interval;
+  log_.error("the database refuses a row; the others go on", {{"task", task}, {"error", refusal}});
 }
 
 bool Maintenance::recover_leases(store::Session& session) {

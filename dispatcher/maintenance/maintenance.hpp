@@ -63,7 +63,7 @@ class Maintenance {
     Span cost{};  // of all runs since work last returned true
   };
   Span run_task(store::Session& session, Task& task);
-  void report_refusal(std::string_view duty, const std::string& refusal);
+  void report_refusal(std::string_view task, const std::string& refusal);
 
   bool recover_leases(store::Session& session);
   bool watch_clock(store::Session& session);
@@ -109,7 +109,7 @@ class Maintenance {
   unsigned window_ = 512;  // rows of a purge's batch; adapts to the time that a batch takes
   std::uint64_t purged_ = 0;
   platform::MonotonicTime next_report_{};                             // when to log purged_
-  std::map<std::string_view, platform::MonotonicTime> next_refusal_;  // when to log a duty's next refused row
+  std::map<std::string_view, platform::MonotonicTime> next_refusal_;  // when to log a task's next refused row
 };
 
 }  // namespace dispatcher

@@ -109,18 +109,19 @@ void OutageWatch::read_checks() {
   for (const auto& check : sender_.take_checks()) {
     const bool handshake = check.purpose == Request::Purpose::handshake;
     auto& judge = side_of(handshake ? Silence::network : Silence::names).judge;
-    switch (check.outcome) {
-      case Check::Outcome::heard:
+    switch (check.finding) {
+      case OutageCheck::Finding::heard:
         judge.heard(check.ended);
         break;
-      case Check::Outcome::silent:
+      case OutageCheck::Finding::silent:
         judge.silent(check.host, check.entity, check.ended);
         judge.check_failed(check.began, check.ended);
         break;
-      case Check::Outcome::not_asked:
+      case OutageCheck::Finding::not_asked:
         judge.check_told_nothing(check.began);
         break;
-      case Check::Outcome::nothing:  // a check of this host can prove nothing, so other hosts are checked
+      case OutageCheck::Finding::nothing:  // a check of this host can prove nothing, so other hosts are
+                                           // checked
         judge.check_told_nothing(check.began);
         hosts_.forget(check.host);
         break;

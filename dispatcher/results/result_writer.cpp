@@ -123,9 +123,9 @@ bool ResultWriter::record() {
       log_.warning("results cannot be recorded: database unavailable; retrying",
                    {{"waiting", buffer_.waiting()}, {"error", error.what()}});
   } catch (const store::Conflict& error) {
-    log_.info("transaction conflict; retrying", {{"duty", "record"}, {"error", error.what()}});
+    log_.info("transaction conflict; retrying", {{"task", "record"}, {"error", error.what()}});
   } catch (const std::exception& error) {
-    log_.error("results cannot be recorded; retrying", {{"duty", "record"}, {"error", error.what()}});
+    log_.error("results cannot be recorded; retrying", {{"task", "record"}, {"error", error.what()}});
     session_.disconnect();  // its state is unknown
     failed_ = true;
   }

@@ -42,7 +42,7 @@ void FairSlots::identify(const Destination& destination) {
     join_host(webhook, destination.host);
     webhook.wanted = wanted;
   }
-  webhook.probing = destination.probing;
+  webhook.one_at_a_time = destination.one_at_a_time;
   place(id, webhook);
 }
 
@@ -158,7 +158,7 @@ bool FairSlots::take(delivery::WebhookId id) {
     if (!slot_free(id, webhook) || !host_has_room(webhook)) return false;
     hold_slot(id, webhook);
   }
-  const bool known = webhook.recent && !webhook.probing;
+  const bool known = webhook.recent && !webhook.one_at_a_time;
   const auto charge = known ? std::max(*webhook.recent, least_charge) : limits_.longest;
   webhook.charged.push_back(charge);
   auto& host = webhook.host->second;
@@ -218,24 +218,24 @@ void FairSlots::take_unsent(delivery::WebhookId id) {
   }
 }
 
-void FairSlots::ended(delivery::WebhookId id, Outcome outcome, platform::Milliseconds took) {
+void FairSlots::ended(delivery::WebhookId id, End end, platform::Milliseconds took) {
   const auto found = webhooks_.find(id);
   if (found == webhooks_.end() || found->second.in_hand == 0) return;
   auto& webhook = found->second;
   ++webhook.unrecorded;
-  if (outcome == Outcome::answered || outcome == Outcome::answered_error || outcome == Outcome::asked_to_wait)
+  if (end == End::answered || end == End::answered_error || end == End::asked_to_wait)
     webhook.recent = webhook.recent ? *webhook.recent + (took - *webhook.recent) / 4 : took;
-  if (outcome == Outcome::failed) webhook.recent.reset();
-  note_answer(id, webhook, outcome);
-  if (outcome == Outcome::diagnosed)
+  if (end == End::failed) webhook.recent.reset();
+  note_answer(id, webhook, end);
+  if (end == End::diagnosed)
     webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
   else
-    webhook.stalled = outcome == Outcome::not_started;
+    webhook.stalled = end == End::not_started;
   // The webhook takes nothing until these results are recorded: it may have to rest, and no newer delivery
   // may overtake one that was not started.
-  if (outcome != Outcome::answered && outcome != Outcome::answered_error && outcome != Outcome::diagnosed)
+  if (end != End::answered && end != End::answered_error && end != End::diagnosed)
     webhook.awaiting_result = true;
-  drop_from_hand(id, webhook, outcome == Outcome::not_started ? SlotTime{} : std::max(took, least_charge));
+  drop_from_hand(id, webhook, end == End::not_started ? SlotTime{} : std::max(took, least_charge));
 }
 
 void FairSlots::recorded(delivery::WebhookId id) {
@@ -258,20 +258,20 @@ unsigned FairSlots::slots(delivery::WebhookId id) const {
 }
 
 unsigned FairSlots::deliveries_per_slot(const Webhook& webhook) {
-  if (!webhook.recent || webhook.probing) return 1;
+  if (!webhook.recent || webhook.one_at_a_time) return 1;
   return static_cast<unsigned>(
       std::max<SlotTime::rep>(1, slot_carries / std::max(*webhook.recent, least_charge)));
 }
 
 bool FairSlots::is_quick(delivery::WebhookId id, const Webhook& webhook) const {
-  return !webhook.probing && quick_webhooks_.contains(id);
+  return !webhook.one_at_a_time && quick_webhooks_.contains(id);
 }
 
 /// Remembers whether the webhook is quick. One that is not makes its entity count as not quick until another
 /// one answers.
-void FairSlots::note_answer(delivery::WebhookId id, const Webhook& webhook, Outcome outcome) {
-  if (outcome == Outcome::not_started || outcome == Outcome::diagnosed) return;
-  const bool quick = outcome == Outcome::answered && webhook.recent && *webhook.recent <= slow_from;
+void FairSlots::note_answer(delivery::WebhookId id, const Webhook& webhook, End end) {
+  if (end == End::not_started || end == End::diagnosed) return;
+  const bool quick = end == End::answered && webhook.recent && *webhook.recent <= slow_from;
   if (quick) {
     quick_webhooks_.note(id);
     quick_entities_.note(webhook.entity);
@@ -288,7 +288,7 @@ SlotTime FairSlots::used_by(delivery::WebhookId id, const Webhook& webhook) cons
 
 /// True: the webhook's own limit and the results of its last attempts allow it to take one more delivery.
 bool FairSlots::has_room(const Webhook& webhook) const {
-  const unsigned limit = webhook.probing ? 1 : limits_.per_webhook;
+  const unsigned limit = webhook.one_at_a_time ? 1 : limits_.per_webhook;
   return !webhook.awaiting_result && !webhook.stalled && webhook.in_hand + webhook.unrecorded < limit;
 }
 
@@ -327,7 +327,7 @@ bool FairSlots::goes_first(delivery::WebhookId id, const Webhook& webhook) const
 /// False for a webhook that is known to be slow, and for an entity with an account of more than
 /// Limits::longest above the minimum.
 bool FairSlots::may_use_reserve(const Webhook& webhook) const {
-  const bool slow = webhook.probing || (webhook.recent && *webhook.recent > slow_from);
+  const bool slow = webhook.one_at_a_time || (webhook.recent && *webhook.recent > slow_from);
   return !slow && queue_.account(webhook.entity) <= queue_.least() + limits_.longest;
 }
 

@@ -37,8 +37,9 @@ namespace dispatcher {
 struct Destination {
   delivery::WebhookId webhook = 0;
   delivery::EntityId entity = 0;
-  std::string host;      // with its port
-  bool probing = false;  // the last attempt failed in transport or with 429 or 503: one attempt at a time
+  std::string host;  // with its port
+  bool one_at_a_time =
+      false;  // the last attempt failed in transport or with 429 or 503: one attempt at a time
 };
 
 class FairSlots {
@@ -87,25 +88,25 @@ class FairSlots {
   /// Gives back one delivery that was taken but not leased.
   void give_back(delivery::WebhookId webhook);
   /// Counts the delivery just taken as a diagnosis. A diagnosis has a slot of its own until ended() gets the
-  /// outcome `diagnosed`.
+  /// end `diagnosed`.
   void diagnoses(delivery::WebhookId webhook);
   /// Counts as unrecorded a delivery that is held instead of sent.
   void take_unsent(delivery::WebhookId webhook);
 
-  enum class Outcome {
+  enum class End {
     answered,        // 2xx
     answered_error,  // another status, but for 429 and 503
     asked_to_wait,   // 429 or 503
     failed,          // in transport
     /// The delivery was not sent. The webhook takes nothing until another of its deliveries ends with another
-    /// outcome, or none of its deliveries is in hand.
+    /// end, or none of its deliveries is in hand.
     not_started,
     diagnosed,  // a diagnosis, not a delivery; says nothing about the next delivery
   };
   /// An attempt has ended and is unrecorded. The webhook gives up slots that it does not need. Unless the
-  /// outcome is `answered`, `answered_error` or `diagnosed`, the webhook takes nothing while it has anything
+  /// end is `answered`, `answered_error` or `diagnosed`, the webhook takes nothing while it has anything
   /// unrecorded: it may have to rest.
-  void ended(delivery::WebhookId webhook, Outcome outcome, platform::Milliseconds took);
+  void ended(delivery::WebhookId webhook, End end, platform::Milliseconds took);
   /// The result of an attempt is recorded.
   void recorded(delivery::WebhookId webhook);
 
@@ -157,7 +158,7 @@ class FairSlots {
   struct Webhook {
     delivery::EntityId entity = 0;
     Hosts::iterator host;
-    bool probing = false;
+    bool one_at_a_time = false;
     bool wanted = false;  // from wait() to stop_waiting()
     Place place = Place::none;
     SlotTime waits_since{};  // the key in Share::waiting
@@ -177,7 +178,7 @@ class FairSlots {
   static unsigned deliveries(const Webhook& webhook) { return webhook.in_hand - webhook.diagnosing; }
   static unsigned deliveries_per_slot(const Webhook& webhook);
   bool is_quick(delivery::WebhookId id, const Webhook& webhook) const;
-  void note_answer(delivery::WebhookId id, const Webhook& webhook, Outcome outcome);
+  void note_answer(delivery::WebhookId id, const Webhook& webhook, End end);
   SlotTime used_by(delivery::WebhookId id, const Webhook& webhook) const;
   void update_order(delivery::EntityId entity);
   bool has_room(const Webhook& webhook) const;

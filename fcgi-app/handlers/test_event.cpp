@@ -32,7 +32,7 @@ Array recipients(const std::vector<store::Webhook>& webhooks) {
 }  // namespace
 
 Response test_event(const Call& call) {
-  const auto [event, extra] = webhook::parse_test_request(call.body);
+  const auto [event, extra] = webhook::parse_test_event_request(call.body);
   if (!has_subscriber(call.caller, event)) throw no_subscriber(event);  // saves the database a transaction
   const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
   // datosExtra is the entity's own data: sealed in the database, as its secrets are.

@@ -77,7 +77,7 @@ DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings
     result.wait = next_attempt(policy, result.failures, attempt.delivery.test, chance, asked);
     if (!result.wait) result.state = DeliveryState::failed;
   }
-  result.probe = attempt.transport != TransportResult::answered || asks_to_wait(attempt);
+  result.one_at_a_time = attempt.transport != TransportResult::answered || asks_to_wait(attempt);
   result.gone = attempt.transport == TransportResult::answered && attempt.status == 410;
   if (attempt.transport == TransportResult::answered && attempt.status == 429)
     result.rest = asked.value_or(settings.retry_schedule.front());
@@ -91,7 +91,7 @@ DeliveryResult of_former_url(DeliveryResult result) {
   result.failures = 0;
   result.wait = platform::Milliseconds{};
   result.retry_after = platform::Milliseconds{};  // overrides an earlier Retry-After
-  result.probe = false;
+  result.one_at_a_time = false;
   result.gone = false;
   result.rest = {};
   result.former_url = true;

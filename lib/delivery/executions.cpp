@@ -40,7 +40,7 @@ void add_failures(Execution& execution, const WebhookResults& results, UtcTime n
 }  // namespace
 
 bool WebhookResults::only_succeeded() const {
-  return succeeded && !any_failed && rest.count() == 0 && !last->probe;
+  return succeeded && !any_failed && rest.count() == 0 && !last->one_at_a_time;
 }
 
 std::map<WebhookId, WebhookResults> results_by_webhook(const std::vector<const DeliveryResult*>& batch) {
@@ -73,7 +73,7 @@ Execution after(Execution before, const WebhookResults& results, UtcTime now, Mi
   execution.started = results.last->started;
   execution.status = results.last->status;
   execution.error = results.last->error;
-  execution.probing = results.last->probe;
+  execution.one_at_a_time = results.last->one_at_a_time;
   return execution;
 }
 

@@ -37,7 +37,7 @@ struct Execution {
   std::optional<platform::UtcTime> started{};  // of the last attempt; unset: none was made
   std::optional<int> status{};                 // of the last attempt
   std::string error{};                         // of the last attempt; empty: it succeeded, or none was made
-  bool probing = false;                        // the webhook gets one attempt at a time
+  bool one_at_a_time = false;                  // the webhook gets one attempt at a time
   std::optional<platform::UtcTime> rests_until{};
   std::uint32_t failures = 0;                        // in the streak; 0: there is no streak
   std::optional<platform::UtcTime> failing_since{};  // set if and only if `failures` is not 0

@@ -43,7 +43,7 @@ struct DeliveryResult {
 
   // About the webhook.
   bool former_url = false;        // the webhook has another URL now, about which the attempt says nothing
-  bool probe = false;             // no answer, 429 or 503: the webhook gets one attempt at a time
+  bool one_at_a_time = false;     // no answer, 429 or 503: the webhook gets one attempt at a time
   bool gone = false;              // 410: the webhook is deactivated
   platform::Milliseconds rest{};  // how long the whole webhook rests (429, unreadable secret)
 };

@@ -216,7 +216,7 @@ Registration parse_registration(std::string_view body, const std::vector<platfor
   return {checked_url(fields, overrides), checked_events(fields), checked_secret(fields)};
 }
 
-TestRequest parse_test_request(std::string_view body) {
+TestEventRequest parse_test_event_request(std::string_view body) {
   const json::Value fields = parse_object(body);
   return {checked_event(fields), checked_extra(fields)};
 }

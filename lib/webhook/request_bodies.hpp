@@ -73,12 +73,12 @@ struct ReplayRequest {
 /// Throws InvalidRequest for the first rule that fails, in the order of web/docs/entregas.md#muchas-a-la-vez.
 ReplayRequest parse_replay(std::string_view body);
 
-struct TestRequest {
+struct TestEventRequest {
   Event event;
   json::Value extra;  // datosExtra: an object of at most max_extra_depth levels, or null when none was sent
 };
 
 /// Throws InvalidRequest.
-TestRequest parse_test_request(std::string_view body);
+TestEventRequest parse_test_event_request(std::string_view body);
 
 }  // namespace webhook

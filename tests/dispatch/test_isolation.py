@@ -22,7 +22,7 @@ def waited_in_vain(stack) -> int:
     """Returns how often a task of the dispatcher, other than the recording of results, has waited for a lock until the
     time-out."""
     lines = stack.dev("logs", "dispatcher").stdout.splitlines()
-    return sum("transaction conflict" in line and "error 1205" in line and "duty=record" not in line for line in lines)
+    return sum("transaction conflict" in line and "error 1205" in line and "task=record" not in line for line in lines)
 
 
 def test_with_more_demand_than_slots_all_get_some(new_entity, receiver, stack):

@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(an_answer_of_the_former_url_does_not_change_the_webhook) {
       auto result = failed_attempt(leased, Milliseconds(3600000));
       result.url = now().webhook.url;
       result.state = DeliveryState::failed;
-      result.gone = result.probe = true;
+      result.gone = result.one_at_a_time = true;
       result.rest = Milliseconds(3600000);
       change({.url = result.url + "x"});
       if (applied) apply();

@@ -167,7 +167,7 @@ std::vector<CreatedDelivery> fan_out(Session& session, DeliveryState state, cons
     auto pending = lock_pending(session, ids);
     leave_to_newer(session, pending);
     const auto recipients = load_recipients(session, entities);
-    FanOut fan_out;
+    FanOutRows fan_out;
     for (const auto& notification : pending) {
       fan_out.processed.push_back(notification.id);
       for (const auto& subscriber : recipients.at(notification.entity).webhooks) {

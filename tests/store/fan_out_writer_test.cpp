@@ -33,7 +33,7 @@ struct Fixture : DeliveryFixture {
   void fill() {
     const dispatcher::Destination destination{busy.id, 1, "otro.example.org:443"};
     BOOST_REQUIRE(slots.take_new(destination));
-    slots.ended(busy.id, dispatcher::FairSlots::Outcome::answered, 10ms);
+    slots.ended(busy.id, dispatcher::FairSlots::End::answered, 10ms);
     BOOST_REQUIRE(slots.take_new(destination));
     BOOST_REQUIRE(slots.full());
   }

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
   const auto fan_out_one = [&] {
     const auto id = insert_notification(session, 2);
     load_recipients(session, {2});
-    const FanOut fan_out{
+    const FanOutRows fan_out{
         {id}, {}, {{id, other.id, webhook::Event::evaluacion_abierta, DeliveryState::leased}}};
     BOOST_TEST(write_fan_out(session, fan_out, lease).size() == 1U);
   };

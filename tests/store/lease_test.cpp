@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(no_result_of_a_stale_owner_is_recorded_whatever_it_is) {
   auto held = failed_attempt(stale, Milliseconds(0));
   held.state = DeliveryState::held;
   auto resting = failed_attempt(stale, Milliseconds(1));
-  resting.probe = true;
+  resting.one_at_a_time = true;
   resting.rest = Milliseconds(60000);
   const auto before = seen();
   for (const auto& result : {delivered(stale), gone, failed, held, resting}) {

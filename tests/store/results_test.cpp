@@ -146,15 +146,15 @@ BOOST_AUTO_TEST_CASE(a_429_rests_and_a_failure_probes) {
   queue_one();
   auto delivery_result = failed_attempt(claim_one(), Milliseconds(1));
   delivery_result.status = 429;
-  delivery_result.probe = true;
+  delivery_result.one_at_a_time = true;
   delivery_result.rest = Milliseconds(60000);
   record_results(session, {delivery_result}, {Milliseconds(0)});
   BOOST_CHECK_GT(load_receiving(session, {webhook.id}).at(0).rest.count(), 50000);
   const auto subscriber = load_recipients(session, {1}).at(1).webhooks.at(0);
-  BOOST_CHECK(subscriber.probing && subscriber.resting && subscriber.backlog);
+  BOOST_CHECK(subscriber.one_at_a_time && subscriber.resting && subscriber.backlog);
   session.update("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3)");
   const auto receiving = load_receiving(session, {webhook.id}).at(0);
-  BOOST_CHECK(receiving.probing && receiving.rest.count() == 0);
+  BOOST_CHECK(receiving.one_at_a_time && receiving.rest.count() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_shorter_rest_does_not_end_a_longer_one) {

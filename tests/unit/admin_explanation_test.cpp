@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(each_cause_by_itself) {
   BOOST_TEST((with([](Facts& f) { f.backlog.secret_key = "k2"; }) == Names{"secreto_ilegible"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.secret_key = "k2", f.keys_in_file.reset(); }) == Names{"turno"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.rests_until = platform::UtcTime(11h); }) == Names{"descanso"}));
-  BOOST_TEST((with([](Facts& f) { f.backlog.probing = true; }) == Names{"sondeo"}));
+  BOOST_TEST((with([](Facts& f) { f.backlog.one_at_a_time = true; }) == Names{"sondeo"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.due = 0, f.backlog.later = 1; }) == Names{"reintento"}));
   BOOST_TEST((with([](Facts& f) { f.backlog.due = 0, f.backlog.held = 1; }) == Names{"retenida"}));
   BOOST_TEST((with([](Facts& f) { f.in_flight.assign(10, {3, f.webhook.url}); }) == Names{"limite_webhook"}));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(the_ceiling_is_concurrency_divided_by_the_median_time) {
   auto some = facts();
   BOOST_TEST(admin::ceiling_of(some, settings).at_once == 10U);
   BOOST_TEST(admin::ceiling_of(some, settings).per_second.value() == 40.0);
-  some.backlog.probing = true;
+  some.backlog.one_at_a_time = true;
   BOOST_TEST(admin::ceiling_of(some, settings).per_second.value() == 4.0);
   some.backlog.median_ms.reset();
   BOOST_TEST(!admin::ceiling_of(some, settings).per_second);

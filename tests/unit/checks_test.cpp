@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using delivery::Silence;
 using delivery::TransportResult;
 using dispatcher::Attempt;
-using dispatcher::Check;
+using dispatcher::OutageCheck;
 using dispatcher::Job;
 using Servers = dispatcher::Resolution::Servers;
 
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_handshake_ends_with_the_sign_of_life) {
   auto attempt = handshake(TransportResult::tls_untrusted);
   attempt.heard = began + 30ms;
   const auto check = dispatcher::handshake_check(attempt);
-  BOOST_TEST((check.outcome == Check::Outcome::heard));
+  BOOST_TEST((check.finding == OutageCheck::Finding::heard));
   BOOST_TEST((check.purpose == dispatcher::Request::Purpose::handshake));
   BOOST_TEST(check.host == "a.example.com:443");
   BOOST_TEST((check.entity == 7));
@@ -60,29 +60,29 @@ BOOST_AUTO_TEST_CASE(silence_outweighs_an_earlier_sign_of_life) {
   auto attempt = handshake(TransportResult::timeout);
   attempt.heard = began + 30ms;
   attempt.silence = Silence::network;
-  BOOST_TEST((dispatcher::handshake_check(attempt).outcome == Check::Outcome::silent));
+  BOOST_TEST((dispatcher::handshake_check(attempt).finding == OutageCheck::Finding::silent));
 }
 
 BOOST_AUTO_TEST_CASE(a_handshake_that_this_host_could_not_make_was_not_asked) {
   const auto check = dispatcher::handshake_check(handshake(TransportResult::local_failure));
-  BOOST_TEST((check.outcome == Check::Outcome::not_asked));
+  BOOST_TEST((check.finding == OutageCheck::Finding::not_asked));
   BOOST_TEST((check.ended == began + 80ms));
 }
 
 BOOST_AUTO_TEST_CASE(a_host_that_may_not_be_dialled_gives_no_sign) {
   const auto check = dispatcher::handshake_check(handshake(TransportResult::address_refused));
-  BOOST_TEST((check.outcome == Check::Outcome::nothing));
+  BOOST_TEST((check.finding == OutageCheck::Finding::nothing));
 }
 
 BOOST_AUTO_TEST_CASE(a_lookup_tells_of_the_servers) {
-  using enum Check::Outcome;
-  const auto outcome = [](Servers servers) {
-    return dispatcher::lookup_check(lookup(), servers, began + 20ms).outcome;
+  using enum OutageCheck::Finding;
+  const auto finding = [](Servers servers) {
+    return dispatcher::lookup_check(lookup(), servers, began + 20ms).finding;
   };
-  BOOST_TEST((outcome(Servers::answered) == heard));
-  BOOST_TEST((outcome(Servers::silent) == silent));
-  BOOST_TEST((outcome(Servers::not_asked) == not_asked));
-  BOOST_TEST((outcome(Servers::nothing) == nothing));
+  BOOST_TEST((finding(Servers::answered) == heard));
+  BOOST_TEST((finding(Servers::silent) == silent));
+  BOOST_TEST((finding(Servers::not_asked) == not_asked));
+  BOOST_TEST((finding(Servers::nothing) == nothing));
   const auto check = dispatcher::lookup_check(lookup(), Servers::answered, began + 20ms);
   BOOST_TEST((check.purpose == dispatcher::Request::Purpose::lookup));
   BOOST_TEST(check.host == "a.example.com:443");

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(every_2xx_is_success) {
     BOOST_TEST((delivery_result.state == DeliveryState::delivered), status);
     BOOST_TEST(delivery_result.error.empty(), status);
     BOOST_TEST(delivery_result.failures == 3U);  // a success is no failure
-    BOOST_TEST(!delivery_result.probe);
+    BOOST_TEST(!delivery_result.one_at_a_time);
     BOOST_TEST(!delivery_result.gone);
     BOOST_TEST(delivery_result.rest.count() == 0);
   }
@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(every_other_answer_is_a_failure) {
     BOOST_TEST(!delivery_result.error.empty(), status);
     BOOST_TEST(delivery_result.failures == 1U, status);
     BOOST_TEST(delivery_result.wait.value().count() == 5000, status);
-    BOOST_TEST(!delivery_result.probe, status);  // the receiver answers, so other deliveries need not wait
+    BOOST_TEST(!delivery_result.one_at_a_time,
+               status);  // the receiver answers, so other deliveries need not wait
     BOOST_TEST(!delivery_result.gone, status);
     BOOST_TEST(delivery_result.rest.count() == 0, status);
   }
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(only_a_410_says_that_it_is_gone) {
   BOOST_TEST(delivery_result.gone);
   BOOST_TEST((delivery_result.state ==
               DeliveryState::pending));  // held while the webhook is inactive, sent once it is active
-  BOOST_TEST(!delivery_result.probe);
+  BOOST_TEST(!delivery_result.one_at_a_time);
   BOOST_TEST(!classified(ended(TransportResult::timeout)).gone);
   auto unanswered = ended(TransportResult::closed);
   unanswered.status = 410;  // no answer with this status arrived
@@ -131,20 +132,20 @@ BOOST_AUTO_TEST_CASE(a_429_rests_the_whole_webhook) {
   BOOST_TEST((asked.state == DeliveryState::pending));
   BOOST_TEST(asked.wait.value().count() == 120000);
   BOOST_TEST(asked.rest.count() == 120000);
-  BOOST_TEST(asked.probe);
+  BOOST_TEST(asked.one_at_a_time);
   const auto unasked = classified(answered(429));
   BOOST_TEST(unasked.wait.value().count() == 5000);
   BOOST_TEST(unasked.rest.count() == 5000);  // the schedule's first wait
-  BOOST_TEST(unasked.probe);
+  BOOST_TEST(unasked.one_at_a_time);
 }
 
 BOOST_AUTO_TEST_CASE(a_503_delays_its_own_delivery) {
   const auto asked = classified(answered(503, "120"));
   BOOST_TEST(asked.wait.value().count() == 120000);
   BOOST_TEST(asked.rest.count() == 0);
-  BOOST_TEST(asked.probe);
+  BOOST_TEST(asked.one_at_a_time);
   BOOST_TEST(classified(answered(503)).wait.value().count() == 5000);
-  BOOST_TEST(classified(answered(503)).probe);
+  BOOST_TEST(classified(answered(503)).one_at_a_time);
 }
 
 BOOST_AUTO_TEST_CASE(retry_after_never_hastens_and_is_bounded) {
@@ -198,7 +199,7 @@ BOOST_AUTO_TEST_CASE(an_unanswered_attempt_is_a_failure_and_starts_probes) {
       BOOST_TEST(!delivery_result.error.empty());
       BOOST_TEST(delivery_result.failures == 1U);
       BOOST_TEST(delivery_result.wait.value().count() == 5000);
-      BOOST_TEST(delivery_result.probe);
+      BOOST_TEST(delivery_result.one_at_a_time);
       BOOST_TEST(delivery_result.rest.count() == 0);
     }
   }
@@ -221,7 +222,7 @@ BOOST_AUTO_TEST_CASE(follows_the_schedule_until_it_is_exhausted) {
 // Also a delivery's last attempt can make the webhook rest, deactivate it, or start probes of it.
 BOOST_AUTO_TEST_CASE(the_last_failure_speaks_of_the_webhook_too) {
   BOOST_TEST(classified(answered(429, "120", 3)).rest.count() == 120000);
-  BOOST_TEST(classified(answered(429, "120", 3)).probe);
+  BOOST_TEST(classified(answered(429, "120", 3)).one_at_a_time);
   BOOST_TEST(classified(answered(410, "", 3)).gone);
 }
 
@@ -266,7 +267,7 @@ BOOST_AUTO_TEST_CASE(an_unreadable_secret_holds_its_delivery) {
   BOOST_TEST(delivery_result.test);
   BOOST_TEST(delivery_result.failures == 3U);  // no attempt was made
   BOOST_TEST(!delivery_result.status.has_value());
-  BOOST_TEST(!delivery_result.probe);
+  BOOST_TEST(!delivery_result.one_at_a_time);
   BOOST_TEST((delivery_result.rest == delivery::unreadable_secret_rest));
   BOOST_TEST(!delivery_result.error.empty());
   BOOST_TEST(text::count_characters(delivery_result.error).value() <= 500U);
@@ -285,7 +286,7 @@ BOOST_AUTO_TEST_CASE(an_answer_of_a_former_url_only_makes_its_delivery_due) {
     BOOST_TEST((former.state == DeliveryState::pending));
     BOOST_TEST((former.wait == 0ms && former.retry_after == 0ms));
     BOOST_TEST(former.failures == 0U);
-    BOOST_TEST((!former.gone && !former.probe && former.rest == 0ms && former.former_url));
+    BOOST_TEST((!former.gone && !former.one_at_a_time && former.rest == 0ms && former.former_url));
     const auto text = "El receptor respondió " + std::to_string(status) + ": se espera un 2xx";
     BOOST_TEST(former.error == text);  // also for a 410, which deactivates nothing here
   }

@@ -89,13 +89,13 @@ BOOST_AUTO_TEST_CASE(the_order_within_a_batch_counts) {
 BOOST_AUTO_TEST_CASE(probes_and_tests_do_not_count_but_are_the_last_execution) {
   auto failed_test = failure;
   failed_test.test = true;
-  failed_test.probe = true;
+  failed_test.one_at_a_time = true;
   for (const auto& one : {failed_probe, failed_test}) {
     BOOST_TEST(after_all({}, {one}).failures == 0U);
     const auto made = after_all(failing(3), {one});
     BOOST_TEST(made.failures == 3U);
     BOOST_TEST((made.last_failure == now - 1h));
-    BOOST_TEST((made.started == one.started && made.probing == one.probe));
+    BOOST_TEST((made.started == one.started && made.one_at_a_time == one.one_at_a_time));
   }
   auto good_test = success;
   good_test.test = true;

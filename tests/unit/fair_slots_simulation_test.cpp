@@ -77,7 +77,7 @@ class Simulation {
   };
   struct Webhook {
     Receiver receiver;
-    bool probing = false;
+    bool one_at_a_time = false;
     Time next_row{};
     std::deque<Time> due;   // when each row was written
     std::deque<Row> queue;  // claimed, and not yet sent
@@ -114,7 +114,7 @@ class Simulation {
       }
       if (webhook.due.empty()) continue;
       const auto id = WebhookId(static_cast<std::int64_t>(i + 1));
-      slots_.identify({id, webhook.receiver.entity, webhook.receiver.host, webhook.probing});
+      slots_.identify({id, webhook.receiver.entity, webhook.receiver.host, webhook.one_at_a_time});
       slots_.wait(id);
     }
   }
@@ -157,8 +157,8 @@ class Simulation {
     const bool failed = webhook.receiver.answers_in >= time_out;
     const auto took = std::min(webhook.receiver.answers_in, time_out);
     used_[webhook.receiver.entity] += static_cast<double>(took.count());
-    slots_.ended(id, failed ? FairSlots::Outcome::failed : FairSlots::Outcome::answered, took);
-    webhook.probing = failed;
+    slots_.ended(id, failed ? FairSlots::End::failed : FairSlots::End::answered, took);
+    webhook.one_at_a_time = failed;
     events_.push({now_ + until_recorded, What::recorded, id});
     start(id);
   }
@@ -393,9 +393,9 @@ BOOST_AUTO_TEST_CASE(no_webhook_waits_for_ever_and_no_slot_is_lost) {
       }
       std::ranges::shuffle(in_hand, random);
       for (int i = upto(5); i > 0 && !in_hand.empty(); --i) {
-        const auto outcome = static_cast<FairSlots::Outcome>(upto(3));
+        const auto outcome = static_cast<FairSlots::End>(upto(3));
         slots.ended(in_hand.back(), outcome, Time(upto(3) == 0 ? upto(15'000) : upto(100)));
-        if (outcome == FairSlots::Outcome::not_started) ++wanted[in_hand.back()];
+        if (outcome == FairSlots::End::not_started) ++wanted[in_hand.back()];
         unrecorded.push_back(in_hand.back());
         in_hand.pop_back();
       }

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using delivery::WebhookId;
 using dispatcher::Destination;
 using dispatcher::FairSlots;
-using Outcome = FairSlots::Outcome;
+using End = FairSlots::End;
 
 FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10'000) {
   return FairSlots({.total = total, .per_webhook = per_webhook, .per_host = per_host, .longest = 15s});
@@ -23,8 +23,8 @@ FairSlots with(unsigned total, unsigned per_webhook = 10, unsigned per_host = 10
 
 /// Returns a destination with a host and an entity of this webhook alone. The entity's id equals
 /// the webhook's.
-Destination own(std::int64_t webhook, bool probing = false) {
-  return {webhook, webhook, "h" + std::to_string(webhook) + ":443", probing};
+Destination own(std::int64_t webhook, bool one_at_a_time = false) {
+  return {webhook, webhook, "h" + std::to_string(webhook) + ":443", one_at_a_time};
 }
 
 void wait(FairSlots& slots, const Destination& destination) {
@@ -40,7 +40,7 @@ unsigned take(FairSlots& slots, const Destination& destination, unsigned most = 
   return taken;
 }
 
-void end(FairSlots& slots, WebhookId webhook, Outcome outcome = Outcome::answered,
+void end(FairSlots& slots, WebhookId webhook, End outcome = End::answered,
          platform::Milliseconds took = 5ms) {
   slots.ended(webhook, outcome, took);
   slots.recorded(webhook);
@@ -52,7 +52,7 @@ void know(FairSlots& slots, const Destination& destination, platform::Millisecon
   wait(slots, destination);
   for (int i = 0; i < 3; ++i) {
     BOOST_REQUIRE(slots.take(destination.webhook));
-    end(slots, destination.webhook, Outcome::answered, took);
+    end(slots, destination.webhook, End::answered, took);
   }
 }
 
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(all_together_have_a_limit) {
   BOOST_TEST(take(slots, own(1)) == 7U);
   BOOST_TEST(slots.full());
   BOOST_TEST(take(slots, own(2)) == 0U);
-  end(slots, 1, Outcome::answered, 13s);
+  end(slots, 1, End::answered, 13s);
   BOOST_TEST(take(slots, own(2)) == 1U);
 }
 
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(one_that_probes_has_one_in_flight) {
 BOOST_AUTO_TEST_CASE(an_ended_attempt_counts_for_its_webhook_until_recorded) {
   auto slots = with(100, 1);
   BOOST_TEST(take(slots, own(1)) == 1U);
-  slots.ended(1, Outcome::answered, 5ms);
+  slots.ended(1, End::answered, 5ms);
   BOOST_TEST(slots.in_hand() == 0U);
   BOOST_TEST(take(slots, own(1)) == 0U);
   slots.recorded(1);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(an_ended_attempt_counts_for_its_webhook_until_recorded) {
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_or_resting_webhook_starts_nothing_before_recording) {
-  for (const auto outcome : {Outcome::failed, Outcome::asked_to_wait}) {
+  for (const auto outcome : {End::failed, End::asked_to_wait}) {
     auto slots = with(100);
     BOOST_TEST(take(slots, own(1), 2) == 2U);
     slots.ended(1, outcome, 5ms);
@@ -128,10 +128,10 @@ BOOST_AUTO_TEST_CASE(a_failed_or_resting_webhook_starts_nothing_before_recording
 BOOST_AUTO_TEST_CASE(a_webhook_that_handed_back_waits_until_an_attempt_ends) {
   auto slots = with(100, 3);
   BOOST_TEST(take(slots, own(1)) == 3U);
-  slots.ended(1, Outcome::not_started, 0ms);
+  slots.ended(1, End::not_started, 0ms);
   BOOST_TEST(take(slots, own(1)) == 0U);
   slots.recorded(1);
-  end(slots, 1, Outcome::not_started);
+  end(slots, 1, End::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
   end(slots, 1);
   BOOST_TEST(take(slots, own(1)) == 3U);
@@ -145,12 +145,12 @@ BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
   BOOST_TEST(slots.slots(1) == 1U);
   BOOST_TEST(take(slots, own(1), 2) == 2U);
   BOOST_TEST(slots.slots(1) == 2U);  // one slot is for the diagnosis alone; the two deliveries share a slot
-  end(slots, 1, Outcome::not_started);
+  end(slots, 1, End::not_started);
   BOOST_TEST(take(slots, own(1)) == 0U);
-  end(slots, 1, Outcome::not_started);  // no delivery is in hand any more, only the diagnosis
+  end(slots, 1, End::not_started);  // no delivery is in hand any more, only the diagnosis
   BOOST_TEST(take(slots, own(1)) == 9U);
-  end(slots, 1, Outcome::not_started);
-  end(slots, 1, Outcome::diagnosed, 2s);  // a diagnosis that ends does not let the webhook take again
+  end(slots, 1, End::not_started);
+  end(slots, 1, End::diagnosed, 2s);  // a diagnosis that ends does not let the webhook take again
   BOOST_TEST(take(slots, own(1)) == 0U);
   end(slots, 1);
   BOOST_TEST(take(slots, own(1)) == 3U);
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_diagnosis_that_joins_a_slot_takes_it_over) {
   end(slots, 1);
   end(slots, 1);
   BOOST_TEST(slots.slots(1) == 1U);
-  end(slots, 1, Outcome::diagnosed, 1s);
+  end(slots, 1, End::diagnosed, 1s);
   BOOST_TEST((slots.in_hand() == 0U && slots.counts().free() == 100U));
 }
 
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(one_slow_answer_counts_for_a_quarter) {
   auto slots = with(100);
   know(slots, own(1), 20ms);
   BOOST_TEST(slots.take(1));
-  end(slots, 1, Outcome::answered, 120ms);  // 45 ms are expected now, so that a slot carries two
+  end(slots, 1, End::answered, 120ms);  // 45 ms are expected now, so that a slot carries two
   BOOST_TEST(take(slots, own(1)) == 10U);
   BOOST_TEST(slots.slots(1) == 5U);
 }
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(a_broadcast_to_unknown_webhooks_leaves_slots_to_those_that_
   BOOST_TEST((slots.take_new(own(101)) && slots.take_new(own(102))));
   BOOST_TEST(!slots.take_new(own(103)));  // it waits, and is next
   wait(slots, own(103));
-  end(slots, 1, Outcome::answered, 15s);
+  end(slots, 1, End::answered, 15s);
   BOOST_TEST(slots.next(1).webhooks == Ids{103}, boost::test_tools::per_element());
 }
 
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_not_quick_gets_slots_beside_those_that_have_use
   unsigned before = 0;
   for (; slots.next(1).webhooks == Ids{1} && before < 100; ++before) {
     BOOST_REQUIRE(slots.take(1));
-    end(slots, 1, Outcome::answered, 20ms);
+    end(slots, 1, End::answered, 20ms);
   }
   BOOST_TEST((before >= 1 && before <= 6));
 }
@@ -413,7 +413,7 @@ BOOST_AUTO_TEST_CASE(a_slot_given_back_is_free_again) {
 BOOST_AUTO_TEST_CASE(giving_back_what_was_never_taken_changes_nothing) {
   auto slots = with(4, 4);
   slots.give_back(1);
-  slots.ended(1, Outcome::answered, 5ms);
+  slots.ended(1, End::answered, 5ms);
   slots.recorded(1);
   BOOST_TEST(slots.in_hand() == 0U);
   BOOST_TEST(take(slots, own(1)) == 4U);
@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(idle_webhooks_are_forgotten) {
     slots.stop_waiting(webhook);
     end(slots, webhook);
     BOOST_TEST(slots.take_new(own(webhook, true)));
-    end(slots, webhook, Outcome::failed, 5s);
+    end(slots, webhook, End::failed, 5s);
   }
   BOOST_TEST(slots.size() == 0U);
 }
@@ -453,7 +453,7 @@ BOOST_AUTO_TEST_CASE(a_diagnosis_is_charged_with_its_time_and_says_nothing_of_th
   know(slots, own(1), 10ms);  // its answers are so quick that ten deliveries share a slot
   const auto before = slots.rank(1).first;
   BOOST_TEST(slots.take(1));
-  slots.ended(1, Outcome::diagnosed, 60s);
+  slots.ended(1, End::diagnosed, 60s);
   BOOST_TEST(slots.rank(1).first >= before + 59s);
   BOOST_TEST(slots.holds_any(1));
   slots.recorded(1);

@@ -24,8 +24,8 @@ FairSlots with_slots(unsigned total, unsigned per_webhook) {
       {.total = total, .per_webhook = per_webhook, .per_host = 100, .longest = std::chrono::seconds(15)});
 }
 
-void take(FairSlots& slots, delivery::WebhookId webhook, bool probing) {
-  slots.identify({webhook, entity, "receptor.example:443", probing});
+void take(FairSlots& slots, delivery::WebhookId webhook, bool one_at_a_time) {
+  slots.identify({webhook, entity, "receptor.example:443", one_at_a_time});
   BOOST_REQUIRE(slots.take(webhook));
 }
 
@@ -41,8 +41,8 @@ dispatcher::FanOutPlan plan(const std::vector<PendingNotification>& notification
 
 /// Plans with Ahead::yes, so that a notification is fanned out even if all its deliveries must wait. Returns
 /// what is to be written.
-store::FanOut plan_fan_out(const std::vector<PendingNotification>& notifications,
-                           const Recipients& recipients, FairSlots slots) {
+store::FanOutRows plan_fan_out(const std::vector<PendingNotification>& notifications,
+                               const Recipients& recipients, FairSlots slots) {
   return plan(notifications, recipients, slots, Ahead::yes).fan_out;
 }
 
@@ -63,7 +63,7 @@ Subscriber subscriber(delivery::WebhookId webhook) {
   Subscriber result{.target = {webhook, "https://receptor.example/", {}},
                     .events = {},
                     .active = true,
-                    .probing = false,
+                    .one_at_a_time = false,
                     .resting = false,
                     .backlog = false};
   result.events.insert(Event::evaluacion_abierta);
@@ -73,7 +73,7 @@ Subscriber subscriber(delivery::WebhookId webhook) {
 Recipients with(std::vector<Subscriber> webhooks) { return {{entity, {true, std::move(webhooks)}}}; }
 
 /// The states of a webhook's new deliveries, in their order: `l`eased, `p`ending, `h`eld.
-std::string states(const store::FanOut& fan_out, delivery::WebhookId webhook) {
+std::string states(const store::FanOutRows& fan_out, delivery::WebhookId webhook) {
   std::string result;
   for (const auto& delivery : fan_out.deliveries) {
     if (delivery.webhook != webhook) continue;
@@ -225,9 +225,9 @@ BOOST_AUTO_TEST_CASE(a_resting_webhook_is_left_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(one_that_probes_gets_one) {
-  auto probing = subscriber(1);
-  probing.probing = true;
-  const auto recipients = with({probing});
+  auto slow = subscriber(1);
+  slow.one_at_a_time = true;
+  const auto recipients = with({slow});
   BOOST_TEST(states(plan_fan_out({opened(11), opened(12)}, recipients, with_slots(10, 10)), 1) == "lp");
   auto busy = with_slots(10, 10);
   take(busy, 1, true);
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(one_that_probes_gets_one) {
 BOOST_AUTO_TEST_CASE(inactive_comes_before_every_reason_to_wait) {
   auto inactive = subscriber(1);
   inactive.active = false;
-  inactive.backlog = inactive.resting = inactive.probing = true;
+  inactive.backlog = inactive.resting = inactive.one_at_a_time = true;
   BOOST_TEST(states(plan_fan_out({opened(11)}, with({inactive}), with_slots(10, 10)), 1) == "h");
 }
 
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_only_for_quick_entities_is_none_for_others) 
   auto slots = with_slots(16, 20);
   const dispatcher::Destination quick{9, 8, "rapido.example:443", false};
   BOOST_REQUIRE(slots.take_new(quick));
-  slots.ended(quick.webhook, FairSlots::Outcome::answered, std::chrono::milliseconds(5));
+  slots.ended(quick.webhook, FairSlots::End::answered, std::chrono::milliseconds(5));
   slots.recorded(quick.webhook);
   while (slots.take_new({100, 100, "lento.example:443", false})) continue;
   BOOST_REQUIRE(slots.take_new({101, 101, "otro.example:443", false}));

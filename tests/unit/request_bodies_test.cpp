@@ -10,7 +10,7 @@ using webhook::parse_new_secret;
 using webhook::parse_patch;
 using webhook::parse_registration;
 using webhook::parse_replay;
-using webhook::parse_test_request;
+using webhook::parse_test_event_request;
 using webhook::Registration;
 
 namespace {
@@ -31,7 +31,7 @@ std::string refusal(const std::string& body) {
 }
 
 std::string test_refusal(const std::string& body) {
-  return refused_by([&] { parse_test_request(body); });
+  return refused_by([&] { parse_test_event_request(body); });
 }
 
 std::string replay_refusal(const std::string& rest) {
@@ -174,12 +174,13 @@ BOOST_AUTO_TEST_CASE(the_first_rule_of_the_table_wins) {
 }
 
 BOOST_AUTO_TEST_CASE(a_test_request) {
-  const auto plain = parse_test_request(R"({"evento":"incidencia.respuesta"})");
+  const auto plain = parse_test_event_request(R"({"evento":"incidencia.respuesta"})");
   BOOST_TEST((plain.event == Event::incidencia_respuesta));
   BOOST_TEST(plain.extra.is_null());
-  BOOST_TEST(parse_test_request(R"({"evento":"incidencia.respuesta","datosExtra":null})").extra.is_null());
+  BOOST_TEST(
+      parse_test_event_request(R"({"evento":"incidencia.respuesta","datosExtra":null})").extra.is_null());
   const auto extra =
-      parse_test_request(R"({"datosExtra":{"b":7.50,"a":{}},"evento":"evaluacion.abierta","x":1})");
+      parse_test_event_request(R"({"datosExtra":{"b":7.50,"a":{}},"evento":"evaluacion.abierta","x":1})");
   BOOST_TEST(json::dump(extra.extra) == R"({"b":7.50,"a":{}})");
 }
 

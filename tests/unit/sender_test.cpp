@@ -268,14 +268,14 @@ BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_p
   std::vector<Request> checks;
   checks.push_back(std::move(check));
   sender.submit(std::move(checks));
-  std::vector<dispatcher::Check> ended;
+  std::vector<dispatcher::OutageCheck> ended;
   const auto deadline = platform::monotonic_now() + 30s;
   while (ended.empty() && platform::monotonic_now() < deadline) {
     std::this_thread::sleep_for(1ms);
     ended = sender.take_checks();
   }
   BOOST_REQUIRE_EQUAL(ended.size(), 1U);
-  BOOST_CHECK(ended[0].outcome == dispatcher::Check::Outcome::not_asked);
+  BOOST_CHECK(ended[0].finding == dispatcher::OutageCheck::Finding::not_asked);
 }
 
 // A host without IPv6 cannot make a socket for a receiver that has only an IPv6 address. If an attempt

@@ -16,7 +16,7 @@ namespace store {
 struct ReceivingWebhook {
   Target target;
   EntityId entity;
-  bool probing;                 // the last attempt failed in transport or with 429 or 503: one slot only
+  bool one_at_a_time;           // the last attempt failed in transport or with 429 or 503: one slot only
   platform::Milliseconds rest;  // for how long the webhook still rests; 0: it does not rest
   bool failing;                 // the last attempt failed
 };

@@ -48,7 +48,7 @@ Execution read_execution(const Row& row) {
   return {.started = row.optional_time("ultima_ejecucion"),
           .status = status ? std::optional(static_cast<int>(*status)) : std::nullopt,
           .error = row.text("ultimo_error"),
-          .probing = row.boolean("sondeo"),
+          .one_at_a_time = row.boolean("sondeo"),
           .rests_until = row.optional_time("descansa_hasta"),
           .failures = static_cast<std::uint32_t>(row.integer("fallos")),
           .failing_since = row.optional_time("fallos_desde"),
@@ -82,7 +82,7 @@ void write_all(Session& session, const std::map<WebhookId, WebhookResults>& resu
   std::vector<Parameter> rows;
   for (const auto& [webhook, of_webhook] : results) {
     const auto one = delivery::after(std::move(executions[webhook]), of_webhook, now, probe_interval);
-    append_row(rows, webhook, one.started, one.status, one.error, one.probing, one.rests_until,
+    append_row(rows, webhook, one.started, one.status, one.error, one.one_at_a_time, one.rests_until,
                std::int64_t{one.failures}, one.failing_since, one.last_failure, one.ahead_from);
   }
   upsert_rows(session, insert_executions, execution_row, rows, or_replace_executions);

@@ -23,7 +23,7 @@ using Batch = ResultBatch;
 
 /// Notes the results of replayed deliveries that have ended; most batches have none.
 void note_ended_replays(Session& session, const Batch& batch) {
-  std::vector<Outcome> outcomes;
+  std::vector<ReplayOutcome> outcomes;
   for (const auto* result : batch) {
     if (result->replay && (is_delivered(*result) || result->state == DeliveryState::failed))
       outcomes.push_back({result->id, is_delivered(*result)});

@@ -173,7 +173,7 @@ void lock_webhooks_of(Session& session, const Rows& found, std::map<EntityId, Re
     recipient.webhooks.push_back({.target = read_target(row),
                                   .events = webhook::EventSet::from_joined(row.text("eventos")),
                                   .active = row.boolean("activo"),
-                                  .probing = state.boolean("sondeo"),
+                                  .one_at_a_time = state.boolean("sondeo"),
                                   .resting = state.boolean("descansa"),
                                   .backlog = state.boolean("atrasada")});
   }
@@ -251,7 +251,7 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
   return result;
 }
 
-std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease) {
+std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOutRows& fan_out, const Lease& lease) {
   try {
     mark_processed(session, fan_out.processed);
   } catch (const LockTimeout& error) {

@@ -68,8 +68,8 @@ struct NotificationLocked : LockTimeout {
 struct Subscriber {
   Target target;
   webhook::EventSet events;
-  bool active;   // false: new deliveries are created held
-  bool probing;  // the last attempt failed in transport or with 429 or 503: one slot only
+  bool active;         // false: new deliveries are created held
+  bool one_at_a_time;  // the last attempt failed in transport or with 429 or 503: one slot only
   bool resting;
   bool backlog;  // true: older deliveries are due, and a new one must not overtake them
 };
@@ -88,7 +88,7 @@ struct NewDelivery {
   webhook::Event event;
   delivery::DeliveryState state;  // pending, leased or held
 };
-struct FanOut {
+struct FanOutRows {
   std::vector<NotificationId> processed;
   std::vector<RejectedNotification> rejected;  // for reject_notifications()
   std::vector<NewDelivery> deliveries;
@@ -103,7 +103,7 @@ struct CreatedDelivery {
 /// Writes what is processed and its deliveries. Gives `lease` to the new deliveries that have the state
 /// `leased`, and returns them in the order of their ids. Throws Conflict when a notification is not pending,
 /// NotificationLocked, and Refused when the database refuses the content of a row.
-std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOut& fan_out, const Lease& lease);
+std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOutRows& fan_out, const Lease& lease);
 
 /// For a notification that is pending although its deliveries exist: an earlier release created them while
 /// another session had locked the notification's row. Marks it procesada, in a transaction of its own.

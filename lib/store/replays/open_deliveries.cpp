@@ -77,7 +77,7 @@ void count_ended(Session& session, ReplayId replay) {
   session.update(add_ended, delivered, failed, replay);
 }
 
-void note_outcomes(Session& session, std::span<const Outcome> outcomes) {
+void note_outcomes(Session& session, std::span<const ReplayOutcome> outcomes) {
   if (outcomes.empty()) return;
   json::Array rows;
   for (const auto& outcome : outcomes)

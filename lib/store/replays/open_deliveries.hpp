@@ -24,12 +24,12 @@ OpenDeliveries read_open(Session& session, WebhookId webhook);
 void count_ended(Session& session, ReplayId replay);
 
 /// The final result of a delivery's attempts.
-struct Outcome {
+struct ReplayOutcome {
   DeliveryId delivery;
   bool delivered;
 };
 /// Notes the results for the replays of these deliveries. If another session has locked a row, throws
 /// LockTimeout: on MariaDB at once, on MySQL after the session's usual wait.
-void note_outcomes(Session& session, std::span<const Outcome> outcomes);
+void note_outcomes(Session& session, std::span<const ReplayOutcome> outcomes);
 
 }  // namespace store

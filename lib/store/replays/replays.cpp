@@ -85,7 +85,7 @@ constexpr std::string_view filtered_replays = R"sql(
   ORDER BY id)sql";
 constexpr std::string_view webhook_by_replay = "SELECT webhook_id FROM reenvios WHERE id = ?";
 
-Replay replay_single(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery) {
+Replay begin_single(Session& session, const Author& author, WebhookId webhook, DeliveryId delivery) {
   session.update(insert_single, author.entity, webhook, delivery);
   const ReplayId id = session.last_insert_id();
   note_change(session, author, AuditedAction::replayed, webhook,
@@ -95,7 +95,7 @@ Replay replay_single(Session& session, const Author& author, WebhookId webhook, 
 
 /// Adds a replay of at most `most` deliveries. Its row has the range that bounded() returns; the audit shows
 /// the range that was asked for.
-Replay replay_range(Session& session, const Author& author, WebhookId webhook, const ReplayRange& asked,
+Replay begin_range(Session& session, const Author& author, WebhookId webhook, const ReplayRange& asked,
                     const ReplayCount& found, std::uint64_t most) {
   const auto range = bounded(asked);
   session.update(insert_range, author.entity, webhook, range.since, range.until, range.events, range.failed,
@@ -188,7 +188,7 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
     if (row.text("estado") == "en_curso") return {in_flight};
     quota.require(1);
     --quota.left;
-    return {done, replay_single(session, author, webhook, delivery), quota};
+    return {done, begin_single(session, author, webhook, delivery), quota};
   });
 }
 
@@ -206,7 +206,7 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
     const auto found = count_candidates(session, webhook, range);
     quota.require(found.count);
     const auto most = found.exact ? found.count : quota.left;
-    return {ReplayAsked::done, replay_range(session, author, webhook, range, found, most)};
+    return {ReplayAsked::done, begin_range(session, author, webhook, range, found, most)};
   });
 }
 
