@@ -107,11 +107,12 @@ constexpr std::string_view new_delivery =
     "(?, ?, ?, FALSE, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)";
 
 /// Reads the leased ones of the deliveries that this session has just inserted. The reading begins at the
-/// first inserted row. The LIMIT is the number of the leased ones, so the reading ends at the last of them.
-/// Rows that other sessions inserted may lie in between; they have another `arriendo`.
+/// first inserted row, by default that of the last INSERT. The LIMIT is the number of the leased ones, so the
+/// reading ends at the last of them. Rows that other sessions inserted may lie in between; they have another
+/// `arriendo`.
 constexpr std::string_view created_leased = R"sql(
   SELECT id, notificacion_id, webhook_id, CAST(creada_en AS CHAR) AS creada
-  FROM entregas FORCE INDEX (PRIMARY) WHERE id >= ? AND arriendo = ? ORDER BY id LIMIT ?)sql";
+  FROM entregas FORCE INDEX (PRIMARY) WHERE id >= COALESCE(?, LAST_INSERT_ID()) AND arriendo = ? ORDER BY id LIMIT ?)sql";
 
 PendingNotification read_notification(const Row& row) {
   return {.id = row.integer("id"),
@@ -146,11 +147,12 @@ std::vector<Parameter> parameters_of(const std::vector<NewDelivery>& deliveries,
 std::vector<CreatedDelivery> insert_deliveries(Session& session, const std::vector<NewDelivery>& deliveries,
                                                const Lease& lease) {
   const auto leased = std::ranges::count(deliveries, delivery::DeliveryState::leased, &NewDelivery::state);
-  std::int64_t first = 0;
+  std::optional<std::int64_t> first;
   const auto values = parameters_of(deliveries, lease);
-  for (const auto rows : chunks_of_rows(new_delivery, values)) {
+  const auto chunks = chunks_of_rows(new_delivery, values);
+  for (const auto rows : chunks) {
     insert_rows(session, create_deliveries, new_delivery, rows);
-    if (leased > 0 && first == 0) first = session.last_insert_id();
+    if (leased > 0 && chunks.size() > 1 && !first) first = session.last_insert_id();
   }
   std::vector<CreatedDelivery> result;
   if (leased == 0) return result;
