@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/types.hpp"
 
 namespace store {
@@ -23,10 +24,10 @@ inline std::vector<DeliveryId> lock_free_deliveries(Session& session, const Keys
 
 /// The begin of a statement that changes the deliveries of json_ids(): assignments to `e` follow. The
 /// deliveries are locked already, but the change can meet another lock that SKIP LOCKED does not see, such as
-/// one on a gap of an index: on MariaDB it then fails at once (deliveries/result_rows.cpp says why).
-inline constexpr std::string_view change_locked_deliveries = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
+/// one on a gap of an index: it does not wait for that.
+inline constexpr std::string_view change_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
+inline constexpr std::string_view change_locked_deliveries = without_waiting<change_deliveries>;
 
 }  // namespace store

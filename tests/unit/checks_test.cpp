@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 using delivery::Silence;
 using delivery::TransportResult;
 using dispatcher::Attempt;
-using dispatcher::OutageCheck;
 using dispatcher::Job;
+using dispatcher::OutageCheck;
 using Servers = dispatcher::Resolution::Servers;
 
 const platform::MonotonicTime began{std::chrono::hours(1)};

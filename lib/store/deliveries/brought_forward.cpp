@@ -12,6 +12,7 @@
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/session/union_all.hpp"
 #include "lib/webhook/event.hpp"
 
@@ -64,7 +65,6 @@ constexpr std::string_view that_wait =
 /// A release up to 0.2.0 claims without a look at `prevista`, and sets `tipo`: where `prevista` is before
 /// `proximo_intento`, it is out of date. MariaDB and MySQL assign from left to right.
 constexpr std::string_view make_due_early = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', kind VARCHAR(10) PATH '$[1]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
   SET e.prevista = GREATEST(COALESCE(e.prevista, e.proximo_intento), e.proximo_intento), e.tipo = j.kind,
@@ -78,7 +78,6 @@ constexpr std::string_view lock_executions =
     " FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
 constexpr std::string_view while_early = "AND adelantar_en <= UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
 constexpr std::string_view move_early = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', again_us BIGINT PATH '$[1]')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
   SET x.adelantar_en = UTC_TIMESTAMP(3) + INTERVAL j.again_us MICROSECOND)sql";
@@ -217,7 +216,7 @@ std::set<DeliveryId> make_due(Session& session, const Plan& part, const std::set
   const auto change = [&](const std::vector<DeliveryId>& some) {
     json::Array rows;
     for (const auto id : some) rows.push_back(json::Array{id, name(wanted.at(id))});
-    const auto count = session.update(make_due_early, json::dump(rows));
+    const auto count = session.update(without_waiting<make_due_early>, json::dump(rows));
     changed.insert(some.begin(), some.end());
     return count;
   };
@@ -249,7 +248,7 @@ Done carry_out(Session& session, const Plan& part, std::string& refusal) {
       done.moved.insert(one.webhook);
       rows.push_back(json::Array{one.webhook, microseconds(one.move->again)});
     }
-    if (!rows.empty()) session.update(move_early, json::dump(rows));
+    if (!rows.empty()) session.update(without_waiting<move_early>, json::dump(rows));
     return done;
   });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 
@@ -15,7 +16,6 @@ using delivery::WebhookResults;
 namespace {
 
 constexpr std::string_view executions_by_webhook = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   SELECT webhook_id, CAST(ultima_ejecucion AS CHAR) AS ultima_ejecucion, ultimo_estado, ultimo_error, sondeo,
     CAST(descansa_hasta AS CHAR) AS descansa_hasta, fallos, CAST(fallos_desde AS CHAR) AS fallos_desde,
     CAST(fallos_ultimo AS CHAR) AS fallos_ultimo, CAST(adelantar_en AS CHAR) AS adelantar_en
@@ -35,7 +35,6 @@ constexpr std::string_view or_replace_executions = R"sql(
 /// For batches that contain only successes, as most do: what delivery::after() makes of them, without a read.
 /// Assigns `adelantar_en` first, because it depends on the former `ultimo_error`.
 constexpr std::string_view insert_successes = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_estado) VALUES)sql";
 constexpr std::string_view or_note_success = R"sql(
   ON DUPLICATE KEY UPDATE
@@ -60,7 +59,7 @@ void write_successes(Session& session, const std::map<WebhookId, WebhookResults>
   std::vector<Parameter> rows;
   for (const auto& [webhook, of_webhook] : results)
     append_row(rows, webhook, of_webhook.last->started, of_webhook.last->status);
-  upsert_rows(session, insert_successes, "(?, ?, ?)", rows, or_note_success);
+  upsert_rows(session, without_waiting<insert_successes>, "(?, ?, ?)", rows, or_note_success);
 }
 
 /// Locks the webhooks' executions; a webhook may have none yet.
@@ -69,7 +68,7 @@ std::map<WebhookId, Execution> lock_executions(Session& session,
   std::vector<WebhookId> ids;
   for (const auto& [webhook, of_webhook] : results) ids.push_back(webhook);
   std::map<WebhookId, Execution> executions;
-  for (const auto& row : query_ids(session, executions_by_webhook, ids, "FOR UPDATE"))
+  for (const auto& row : query_ids(session, without_waiting<executions_by_webhook>, ids, "FOR UPDATE"))
     executions.emplace(row.integer("webhook_id"), read_execution(row));
   return executions;
 }

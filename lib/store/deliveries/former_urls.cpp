@@ -8,6 +8,7 @@
 
 #include "lib/delivery/classify.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/types.hpp"
 
 namespace store {
@@ -20,21 +21,20 @@ namespace {
 /// applies the change after this transaction and ends that streak. If a webhook has no row, its first failure
 /// inserts one.
 constexpr std::string_view lock_executions =
-    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
-    " SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
+    "SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
 constexpr std::string_view make_executions =
-    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ INSERT INTO webhook_ejecuciones (webhook_id) "
+    "INSERT INTO webhook_ejecuciones (webhook_id) "
     "VALUES";
 constexpr std::string_view if_missing = " ON DUPLICATE KEY UPDATE webhook_id = VALUES(webhook_id)";
 constexpr std::string_view urls_by_id = "SELECT id, url FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 
 void lock_or_make_executions(Session& session, const std::vector<WebhookId>& webhooks) {
   std::set<WebhookId> missing{webhooks.begin(), webhooks.end()};
-  for (const auto& row : query_ids(session, lock_executions, webhooks, "FOR UPDATE"))
+  for (const auto& row : query_ids(session, without_waiting<lock_executions>, webhooks, "FOR UPDATE"))
     missing.erase(row.integer("id"));
   if (missing.empty()) return;
   const std::vector<Parameter> rows{missing.begin(), missing.end()};
-  upsert_rows(session, make_executions, "(?)", rows, if_missing);
+  upsert_rows(session, without_waiting<make_executions>, "(?)", rows, if_missing);
 }
 
 /// The present URLs of the webhooks with failed attempts, by id.

@@ -6,6 +6,7 @@
 
 #include "lib/store/session/isolate.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 
@@ -15,10 +16,9 @@ namespace {
 /// it was claimed: if its due time is still to come, the clock has gone back, and the present time replaces
 /// the due time. (A release up to 0.2.0 claims deliveries ahead of their schedule that are not due. They have
 /// no `prevista`, and keep their due time.) A date of 0000-00-00 may not be written again. Updates by primary
-/// key alone: a join might read all rows, and wait for locked ones. On MariaDB this statement fails at once
-/// if another session has locked a row or a gap (the same folder's result_rows.cpp says why).
+/// key alone: a join might read all rows, and wait for locked ones. To be run
+/// without_waiting.
 constexpr std::string_view make_due = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,
     proximo_intento = GREATEST(TIMESTAMP'1970-01-01 00:00:00',
@@ -66,7 +66,7 @@ std::vector<LeasedDelivery> release_part(Session& session, const std::vector<Lea
   return transaction(session, [&] {
     const auto ids = ids_of(deliveries);
     const auto ours = under_lease(deliveries, query_ids(session, leases_of, ids, if_leased_and_free));
-    update_ids(session, make_due, ids_of(ours), "");
+    update_ids(session, without_waiting<make_due>, ids_of(ours), "");
     // Released deliveries have no lease, so only the locked ones are left.
     return under_lease(deliveries, query_ids(session, leases_of, ids, if_leased));
   });
@@ -90,8 +90,8 @@ RecoveredLeases recover_expired_leases(Session& session, unsigned limit,
   RecoveredLeases result;
   const auto recover = [&](const std::vector<DeliveryId>& part) {
     result.count += transaction(session, [&] {
-      return update_ids(session, make_due, ids_in(query_ids(session, leases_of, part, if_expired_and_free)),
-                        if_expired);
+      return update_ids(session, without_waiting<make_due>,
+                        ids_in(query_ids(session, leases_of, part, if_expired_and_free)), if_expired);
     });
   };
   UtcTime until{};

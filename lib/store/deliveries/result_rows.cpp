@@ -7,6 +7,7 @@
 #include "lib/store/session/keys.hpp"
 #include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 
@@ -21,15 +22,10 @@ namespace {
 /// An attempt after this number leaves no row in intentos_entrega.
 constexpr std::uint32_t most_attempts = std::numeric_limits<std::uint32_t>::max();
 
-// With `SET STATEMENT innodb_lock_wait_timeout = 0` MariaDB reports a locked row at once. MySQL reads the
-// clause as a comment, and waits for a second at least. The time-out is not 0 for the whole session, because
-// MariaDB's SKIP LOCKED would then fail with error 1180 (seen on 10.11).
-
 /// Does not write `entregada_en`: until the delivery is replayed, `terminada_en` has the same time, and a
 /// replay copies it to `entregada_en` (keep_first_success in lib/store/due_anew.hpp). With both columns the
 /// row would outgrow its place in the page, and the update would write four times as much redo log.
 constexpr std::string_view set_delivered = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
     status INT PATH '$[2]')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id
@@ -39,7 +35,6 @@ constexpr std::string_view set_delivered = R"sql(
 
 /// A delivery with a 2xx stays delivered when its replay fails.
 constexpr std::string_view set_not_delivered = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', lease BIGINT UNSIGNED PATH '$[1]',
     state VARCHAR(10) PATH '$[2]', step BIGINT PATH '$[3]', wait_us BIGINT PATH '$[4]', status INT PATH '$[5]',
     error VARCHAR(500) PATH '$[6]', attempted INT PATH '$[7]', kind VARCHAR(10) PATH '$[8]',
@@ -61,14 +56,13 @@ constexpr std::string_view set_not_delivered = R"sql(
   WHERE e.estado = 'en_curso' AND e.arriendo = j.lease)sql";
 
 constexpr std::string_view add_attempts =
-    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ INSERT INTO intentos_entrega"
+    "INSERT INTO intentos_entrega"
     " (entrega_id, numero, inicio, duracion_ms, direccion, estado_http, error, tipo, firmas) VALUES";
 constexpr std::string_view attempt = "(?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 // The next two statements keep only the first and the last of consecutive failed probes.
 
 constexpr std::string_view add_failed_probes = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO intentos_entrega
     (entrega_id, numero, tipo, sondeos, inicio, duracion_ms, direccion, estado_http, error, firmas)
   SELECT j.id, j.number, 'sondeo', LEAST(COALESCE(p.sondeos, 0) + 1, 4294967295),
@@ -79,7 +73,6 @@ constexpr std::string_view add_failed_probes = R"sql(
     status INT PATH '$[5]', error VARCHAR(500) PATH '$[6]', signatures INT PATH '$[7]')) j
   LEFT JOIN intentos_entrega p FORCE INDEX (PRIMARY) ON p.entrega_id = j.id AND p.numero = j.number - 1)sql";
 constexpr std::string_view drop_former_probes = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', number BIGINT PATH '$[1]')) j
   STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = j.id AND i.numero = j.number - 1
   WHERE i.sondeos > 1)sql";
@@ -114,7 +107,7 @@ std::uint64_t update_delivered(Session& session, const ResultBatch& batch) {
     return json::Array{s.id, std::to_string(s.lease), s.status};
   });
   if (rows.empty()) return 0;
-  return session.update(set_delivered, json::dump(rows));
+  return session.update(without_waiting<set_delivered>, json::dump(rows));
 }
 
 std::uint64_t update_others(Session& session, const ResultBatch& batch) {
@@ -133,7 +126,7 @@ std::uint64_t update_others(Session& session, const ResultBatch& batch) {
                            microseconds(s.retry_after)};
       });
   if (rows.empty()) return 0;
-  return session.update(set_not_delivered, json::dump(rows));
+  return session.update(without_waiting<set_not_delivered>, json::dump(rows));
 }
 
 std::vector<Parameter> parameters_of_attempts(const ResultBatch& batch) {
@@ -166,11 +159,12 @@ std::uint64_t update_deliveries(Session& session, const ResultBatch& batch) {
 
 void insert_attempts(Session& session, const ResultBatch& batch) {
   const auto others = parameters_of_attempts(batch);
-  for (const auto rows : chunks_of_rows(attempt, others)) insert_rows(session, add_attempts, attempt, rows);
+  for (const auto rows : chunks_of_rows(attempt, others))
+    insert_rows(session, without_waiting<add_attempts>, attempt, rows);
   const auto probes = rows_of(batch, is_failed_probe, failed_probe_row);
   if (probes.empty()) return;
-  session.update(add_failed_probes, json::dump(probes));
-  session.update(drop_former_probes, json::dump(probes));
+  session.update(without_waiting<add_failed_probes>, json::dump(probes));
+  session.update(without_waiting<drop_former_probes>, json::dump(probes));
 }
 
 std::set<DeliveryId> find_held_again(Session& session, const ResultBatch& batch) {

@@ -13,6 +13,7 @@
 #include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/session/uncommitted.hpp"
 #include "lib/store/types.hpp"
 
@@ -60,8 +61,7 @@ constexpr std::string_view deleted_webhooks_after = R"sql(
 
 // A read with SKIP LOCKED does not detect every lock of another session, for example not the lock of a gap in
 // an index. An INSERT of the evaluation system that finds its `clave` taken keeps such a lock until its
-// transaction ends. On MariaDB every DELETE below fails at once if it meets such a lock, because the DELETE
-// has a lock time-out of 0 (lib/store/deliveries/result_rows.cpp explains this time-out).
+// transaction ends. So every DELETE below is run without_waiting.
 
 /// A notification has at most five deliveries. The hint forces this index even for many notifications.
 constexpr std::string_view deliveries_of = R"sql(
@@ -74,16 +74,13 @@ constexpr std::string_view ended_deliveries = R"sql(
   FROM entregas FORCE INDEX (PRIMARY) WHERE id IN)sql";
 constexpr std::string_view lock_ended = "AND terminada_en IS NOT NULL FOR UPDATE SKIP LOCKED";
 constexpr std::string_view delete_attempts = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE i FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN intentos_entrega i FORCE INDEX (PRIMARY) ON i.entrega_id = j.id)sql";
 /// Most attempts that one transaction deletes. A delivery can have far more: each replay adds some.
 constexpr std::int64_t most_attempts = 5000;
 constexpr std::string_view delete_oldest_attempts = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE FROM intentos_entrega WHERE entrega_id = ? ORDER BY numero LIMIT ?)sql";
 constexpr std::string_view delete_deliveries = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE e FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id)sql";
 
@@ -98,7 +95,6 @@ constexpr std::string_view lock_ended_without_deliveries = R"sql(
     AND n.estado <> 'pendiente' AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.notificacion_id = n.id)
   FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view delete_notifications = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE n FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id)sql";
 
@@ -111,11 +107,9 @@ constexpr std::string_view lock_without_deliveries = R"sql(
     AND NOT EXISTS (SELECT 1 FROM entregas e WHERE e.webhook_id = w.id)
   FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view delete_executions = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE x FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id)sql";
 constexpr std::string_view delete_diagnoses = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE d FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN diagnosticos d FORCE INDEX (PRIMARY) ON d.webhook_id = j.id)sql";
 constexpr std::string_view executions_by_id = R"sql(
@@ -124,7 +118,6 @@ constexpr std::string_view diagnoses_by_id = R"sql(
   SELECT webhook_id AS id FROM diagnosticos FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
 constexpr std::string_view lock_unheld = "FOR UPDATE SKIP LOCKED";
 constexpr std::string_view delete_webhooks = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE w FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = j.id)sql";
 
@@ -134,7 +127,6 @@ constexpr std::string_view tests_after = R"sql(
     TIMESTAMPDIFF(MICROSECOND, creada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM pruebas_por_borrar FORCE INDEX (PRIMARY) WHERE notificacion_id > ? ORDER BY notificacion_id LIMIT ?)sql";
 constexpr std::string_view forget_tests = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   DELETE p FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN pruebas_por_borrar p FORCE INDEX (PRIMARY) ON p.notificacion_id = j.id)sql";
 
@@ -204,7 +196,7 @@ Removed remove_notifications(Session& session, const RetentionSettings& retentio
   const auto locked = query_ids(session, notifications_by_id, seen, lock_ended_without_deliveries);
   const auto ids = expired_ids(notifications(retention), locked);
   if (ids.empty()) return {};
-  return {session.update(delete_notifications, json_ids(ids))};
+  return {session.update(without_waiting<delete_notifications>, json_ids(ids))};
 }
 
 using Groups = std::map<std::int64_t, Ids>;  // ids of deliveries, by notification
@@ -255,7 +247,7 @@ bool make_room(Session& session, const Ids& group, const std::map<std::int64_t, 
     return true;
   }
   for (const auto id : group) {
-    room -= static_cast<std::int64_t>(session.update(delete_oldest_attempts, id, room));
+    room -= static_cast<std::int64_t>(session.update(without_waiting<delete_oldest_attempts>, id, room));
     if (room == 0) return false;
   }
   return true;
@@ -282,9 +274,9 @@ Removed remove_deliveries(Session& session, const RetentionSettings& retention, 
   }
   if (ids.empty()) return removed;
   const std::string text = json_ids(ids);
-  session.update(delete_attempts, text);
-  removed.rows = session.update(delete_deliveries, text);
-  removed.rows += session.update(delete_notifications, json_ids(theirs));
+  session.update(without_waiting<delete_attempts>, text);
+  removed.rows = session.update(without_waiting<delete_deliveries>, text);
+  removed.rows += session.update(without_waiting<delete_notifications>, json_ids(theirs));
   return removed;
 }
 
@@ -306,9 +298,9 @@ Removed remove_webhooks(Session& session, const RetentionSettings& retention, co
   leave_held(session, diagnoses_by_id, ids);
   if (ids.empty()) return {};
   const std::string text = json_ids(ids);
-  session.update(delete_executions, text);
-  session.update(delete_diagnoses, text);
-  return {session.update(delete_webhooks, text)};
+  session.update(without_waiting<delete_executions>, text);
+  session.update(without_waiting<delete_diagnoses>, text);
+  return {session.update(without_waiting<delete_webhooks>, text)};
 }
 
 Table deliveries(const RetentionSettings& retention) {
@@ -339,7 +331,7 @@ Removed remove_tests(Session& session, const RetentionSettings& retention, const
   // itself would lock them, and so wait for the locks of other sessions.
   auto gone = seen;
   for (const auto id : ids_in(query_ids(session, present_by_id, seen, {}))) std::erase(gone, id);
-  if (!gone.empty()) session.update(forget_tests, json_ids(gone));
+  if (!gone.empty()) session.update(without_waiting<forget_tests>, json_ids(gone));
   return removed;
 }
 

@@ -92,17 +92,14 @@ constexpr std::string_view entities_by_id =
 /// Updates one table, because a join with JSON_TABLE would write its rows to a temporary table first.
 /// `relleno` is padding: a new row has it, so that the row does not grow when `terminada_en` is set and
 /// `relleno` is cleared (migration 0028).
-constexpr std::string_view process_notifications =
-    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */ UPDATE notificaciones_pendientes FORCE INDEX "
-    "(PRIMARY)"
-    " SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL WHERE id IN";
+constexpr std::string_view process_notifications = R"sql(
+  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY)
+  SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL WHERE id IN)sql";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
-constexpr std::string_view create_deliveries =
-    "/*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */"
-    " INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, "
-    "arriendo,"
-    " arriendo_hasta) VALUES";
+constexpr std::string_view create_deliveries = R"sql(
+  INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo,
+    arriendo_hasta) VALUES)sql";
 constexpr std::string_view new_delivery =
     "(?, ?, ?, FALSE, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)";
 
@@ -126,7 +123,7 @@ PendingNotification read_notification(const Row& row) {
 
 void mark_processed(Session& session, const std::vector<NotificationId>& processed) {
   if (processed.empty()) return;
-  if (update_ids(session, process_notifications, processed, if_pending) != processed.size())
+  if (update_ids(session, without_waiting<process_notifications>, processed, if_pending) != processed.size())
     throw Conflict(0, "a notification was taken by another dispatcher");
 }
 
@@ -151,7 +148,7 @@ std::vector<CreatedDelivery> insert_deliveries(Session& session, const std::vect
   const auto values = parameters_of(deliveries, lease);
   const auto chunks = chunks_of_rows(new_delivery, values);
   for (const auto rows : chunks) {
-    insert_rows(session, create_deliveries, new_delivery, rows);
+    insert_rows(session, without_waiting<create_deliveries>, new_delivery, rows);
     if (leased > 0 && chunks.size() > 1 && !first) first = session.last_insert_id();
   }
   std::vector<CreatedDelivery> result;

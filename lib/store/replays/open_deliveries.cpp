@@ -5,6 +5,7 @@
 
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 
@@ -26,14 +27,12 @@ constexpr std::string_view open_of_webhook = R"sql(
         FROM reenvios_entregas FORCE INDEX (reenvios_por_intentar) WHERE por_intentar = ? LIMIT ?) r
   LEFT JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = r.entrega_id)sql";
 constexpr std::string_view note_ended = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (replay BIGINT PATH '$[0]', id BIGINT PATH '$[1]',
     outcome VARCHAR(10) PATH '$[2]')) j
   STRAIGHT_JOIN reenvios_entregas r FORCE INDEX (PRIMARY) ON r.reenvio_id = j.replay AND r.entrega_id = j.id
   SET r.resultado = j.outcome, r.por_intentar = NULL
   WHERE r.resultado IS NULL)sql";
 constexpr std::string_view note_outcome = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', outcome VARCHAR(10) PATH '$[1]')) j
   STRAIGHT_JOIN reenvios_entregas r FORCE INDEX (reenvios_de_entrega) ON r.entrega_id = j.id
   SET r.resultado = j.outcome, r.por_intentar = NULL
@@ -60,7 +59,7 @@ OpenDeliveries read_open(Session& session, WebhookId webhook) {
     else
       ++(row.boolean("intentada") ? open.waiting : open.untried);
   }
-  if (!ended.empty()) session.update(note_ended, json::dump(ended));
+  if (!ended.empty()) session.update(without_waiting<note_ended>, json::dump(ended));
   return open;
 }
 
@@ -82,7 +81,7 @@ void note_outcomes(Session& session, std::span<const ReplayOutcome> outcomes) {
   json::Array rows;
   for (const auto& outcome : outcomes)
     rows.emplace_back(json::Array{outcome.delivery, outcome.delivered ? "entregada" : "fallida"});
-  session.update(note_outcome, json::dump(rows));
+  session.update(without_waiting<note_outcome>, json::dump(rows));
 }
 
 }  // namespace store

@@ -81,7 +81,6 @@ constexpr std::string_view pending = "e.estado = 'pendiente', ";
 constexpr std::string_view make_due =
     joined<change_locked_deliveries, keep_first_success, pending, due_as_replay>;
 constexpr std::string_view note_replayed = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes, por_intentar)
   SELECT ?, j.id, LEAST(j.attempts, 4294967294), ?  -- the next attempt may not raise a counter at its end
   FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', attempts BIGINT PATH '$[1]')) j)sql";
@@ -130,7 +129,8 @@ Fed hand_over(Session& session, WebhookId webhook, ReplayId replay, ReplayPage p
     *refusal = "delivery " + to_string(id) + ": " + error.what();
   };
   if (!page.chosen.empty()) isolate(page.chosen, replay_some, leave_out);
-  if (!replayed.empty()) session.update(note_replayed, replay, webhook, json::dump(replayed));
+  if (!replayed.empty())
+    session.update(without_waiting<note_replayed>, replay, webhook, json::dump(replayed));
   session.update(note_progress, page.looked_up_to, replayed.size(), page.last ? beyond : 0, page.last,
                  replay);
   return {replayed.size(), page.last ? 1U : 0U};

@@ -96,7 +96,7 @@ Replay begin_single(Session& session, const Author& author, WebhookId webhook, D
 /// Adds a replay of at most `most` deliveries. Its row has the range that bounded() returns; the audit shows
 /// the range that was asked for.
 Replay begin_range(Session& session, const Author& author, WebhookId webhook, const ReplayRange& asked,
-                    const ReplayCount& found, std::uint64_t most) {
+                   const ReplayCount& found, std::uint64_t most) {
   const auto range = bounded(asked);
   session.update(insert_range, author.entity, webhook, range.since, range.until, range.events, range.failed,
                  range.delivered, found.count, most);

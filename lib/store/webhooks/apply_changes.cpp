@@ -29,7 +29,6 @@ constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WH
 /// row for the webhook's first failure, without having committed yet. This INSERT meets the lock of that
 /// session, and so does not miss the row.
 constexpr std::string_view forget_failures = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)
   ON DUPLICATE KEY UPDATE fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
     adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL))sql";
@@ -42,7 +41,7 @@ constexpr std::string_view change_is_applied = "DELETE FROM cambios_webhook WHER
 bool end_streak(Session& session, WebhookId webhook) {
   if (session.query(lock_execution, webhook).empty() && !session.query(has_execution, webhook).empty())
     return false;
-  session.update(forget_failures, webhook);
+  session.update(without_waiting<forget_failures>, webhook);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
 #include "lib/store/webhooks/failing.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 
 constexpr std::string_view deactivate_webhook = R"sql(
-  /*M! SET STATEMENT innodb_lock_wait_timeout = 0 FOR */
   UPDATE webhooks SET activo = FALSE, motivo = ?
   WHERE id = ? AND activo AND plaza IS NOT NULL AND (? IS NULL OR url = ?))sql";
 
@@ -49,7 +49,8 @@ std::vector<WebhookId> deactivate(Session& session, const std::vector<GoneWebhoo
   for (const auto& [webhook, url] : gone) reasons[webhook] = {disabled_by_gone, url};
   std::vector<WebhookId> deactivated;
   for (const auto& [webhook, reason] : reasons) {
-    if (session.update(deactivate_webhook, reason.name, webhook, reason.url, reason.url) == 1)
+    if (session.update(without_waiting<deactivate_webhook>, reason.name, webhook, reason.url, reason.url) ==
+        1)
       deactivated.push_back(webhook);
   }
   return deactivated;
