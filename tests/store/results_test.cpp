@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lib/delivery/classify.hpp"
+#include "lib/store/deliveries/executions.hpp"
 #include "tests/store/delivery_support.hpp"
 
 using namespace store;
@@ -289,6 +290,48 @@ BOOST_AUTO_TEST_CASE(an_uncommitted_execution_row_delays_its_result) {
   other.execute("ROLLBACK");
   BOOST_CHECK(record_results(session, {delivered(leased[0])}, {Milliseconds(0)}).locked.empty());
   BOOST_CHECK_EQUAL(only().state, "entregada");
+}
+
+// A batch with a failure reads the executions, and another statement writes them. The row of a first success
+// is missing then, so its insertion meets the other session's lock, and must not wait for it.
+BOOST_AUTO_TEST_CASE(an_uncommitted_execution_row_delays_only_its_result_in_a_batch_with_a_failure) {
+  const auto other_webhook = add_webhook(session, 2);
+  insert_notification(session, 2);
+  queue_one();
+  const auto failed = failed_attempt(claim_one(), Milliseconds(1));
+  const auto success = delivered(claim(session, {{other_webhook.id, 1}}, long_lease).leased.deliveries.at(0));
+  Session other = database.connect();
+  other.execute("START TRANSACTION");
+  other.update("INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)", success.webhook);
+  const auto start = platform::monotonic_now();
+  const auto summary = record_results(session, {failed, success}, {Milliseconds(0)});
+  BOOST_CHECK_EQUAL(summary.locked.size() + summary.waited.size(), 1U);
+  if (session.is_mariadb()) BOOST_CHECK(platform::monotonic_now() - start < std::chrono::milliseconds(900));
+  BOOST_CHECK_EQUAL(list_attempts(session, failed.id).size(), 1U);
+  BOOST_CHECK(list_attempts(session, success.id).empty());
+  other.update("UPDATE webhook_ejecuciones SET descansa_hasta = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR");
+  other.execute("COMMIT");
+  BOOST_CHECK(record_results(session, {success}, {Milliseconds(0)}).locked.empty());
+  BOOST_CHECK_EQUAL(
+      session
+          .query("SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ? AND descansa_hasta > 0",
+                 success.webhook)
+          .size(),
+      1U);
+}
+
+BOOST_AUTO_TEST_CASE(missing_executions_are_made_and_locked) {
+  const auto first = webhook.id;
+  const auto second = add_webhook(session, 2).id;
+  session.update("INSERT INTO webhook_ejecuciones (webhook_id, ultimo_error) VALUES (?, 'HTTP 500')", second);
+  Session other = database.connect();
+  transaction(session, [&] {
+    const auto executions = lock_executions(session, {first, second});
+    BOOST_CHECK((executions.at(first) == delivery::Execution{}));
+    BOOST_CHECK_EQUAL(executions.at(second).error, "HTTP 500");
+    BOOST_CHECK(other.query("SELECT 1 FROM webhook_ejecuciones FOR UPDATE SKIP LOCKED").empty());
+  });
+  BOOST_CHECK_EQUAL(session.query("SELECT 1 FROM webhook_ejecuciones").size(), 2U);
 }
 
 BOOST_AUTO_TEST_CASE(an_execution_row_being_deleted_delays_only_its_result) {

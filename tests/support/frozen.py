@@ -25,7 +25,8 @@ def frozen(*pids: int):
         yield
     finally:
         for pid in pids:
-            thaw(pid)
+            with contextlib.suppress(ProcessLookupError):
+                thaw(pid)
 
 
 def thread_states(pid: int):

@@ -1,6 +1,7 @@
 #include "lib/store/deliveries/executions.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@ constexpr std::string_view executions_by_webhook = R"sql(
     CAST(descansa_hasta AS CHAR) AS descansa_hasta, fallos, CAST(fallos_desde AS CHAR) AS fallos_desde,
     CAST(fallos_ultimo AS CHAR) AS fallos_ultimo, CAST(adelantar_en AS CHAR) AS adelantar_en
   FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN)sql";
+constexpr std::string_view make_executions = "INSERT INTO webhook_ejecuciones (webhook_id) VALUES";
+constexpr std::string_view if_missing = "ON DUPLICATE KEY UPDATE webhook_id = VALUES(webhook_id)";
 constexpr std::string_view time_now = "SELECT CAST(UTC_TIMESTAMP(3) AS CHAR) AS ahora";
 
 constexpr std::string_view insert_executions = R"sql(
@@ -62,32 +65,42 @@ void write_successes(Session& session, const std::map<WebhookId, WebhookResults>
   upsert_rows(session, without_waiting<insert_successes>, "(?, ?, ?)", rows, or_note_success);
 }
 
-/// Locks the webhooks' executions; a webhook may have none yet.
-std::map<WebhookId, Execution> lock_executions(Session& session,
-                                               const std::map<WebhookId, WebhookResults>& results) {
-  std::vector<WebhookId> ids;
-  for (const auto& [webhook, of_webhook] : results) ids.push_back(webhook);
+std::map<WebhookId, Execution> lock_those_there_are(Session& session,
+                                                    const std::vector<WebhookId>& webhooks) {
   std::map<WebhookId, Execution> executions;
-  for (const auto& row : query_ids(session, without_waiting<executions_by_webhook>, ids, "FOR UPDATE"))
+  for (const auto& row : query_ids(session, without_waiting<executions_by_webhook>, webhooks, "FOR UPDATE"))
     executions.emplace(row.integer("webhook_id"), read_execution(row));
   return executions;
 }
 
-/// If two dispatchers both write the first execution of a webhook, the later one replaces the other.
 void write_all(Session& session, const std::map<WebhookId, WebhookResults>& results,
                platform::Milliseconds probe_interval) {
-  auto executions = lock_executions(session, results);
+  std::vector<WebhookId> webhooks;
+  for (const auto& [webhook, of_webhook] : results) webhooks.push_back(webhook);
+  auto executions = lock_executions(session, webhooks);
   const auto now = session.query(time_now).at(0).time("ahora");
   std::vector<Parameter> rows;
   for (const auto& [webhook, of_webhook] : results) {
-    const auto one = delivery::after(std::move(executions[webhook]), of_webhook, now, probe_interval);
+    const auto one = delivery::after(std::move(executions.at(webhook)), of_webhook, now, probe_interval);
     append_row(rows, webhook, one.started, one.status, one.error, one.one_at_a_time, one.rests_until,
                std::int64_t{one.failures}, one.failing_since, one.last_failure, one.ahead_from);
   }
-  upsert_rows(session, insert_executions, execution_row, rows, or_replace_executions);
+  upsert_rows(session, without_waiting<insert_executions>, execution_row, rows, or_replace_executions);
 }
 
 }  // namespace
+
+std::map<WebhookId, Execution> lock_executions(Session& session, const std::vector<WebhookId>& webhooks) {
+  auto executions = lock_those_there_are(session, webhooks);
+  std::vector<WebhookId> missing;
+  std::ranges::copy_if(webhooks, std::back_inserter(missing),
+                       [&](const auto webhook) { return !executions.contains(webhook); });
+  if (missing.empty()) return executions;
+  const std::vector<Parameter> rows(missing.begin(), missing.end());
+  upsert_rows(session, without_waiting<make_executions>, "(?)", rows, if_missing);
+  executions.merge(lock_those_there_are(session, missing));  // another session may have made some of them
+  return executions;
+}
 
 void record_executions(Session& session, const std::map<WebhookId, WebhookResults>& results,
                        platform::Milliseconds probe_interval) {

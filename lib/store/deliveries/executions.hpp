@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
 #include "lib/delivery/executions.hpp"
 #include "lib/store/session/session.hpp"
@@ -9,8 +10,13 @@
 
 namespace store {
 
+/// Locks the executions of these webhooks, in this order, and makes those that are missing. Requires a
+/// transaction. Does not wait on MariaDB (without_waiting).
+std::map<WebhookId, delivery::Execution> lock_executions(Session& session,
+                                                         const std::vector<WebhookId>& webhooks);
+
 /// Runs within the transaction that records `results`. `probe_interval`: of delivery::after(). Locks the rows
-/// in the order of the ids, without waiting on MariaDB.
+/// in the order of the ids. Does not wait on MariaDB.
 void record_executions(Session& session, const std::map<WebhookId, delivery::WebhookResults>& results,
                        platform::Milliseconds probe_interval);
 

@@ -7,37 +7,21 @@
 #include <vector>
 
 #include "lib/delivery/classify.hpp"
+#include "lib/store/deliveries/executions.hpp"
 #include "lib/store/session/rows_by_key.hpp"
-#include "lib/store/session/sql_text.hpp"
 #include "lib/store/types.hpp"
 
 namespace store {
 
 namespace {
 
-/// Locks the webhooks' rows of webhook_ejecuciones, which hold the failure streaks, before the URLs are read.
-/// An entity may change a URL at the same time, and this transaction may still read the former URL and write
-/// the failure to the streak. Then apply_changes (lib/store/webhooks/changes.hpp), which needs the same lock,
-/// applies the change after this transaction and ends that streak. If a webhook has no row, its first failure
-/// inserts one.
-constexpr std::string_view lock_executions =
-    "SELECT webhook_id AS id FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
-constexpr std::string_view make_executions =
-    "INSERT INTO webhook_ejecuciones (webhook_id) "
-    "VALUES";
-constexpr std::string_view if_missing = " ON DUPLICATE KEY UPDATE webhook_id = VALUES(webhook_id)";
 constexpr std::string_view urls_by_id = "SELECT id, url FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 
-void lock_or_make_executions(Session& session, const std::vector<WebhookId>& webhooks) {
-  std::set<WebhookId> missing{webhooks.begin(), webhooks.end()};
-  for (const auto& row : query_ids(session, without_waiting<lock_executions>, webhooks, "FOR UPDATE"))
-    missing.erase(row.integer("id"));
-  if (missing.empty()) return;
-  const std::vector<Parameter> rows{missing.begin(), missing.end()};
-  upsert_rows(session, without_waiting<make_executions>, "(?)", rows, if_missing);
-}
-
-/// The present URLs of the webhooks with failed attempts, by id.
+/// The present URLs of the webhooks with failed attempts, by id. First locks their executions, which hold the
+/// failure streaks. An entity may change a URL at the same time, and this transaction may still read the
+/// former URL and write the failure to the streak. Then apply_changes (lib/store/webhooks/changes.hpp), which
+/// needs the same lock, applies the change after this transaction and ends that streak. If a webhook has no
+/// row, its first failure inserts one.
 std::map<WebhookId, std::string> current_urls(Session& session, const ResultBatch& batch) {
   std::set<WebhookId> failed;  // by id: every session locks in the same order
   for (const auto* result : batch) {
@@ -46,7 +30,7 @@ std::map<WebhookId, std::string> current_urls(Session& session, const ResultBatc
   std::map<WebhookId, std::string> urls;
   if (failed.empty()) return urls;
   const std::vector<WebhookId> ids{failed.begin(), failed.end()};
-  lock_or_make_executions(session, ids);
+  lock_executions(session, ids);
   for (const auto& row : query_ids(session, urls_by_id, ids, ""))
     urls.emplace(row.integer("id"), row.text("url"));
   return urls;

@@ -17,10 +17,10 @@ struct GoneWebhook {
   std::optional<std::string> url;  // that answered; unset: not known
 };
 
-/// Deactivates the webhooks in `gone`, which must be locked, that still have that URL, and those in `failed`
-/// that have failed for longer than `disable_after` (0: never). A failure of each in `failed` has just been
-/// recorded. Requires a transaction. Leaves out a failed webhook with a row that another session has locked:
-/// it is judged again at its next failure. Returns the deactivated ones.
+/// Deactivates the webhooks in `gone` that still have that URL, and those in `failed` that have failed for
+/// longer than `disable_after` (0: never). A failure of each in `failed` has just been recorded. Requires a
+/// transaction. Leaves out a failed webhook with a row that another session has locked: it is judged again at
+/// its next failure. Returns the deactivated ones.
 std::vector<WebhookId> deactivate(Session& session, const std::vector<GoneWebhook>& gone,
                                   const std::vector<WebhookId>& failed, platform::Milliseconds disable_after);
 
