@@ -61,11 +61,12 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
                .longest = settings.delivery.timeout}),
       slots_(limits_),
       maintenance_(settings, log, metrics),
-      scanner_(settings.delivery, static_cast<std::int64_t>(std::random_device{}() % 1000),
-               [this](auto entity) { return slots_.is_quick(entity); }),
+      ready_(static_cast<std::int64_t>(std::random_device{}() % 1000),
+             [this](auto entity) { return slots_.is_quick(entity); }),
+      scanner_(settings.delivery, ready_),
       newer_rows_(log),
-      claimer_(session_, scanner_, slots_, settings.delivery.lease, log, newer_rows_),
-      fan_out_(session_, scanner_, slots_, settings.delivery, log, metrics, newer_rows_),
+      claimer_(session_, ready_, slots_, settings.delivery.lease, log, newer_rows_),
+      fan_out_(session_, ready_, slots_, settings.delivery, log, metrics, newer_rows_),
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_, settings.database.hosts),
       outages_(settings.delivery, log, metrics, sender_),
@@ -113,14 +114,14 @@ bool Loop::work() {
   // These webhooks no longer rest, but the ready set may postpone them for up to a minute more. The
   // loop below ends the postponement.
   for (const auto webhook : maintenance_.take_changed())
-    scanner_.webhooks().postpone(webhook, platform::monotonic_now());
+    ready_.webhooks.postpone(webhook, platform::monotonic_now());
   for (const auto webhook : maintenance_.take_due())
-    scanner_.webhooks().waits(webhook, platform::monotonic_now());
-  const bool was_paused = scanner_.paused();
+    ready_.webhooks.waits(webhook, platform::monotonic_now());
+  const bool was_paused = ready_.paused;
   task(scan, [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
   // After a new pause the sender hands back all deliveries that it has not started. Those that the pause does
   // not concern are claimed again.
-  if ((scanner_.paused() && !was_paused) || scanner_.paused_parts().take_added()) sender_.return_waiting();
+  if ((ready_.paused && !was_paused) || ready_.paused_parts.take_added()) sender_.return_waiting();
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
   takes_in_ = may_start();
   const bool diagnoses_wait = diagnose(takes_in_);
@@ -144,7 +145,7 @@ void Loop::maintain() {
 /// too many results wait: further claims would fill the memory, and leases would expire. While the database
 /// refuses all results: true once per between_trials.
 bool Loop::may_start() {
-  if (scanner_.paused() || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
+  if (ready_.paused || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
     return false;
   const bool was_refusing = std::exchange(refusing_, writer_.refusing());
   if (!refusing_) {
@@ -162,7 +163,7 @@ bool Loop::may_start() {
 bool Loop::diagnose(bool may_begin) {
   return task("diagnoses", [&] {
     const auto keys = keys_.current();
-    return diagnoses_.work({session_, scanner_, slots_, *keys, outages_.outage(), may_begin});
+    return diagnoses_.work({session_, ready_, slots_, *keys, outages_.outage(), may_begin});
   });
 }
 
@@ -253,7 +254,7 @@ void Loop::show() const {
   metrics_.in_flight.set(slots_.in_hand());
   metrics_.unrecorded.set(static_cast<double>(writer_.waiting()));
   metrics_.database_up.set(away_ || writer_.away() ? 0 : 1);
-  metrics_.paused.set(scanner_.paused() ? 1 : 0);
+  metrics_.paused.set(ready_.paused ? 1 : 0);
 }
 
 void Loop::report_away(const std::exception& error) {
@@ -331,12 +332,12 @@ bool Loop::take_recorded() {
   const auto done = writer_.take_done();
   for (const auto& [webhook, entity, wait] : done) {
     slots_.recorded(webhook);
-    scanner_.entities().clear_busy(entity);
+    ready_.entities.clear_busy(entity);
     if (!wait) continue;
     if (wait->count() == 0)
-      scanner_.webhooks().returned(webhook, now);
+      ready_.webhooks.returned(webhook, now);
     else
-      scanner_.webhooks().waits(webhook, now + *wait);
+      ready_.webhooks.waits(webhook, now + *wait);
   }
   return !done.empty();
 }

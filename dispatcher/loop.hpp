@@ -83,6 +83,7 @@ class Loop {
   const FairSlots::Limits limits_;
   FairSlots slots_;
   Maintenance maintenance_;
+  ReadySet ready_;
   QueueScanner scanner_;
   NewerRows newer_rows_;
   Claimer claimer_;

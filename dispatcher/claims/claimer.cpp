@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "dispatcher/scan/paused_rest.hpp"
+#include "dispatcher/schedule/paused_rest.hpp"
 #include "dispatcher/schedule/waits.hpp"
 #include "lib/store/session/isolate.hpp"
 
@@ -73,7 +73,7 @@ std::vector<store::ClaimRequest> plan_claims(const FairSlots::NextWebhooks& cand
 }  // namespace
 
 std::vector<delivery::WebhookId> Claimer::take_due() {
-  for (const auto webhook : scanner_.webhooks().take_due(monotonic_now())) {
+  for (const auto webhook : ready_.webhooks.take_due(monotonic_now())) {
     if (slots_.identified(webhook)) {
       slots_.wait(webhook);
     } else {
@@ -85,13 +85,13 @@ std::vector<delivery::WebhookId> Claimer::take_due() {
 }
 
 void Claimer::claim(LeasedBatch& into) {
-  auto& ready = scanner_.webhooks();
+  auto& ready = ready_.webhooks;
   const auto unidentified = take_due();
   auto candidates = slots_.next(webhooks_per_claim);
   candidates.webhooks.insert(candidates.webhooks.end(), unidentified.begin(), unidentified.end());
   if (candidates.webhooks.empty()) return;
   auto receiving = store::load_receiving(session_, candidates.webhooks);
-  rest_paused(scanner_.paused_parts(), receiving);
+  rest_paused(ready_.paused_parts, receiving);
   unidentified_.erase(unidentified_.begin(),
                       unidentified_.begin() + static_cast<std::ptrdiff_t>(unidentified.size()));
   into.worked = suspend_who_cannot(ready, slots_, candidates.webhooks, receiving) || !unidentified_.empty();
@@ -116,7 +116,7 @@ void Claimer::claim(LeasedBatch& into) {
 
 void Claimer::claim_part(const std::vector<store::ClaimRequest>& requests, LeasedBatch& into) {
   auto claimed = store::claim(session_, requests, leases_.next());
-  note_claimed(scanner_.webhooks(), slots_, requests, claimed);
+  note_claimed(ready_.webhooks, slots_, requests, claimed);
   std::size_t unreadable = 0;
   for (const auto& reach : claimed.reached) unreadable += reach.unreadable;
   into.worked = into.worked || unreadable > 0;

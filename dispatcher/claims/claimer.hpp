@@ -4,10 +4,10 @@
 #include <deque>
 #include <vector>
 
-#include "dispatcher/claims/leased_batch.hpp"
 #include "dispatcher/scan/newer_rows.hpp"
-#include "dispatcher/scan/queue_scanner.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
+#include "dispatcher/schedule/leased_batch.hpp"
+#include "dispatcher/schedule/ready_set.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/deliveries/claim.hpp"
 #include "lib/store/session/session.hpp"
@@ -16,10 +16,10 @@ namespace dispatcher {
 
 class Claimer {
  public:
-  /// `session`, `scanner`, `slots` and `newer` outlive this object.
-  Claimer(store::Session& session, QueueScanner& scanner, FairSlots& slots, platform::Milliseconds lease,
+  /// `session`, `ready`, `slots` and `newer` outlive this object.
+  Claimer(store::Session& session, ReadySet& ready, FairSlots& slots, platform::Milliseconds lease,
           const platform::Log& log, NewerRows& newer)
-      : session_(session), scanner_(scanner), slots_(slots), log_(log), newer_(newer), leases_(lease) {}
+      : session_(session), ready_(ready), slots_(slots), log_(log), newer_(newer), leases_(lease) {}
 
   /// Claims in the order of FairSlots, as far as there are free slots. Appends to `into` even if it throws:
   /// what has been leased must be sent. Throws errors of the session or the server. If the database refuses
@@ -31,7 +31,7 @@ class Claimer {
   void claim_part(const std::vector<store::ClaimRequest>& requests, LeasedBatch& into);
 
   store::Session& session_;
-  QueueScanner& scanner_;
+  ReadySet& ready_;
   FairSlots& slots_;
   platform::Log log_;
   NewerRows& newer_;

@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "dispatcher/fan_out/fan_out_plan.hpp"
 #include "dispatcher/http/connection_pools.hpp"
 #include "dispatcher/http/request.hpp"
 #include "dispatcher/http/sender.hpp"
+#include "dispatcher/schedule/leased_batch.hpp"
 #include "dispatcher/schedule/waits.hpp"
 #include "lib/crypto/crypto.hpp"
 #include "lib/store/session/errors.hpp"
@@ -135,8 +135,8 @@ void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
 
 bool Diagnoses::begin(const Round& round) {
   const auto now = monotonic_now();
-  if (!round.may_begin && !round.scanner.paused()) return false;
-  if (!round.scanner.asked_diagnoses() || now < next_look_) return false;
+  if (!round.may_begin && !round.ready.paused) return false;
+  if (!round.ready.asked_diagnoses || now < next_look_) return false;
   next_look_ = now + paused_wait;  // also if what follows throws
   const auto asked = store::find_asked_diagnoses(round.session, after_, looked_at);
   auto wait = settings_.poll_interval;
@@ -166,7 +166,7 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
   }
   if (!round.may_begin || round.outage) return paused_wait;
   if (!target.event) return paused_wait;  // only a newer release knows the webhook's events
-  const auto& parts = round.scanner.paused_parts();
+  const auto& parts = round.ready.paused_parts;
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
   Grants grants(round.slots);
   if (!grants.take_new(destination_of(target.target, target.entity, target.one_at_a_time)))
@@ -224,8 +224,8 @@ std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Runni
   if (running.failed) return interrupted;
   if (round.outage) return outage;
   if (running.handed_back > most_handed_back) return not_begun;
-  const auto& parts = round.scanner.paused_parts();
-  if (round.scanner.paused() ||
+  const auto& parts = round.ready.paused_parts;
+  if (round.ready.paused ||
       parts.left(target.entity, running.webhook, target.target.url, monotonic_now()).count() > 0)
     return paused;
   return std::nullopt;

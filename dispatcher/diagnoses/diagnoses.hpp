@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "dispatcher/http/attempt.hpp"
-#include "dispatcher/scan/queue_scanner.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
+#include "dispatcher/schedule/ready_set.hpp"
 #include "lib/delivery/diagnosis.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
@@ -37,7 +37,7 @@ class Diagnoses {
 
   struct Round {
     store::Session& session;
-    QueueScanner& scanner;
+    ReadySet& ready;
     FairSlots& slots;
     const webhook::KeyRing& keys;
     bool outage = false;  // of our own link or name servers

@@ -34,16 +34,16 @@ std::vector<store::NotificationKey> without(const PassedOver& passed_over,
 
 }  // namespace
 
-FanOut::FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
+FanOut::FanOut(store::Session& session, ReadySet& ready, FairSlots& slots,
                const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
                NewerRows& newer)
     : session_(session),
-      scanner_(scanner),
+      ready_(ready),
       slots_(slots),
       most_of_entity_(webhook::max_webhooks_per_entity * settings.max_in_flight_per_webhook),
       log_(log),
       metrics_(metrics),
-      writer_(session, scanner, slots, settings.lease, log, metrics, newer) {}
+      writer_(session, ready, slots, settings.lease, log, metrics, newer) {}
 
 void FanOut::run_sendable(LeasedBatch& into) {
   const unsigned rows = std::min(slots_.counts().free(), rows_per_batch);
@@ -52,7 +52,7 @@ void FanOut::run_sendable(LeasedBatch& into) {
 
 void FanOut::run_large(LeasedBatch& into) {
   const unsigned most = std::min(slots_.counts().free(), entities_with_large);
-  auto& entities = scanner_.entities();
+  auto& entities = ready_.entities;
   const auto now = monotonic_now();
   const bool nothing_else = entities.count(Kind::ready, now) == 0 && entities.line(1).empty();
   if (most > 0 && (nothing_else || large_pacer_.due(now)))
@@ -60,7 +60,7 @@ void FanOut::run_large(LeasedBatch& into) {
 }
 
 void FanOut::run_wrong(LeasedBatch& into) {
-  auto& entities = scanner_.entities();
+  auto& entities = ready_.entities;
   const auto now = monotonic_now();
   const auto most =
       static_cast<unsigned>(std::min<std::size_t>(rows_of_wrong, entities.count(Kind::wrong, now)));
@@ -75,7 +75,7 @@ void FanOut::run_wrong(LeasedBatch& into) {
 void FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, Pacer& pacer,
                       LeasedBatch& into) {
   const auto start = monotonic_now();
-  auto requests = scanner_.entities().next(entities, kind, rows, start);
+  auto requests = ready_.entities.next(entities, kind, rows, start);
   if (ahead == Ahead::no) requests = with_slot(std::move(requests));
   if (requests.empty()) return;
   auto found = store::find_oldest_pending(session_, requests);
@@ -88,7 +88,7 @@ void FanOut::run_kind(Kind kind, unsigned entities, unsigned rows, Ahead ahead, 
 /// comes first has an advantage, so each comes first in every second batch; likewise in the line. Entities
 /// that may use none of the free slots are not read.
 Selection FanOut::select_line_and_turns(unsigned rows, platform::MonotonicTime now) {
-  auto& entities = scanner_.entities();
+  auto& entities = ready_.entities;
   const auto in_turns = static_cast<unsigned>(entities.count(Kind::ready, now));
   if (in_turns > 0) rows = std::min(rows, rows_with_turns);
   ++batch_;
@@ -120,7 +120,7 @@ void FanOut::fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into)
   auto [outcomes, with_large] = write(tried, ahead, into);
   for (const auto& row : selection.rows) outcomes.try_emplace(row.id, Outcome::left);
   into.worked = into.worked || tried.size() < selection.rows.size();
-  report_batch(selection, outcomes, with_large, monotonic_now(), scanner_.entities());
+  report_batch(selection, outcomes, with_large, monotonic_now(), ready_.entities);
 }
 
 FanOutWriter::Written FanOut::write(const std::vector<store::NotificationKey>& rows, Ahead ahead,

@@ -4,21 +4,21 @@
 #include <optional>
 #include <vector>
 
-#include "dispatcher/claims/leased_batch.hpp"
 #include "dispatcher/fan_out/fan_out_report.hpp"
 #include "dispatcher/fan_out/fan_out_writer.hpp"
 #include "dispatcher/fan_out/passed_over.hpp"
 #include "dispatcher/scan/newer_rows.hpp"
 #include "dispatcher/scan/pacer.hpp"
-#include "dispatcher/scan/queue_scanner.hpp"
+#include "dispatcher/schedule/leased_batch.hpp"
+#include "dispatcher/schedule/ready_set.hpp"
 #include "lib/platform/config/config.hpp"
 
 namespace dispatcher {
 
 class FanOut {
  public:
-  /// `session`, `scanner`, `slots`, `metrics` and `newer` outlive this object.
-  FanOut(store::Session& session, QueueScanner& scanner, FairSlots& slots,
+  /// `session`, `ready`, `slots`, `metrics` and `newer` outlive this object.
+  FanOut(store::Session& session, ReadySet& ready, FairSlots& slots,
          const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
          NewerRows& newer);
   FanOut(const FanOut&) = delete;
@@ -69,7 +69,7 @@ class FanOut {
   void report_locked();
 
   store::Session& session_;
-  QueueScanner& scanner_;
+  ReadySet& ready_;
   FairSlots& slots_;
   unsigned most_of_entity_;  // most deliveries of one entity in flight at once
   Pacer busy_pacer_{10};     // percent of the loop's time

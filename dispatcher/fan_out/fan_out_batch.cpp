@@ -6,7 +6,8 @@ namespace dispatcher {
 
 namespace {
 
-/// Adds the outcomes of the rows that `held` lacks: another session has locked or finished them.
+/// Adds the outcomes of the rows that `held` lacks: another session has locked, finished or not committed
+/// them.
 void add_missing(store::Session& session, const std::vector<store::NotificationKey>& rows,
                  const std::vector<store::PendingNotification>& held, Outcomes& outcomes) {
   if (held.size() == rows.size()) return;

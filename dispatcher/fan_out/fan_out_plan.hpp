@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "dispatcher/claims/leased_batch.hpp"
 #include "dispatcher/fan_out/fan_out_outcome.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
+#include "dispatcher/schedule/leased_batch.hpp"
 #include "lib/store/notifications/fan_out.hpp"
 
 namespace dispatcher {

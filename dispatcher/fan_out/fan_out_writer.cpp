@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "dispatcher/scan/paused_rest.hpp"
+#include "dispatcher/schedule/paused_rest.hpp"
 #include "lib/store/session/isolate.hpp"
 
 namespace dispatcher {
@@ -92,9 +92,8 @@ FanOutWriter::Written FanOutWriter::write(const Rows& rows, Ahead ahead, LeasedB
         }
         try {
           const auto rest = parts.without_waiting(part);
-          const auto [outcomes, with_large] = write_part(rest, ahead, locked_by, into);
+          const auto outcomes = write_part(rest, ahead, locked_by, written.with_large, into);
           for (const auto& notification : rest) parts.add(notification, outcomes.at(notification.id));
-          written.with_large.insert(with_large.begin(), with_large.end());
         } catch (const store::NotificationLocked&) {
           locked_by = store::LockedBy::row_and_entry;
           throw;
@@ -127,15 +126,16 @@ Outcome FanOutWriter::blame(const store::NotificationKey& notification, const st
   return Outcome::refused;
 }
 
-FanOutWriter::Written FanOutWriter::write_part(const Rows& rows, Ahead ahead, store::LockedBy locked_by,
-                                               LeasedBatch& into) {
+Outcomes FanOutWriter::write_part(const Rows& rows, Ahead ahead, store::LockedBy locked_by,
+                                  std::set<delivery::EntityId>& with_large, LeasedBatch& into) {
   if (rows.empty()) return {};
   Part part;
   part.lease = leases_.next();
   part.created = store::transaction(session_, [&] {
     part.batch = lock_batch(session_, rows, locked_by, newer_);
+    with_large.insert(part.batch.with_large.begin(), part.batch.with_large.end());
     part.recipients = store::load_recipients(session_, entities_of(part.batch.judged));
-    rest_paused(scanner_.paused_parts(), part.recipients);
+    rest_paused(ready_.paused_parts, part.recipients);
     part.grants.emplace(slots_);
     part.plan = plan_fan_out(part.batch.judged, part.recipients, *part.grants, ahead);
     return store::write_fan_out(session_, part.plan.fan_out, part.lease);
@@ -146,7 +146,7 @@ FanOutWriter::Written FanOutWriter::write_part(const Rows& rows, Ahead ahead, st
   auto& outcomes = part.plan.outcomes;
   rejections_.reject(session_, part.plan.fan_out.rejected, outcomes);
   outcomes.merge(part.batch.left_out);
-  return {std::move(outcomes), std::move(part.batch.with_large)};
+  return std::move(outcomes);
 }
 
 /// Passes the slots taken and the leased deliveries to `into`, and webhooks with pending deliveries to the
@@ -160,7 +160,7 @@ void FanOutWriter::append(Part& part, LeasedBatch& into) {
   }
   for (const auto& delivery : part.plan.fan_out.deliveries) {
     if (delivery.state == delivery::DeliveryState::pending)
-      scanner_.webhooks().waits(delivery.webhook, into.leased_at);
+      ready_.webhooks.waits(delivery.webhook, into.leased_at);
   }
   std::map<delivery::NotificationId, const JudgedNotification*> by_id;
   for (const auto& notification : part.batch.judged) by_id.emplace(notification.id, &notification);

@@ -4,21 +4,21 @@
 
 #include <vector>
 
-#include "dispatcher/claims/leased_batch.hpp"
 #include "dispatcher/fan_out/fan_out_batch.hpp"
 #include "dispatcher/fan_out/rejections.hpp"
 #include "dispatcher/observation/metrics.hpp"
-#include "dispatcher/scan/queue_scanner.hpp"
+#include "dispatcher/schedule/leased_batch.hpp"
+#include "dispatcher/schedule/ready_set.hpp"
 
 namespace dispatcher {
 
 class FanOutWriter {
  public:
-  /// `session`, `scanner`, `slots`, `metrics` and `newer` outlive this object.
-  FanOutWriter(store::Session& session, QueueScanner& scanner, FairSlots& slots, platform::Milliseconds lease,
+  /// `session`, `ready`, `slots`, `metrics` and `newer` outlive this object.
+  FanOutWriter(store::Session& session, ReadySet& ready, FairSlots& slots, platform::Milliseconds lease,
                const platform::Log& log, const Metrics& metrics, NewerRows& newer)
       : session_(session),
-        scanner_(scanner),
+        ready_(ready),
         slots_(slots),
         metrics_(metrics),
         newer_(newer),
@@ -38,13 +38,14 @@ class FanOutWriter {
 
  private:
   struct Part;
-  Written write_part(const std::vector<store::NotificationKey>& rows, Ahead ahead, store::LockedBy locked_by,
-                     LeasedBatch& into);
+  /// Adds to `with_large` even if it throws.
+  Outcomes write_part(const std::vector<store::NotificationKey>& rows, Ahead ahead, store::LockedBy locked_by,
+                      std::set<delivery::EntityId>& with_large, LeasedBatch& into);
   void append(Part& part, LeasedBatch& into);
   Outcome blame(const store::NotificationKey& notification, const store::DatabaseError& error);
 
   store::Session& session_;
-  QueueScanner& scanner_;
+  ReadySet& ready_;
   FairSlots& slots_;
   const Metrics& metrics_;
   NewerRows& newer_;

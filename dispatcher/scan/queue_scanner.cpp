@@ -17,9 +17,11 @@ using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;               // new notifications read at once
 constexpr unsigned worth_reading = masses / 4;  // if fewer are news to the ready set, the search takes over
-constexpr auto pause_interval = 1s;             // between reads of the pauses while looks are slow
-constexpr auto rest_after = 5s;                 // after this time without work, looks become rarer
-constexpr auto slice = 10ms;  // after this a search pauses, so that deliveries do not wait for it
+/// What a look spends on notifications that it finds must not delay the next look, up to this time.
+constexpr auto free_reading = 1ms;
+constexpr auto pause_interval = 1s;  // between reads of the pauses while looks are slow
+constexpr auto rest_after = 5s;      // after this time without work, looks become rarer
+constexpr auto slice = 10ms;         // after this a search pauses, so that deliveries do not wait for it
 // How often entities and webhooks are read from their first row again, to find rows committed late.
 constexpr auto look_again_interval = 5s;
 
@@ -52,11 +54,8 @@ std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
 
 }  // namespace
 
-QueueScanner::QueueScanner(const platform::DeliverySettings& settings, delivery::EntityId cursor,
-                           ReadyEntities::IsQuick is_quick)
-    : poll_interval_(settings.poll_interval),
-      look_interval_(settings.poll_interval),
-      entities_(cursor, std::move(is_quick)) {}
+QueueScanner::QueueScanner(const platform::DeliverySettings& settings, ReadySet& ready)
+    : ready_(ready), poll_interval_(settings.poll_interval), look_interval_(settings.poll_interval) {}
 
 void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
   if (!pacer_.due(now)) {
@@ -67,17 +66,17 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
     return;
   }
   const auto peek = store::peek_queue(session);
-  asked_diagnoses_ = peek.asked_diagnoses;
-  if (peek.pauses || paused_ || paused_parts_.any()) check_pause(session, now);
+  ready_.asked_diagnoses = peek.asked_diagnoses;
+  if (peek.pauses || ready_.paused || ready_.paused_parts.any()) check_pause(session, now);
   next_pause_check_ = now + pause_interval;
   const auto peeked = monotonic_now();
-  const bool new_ones = !paused_ && find_new(session, peek);
+  const bool new_ones = !ready_.paused && find_new(session, peek);
   const auto start = monotonic_now();
   if (peek.pending_notifications || peek.pending_deliveries || !idle) rests_from_ = start + rest_after;
-  // What a look spends on notifications that it finds must not delay the next look.
-  const auto spent = (new_ones ? peeked : start) - now;
-  pacer_.ran(start - look_interval_.counted(spent), start, interval(new_ones, start), 4 * poll_interval_);
-  if (paused_) return;
+  const auto free = new_ones ? std::min<MonotonicTime::duration>(start - peeked, free_reading) : 0ms;
+  const auto counted = std::min(look_interval_.counted(start - now), start - now - free);
+  pacer_.ran(start - counted, start, interval(new_ones, start), 4 * poll_interval_);
+  if (ready_.paused) return;
   search(session, peek, idle);
 }
 
@@ -87,14 +86,14 @@ void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {
 void QueueScanner::search(store::Session& session, const store::QueuePeek& peek, bool idle) {
   const auto start = monotonic_now();
   if (start >= next_look_again_) {
-    entities_.look_again();
-    webhooks_.look_again();
+    ready_.entities.look_again();
+    ready_.webhooks.look_again();
     next_look_again_ = start + look_again_interval;
   }
   if (peek.pending_notifications && entity_pacer_.due(start)) {
     const bool more = search_entities(session);
     entity_pacer_.ran(start, monotonic_now(), poll_interval_, 1s);
-    if (more && (idle || entities_.runs_short())) pacer_ = entity_pacer_ = Pacer(share);
+    if (more && (idle || ready_.entities.runs_short())) pacer_ = entity_pacer_ = Pacer(share);
   }
   const auto second = monotonic_now();
   if (peek.pending_deliveries && webhook_pacer_.due(second)) {
@@ -111,9 +110,9 @@ Milliseconds QueueScanner::interval(bool new_ones, MonotonicTime now) {
 
 void QueueScanner::check_pause(store::Session& session, MonotonicTime now) {
   auto pauses = store::read_pauses(session);
-  paused_ = pauses.everything;
-  for (const auto webhook : paused_parts_.update(std::move(pauses.parts), now))
-    webhooks_.postpone(webhook, now);
+  ready_.paused = pauses.everything;
+  for (const auto webhook : ready_.paused_parts.update(std::move(pauses.parts), now))
+    ready_.webhooks.postpone(webhook, now);
   next_pause_check_ = now + pause_interval;
 }
 
@@ -129,7 +128,7 @@ bool QueueScanner::find_new(store::Session& session, const store::QueuePeek& pee
     missed_some_ = more_new_ = false;
     return false;
   }
-  return *newest_ < peek.newest && entities_.has_room() && read_new(session);
+  return *newest_ < peek.newest && ready_.entities.has_room() && read_new(session);
 }
 
 /// Reads on for a moment while it finds none of an entity that exists: many others may come before the first.
@@ -141,18 +140,18 @@ bool QueueScanner::read_new(store::Session& session) {
     const auto found = store::find_new_notifications(session, *newest_, newest_seen_, masses);
     unsigned told = 0;
     for (const auto& notification : found.pending) {
-      const bool news =
-          missed_some_ ? entities_.appeared(notification.entity) : entities_.arrived(notification);
+      const bool news = missed_some_ ? ready_.entities.appeared(notification.entity)
+                                     : ready_.entities.arrived(notification);
       if (news) ++told;
       const bool wrong = found.unreachable.contains(notification.entity);
-      if (wrong) entities_.set_wrong(notification.entity, true);
+      if (wrong) ready_.entities.set_wrong(notification.entity, true);
       reachable = reachable || !wrong;
       any = true;
     }
     newest_ = found.last;
     more_new_ = found.full || found.passed_over;
     if (found.full && told < worth_reading) skip_to(std::max(newest_seen_, found.last));
-  } while (more_new_ && !reachable && entities_.has_room() && monotonic_now() < until);
+  } while (more_new_ && !reachable && ready_.entities.has_room() && monotonic_now() < until);
   return any;
 }
 
@@ -160,25 +159,25 @@ void QueueScanner::skip_to(delivery::NotificationId newest) {
   newest_ = newest;
   missed_some_ = true;
   more_new_ = search_covers_missed_ = false;
-  entities_.missed_some();
+  ready_.entities.missed_some();
 }
 
 /// Searches some ranges. Returns true if it told the ready set of entities something new, but did not reach
 /// the end of the ranges.
 bool QueueScanner::search_entities(store::Session& session) {
   if (entity_ranges_.empty()) {
-    entity_ranges_ = entities_.ranges();
+    entity_ranges_ = ready_.entities.ranges();
     search_covers_missed_ = true;
   }
   bool found = false;
   const auto until = monotonic_now() + slice;
   search_ranges(
-      entity_ranges_, [&] { return monotonic_now() < until && entities_.has_room_for_search(); },
+      entity_ranges_, [&] { return monotonic_now() < until && ready_.entities.has_room_for_search(); },
       [&](const auto& ranges) {
         auto waiting = find_waiting_entities(session, ranges);
         for (const auto& entity : waiting.found) {
-          found = entities_.found(entity) || found;
-          if (entity.unreachable) entities_.set_wrong(entity.id, true);
+          found = ready_.entities.found(entity) || found;
+          if (entity.unreachable) ready_.entities.set_wrong(entity.id, true);
         }
         return std::move(waiting.rest);
       });
@@ -189,7 +188,7 @@ bool QueueScanner::search_entities(store::Session& session) {
 /// Searches some ranges. Returns true if it found a webhook with a due delivery, but did not reach the end of
 /// the ranges.
 bool QueueScanner::search_webhooks(store::Session& session) {
-  if (webhook_ranges_.empty()) webhook_ranges_ = webhooks_.ranges(monotonic_now());
+  if (webhook_ranges_.empty()) webhook_ranges_ = ready_.webhooks.ranges(monotonic_now());
   bool found = false;
   const auto until = monotonic_now() + slice;
   search_ranges(
@@ -197,7 +196,7 @@ bool QueueScanner::search_webhooks(store::Session& session) {
       [&](const auto& ranges) {
         const auto waiting = find_waiting_webhooks(session, ranges);
         for (const auto& webhook : waiting) {
-          webhooks_.found(webhook, monotonic_now());
+          ready_.webhooks.found(webhook, monotonic_now());
           found = found || webhook.until <= 0ms;
         }
         return rest_of(ranges, waiting);

@@ -1,4 +1,5 @@
-// Finds the notifications and deliveries that wait, within a small share of the loop's time.
+// Finds the notifications and deliveries that wait, within a small share of the loop's time. A millisecond of
+// a look in which it reads notifications that it finds does not count.
 //
 // It finds everything that is pending, also rows committed late, replayed, released or recovered. If nothing
 // is pending, a look is one cheap statement.
@@ -9,9 +10,7 @@
 
 #include "dispatcher/scan/look_interval.hpp"
 #include "dispatcher/scan/pacer.hpp"
-#include "dispatcher/schedule/paused_parts.hpp"
-#include "dispatcher/schedule/ready_entities.hpp"
-#include "dispatcher/schedule/ready_webhooks.hpp"
+#include "dispatcher/schedule/ready_set.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
@@ -21,10 +20,8 @@ namespace dispatcher {
 
 class QueueScanner {
  public:
-  /// `cursor`: the entity after which the first round robin begins, so that each dispatcher begins elsewhere.
-  QueueScanner(
-      const platform::DeliverySettings& settings, delivery::EntityId cursor,
-      ReadyEntities::IsQuick is_quick = [](auto) { return true; });
+  /// Fills `ready`, which outlives this object.
+  QueueScanner(const platform::DeliverySettings& settings, ReadySet& ready);
 
   /// Looks at the queue if a look is due. Otherwise reads only the pauses and, if the last read of new
   /// notifications did not reach their end, the next ones. `idle`: the caller has nothing else to do. Throws
@@ -36,18 +33,11 @@ class QueueScanner {
   /// The time between looks after 5 s without work.
   platform::Milliseconds longest_interval() const { return look_interval_.longest(); }
 
-  bool paused() const { return paused_; }
-  /// True: entities have asked for diagnoses that no dispatcher has begun.
-  bool asked_diagnoses() const { return asked_diagnoses_; }
-  PausedParts& paused_parts() { return paused_parts_; }
-  ReadyEntities& entities() { return entities_; }
-  ReadyWebhooks& webhooks() { return webhooks_; }
-
  private:
   /// True: further new notifications are known to follow those read so far, and few wait in line. They are
   /// read on without another look and without a rest: other entities' notifications may follow a million that
   /// are not committed. Each row is passed over once.
-  bool reads_on() const { return more_new_ && !paused_ && entities_.runs_short(); }
+  bool reads_on() const { return more_new_ && !ready_.paused && ready_.entities.runs_short(); }
   platform::Milliseconds interval(bool new_ones, platform::MonotonicTime now);
   void check_pause(store::Session& session, platform::MonotonicTime now);
   bool find_new(store::Session& session, const store::QueuePeek& peek);
@@ -59,6 +49,7 @@ class QueueScanner {
 
   static constexpr unsigned share = 5;  // the percentage of the loop's time that each pacer allows its task
 
+  ReadySet& ready_;
   platform::Milliseconds poll_interval_;
   LookInterval look_interval_;
   Pacer pacer_{share};
@@ -72,11 +63,6 @@ class QueueScanner {
   /// began after the skip has ended.
   bool missed_some_ = true;
   bool search_covers_missed_ = false;
-  bool paused_ = true;  // until the first look
-  bool asked_diagnoses_ = false;
-  PausedParts paused_parts_;
-  ReadyEntities entities_;
-  ReadyWebhooks webhooks_;
   std::vector<store::IdRange> entity_ranges_;   // not yet searched in this round
   std::vector<store::IdRange> webhook_ranges_;  // likewise
   platform::MonotonicTime next_look_again_{};

@@ -24,7 +24,7 @@ struct Fixture : DeliveryFixture {
           {1, "https://otro.example.org/", ::webhook::EventSet::from_joined("evaluacion.cerrada"), {}},
           keys())
           .webhook.value();
-  dispatcher::QueueScanner scanner{{}, 0};
+  dispatcher::ReadySet ready{0};
   dispatcher::FairSlots slots{{.total = 1, .per_webhook = 10, .per_host = 10, .longest = 1s}};
   const dispatcher::Metrics metrics;
 
@@ -47,7 +47,7 @@ struct Fixture : DeliveryFixture {
     for (const auto id : ids) rows.push_back({id, 1});
     dispatcher::NewerRows newer{platform::Log()};
     dispatcher::LeasedBatch batch(slots);
-    return dispatcher::FanOutWriter(session, scanner, slots, long_lease.duration, platform::Log(), metrics,
+    return dispatcher::FanOutWriter(session, ready, slots, long_lease.duration, platform::Log(), metrics,
                                     newer)
         .write(rows, dispatcher::Ahead::no, batch)
         .outcomes;

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "dispatcher/fan_out/fan_out.hpp"
+#include "dispatcher/scan/queue_scanner.hpp"
 #include "lib/store/backlog/locked_notifications.hpp"
 #include "lib/store/notifications/notifications.hpp"
 #include "tests/store/delivery_support.hpp"
@@ -17,11 +18,12 @@ using platform::monotonic_now;
 
 struct Fixture : DeliveryFixture {
   Session other = database.connect();
-  dispatcher::QueueScanner scanner{{}, 0};
+  dispatcher::ReadySet ready{0};
+  dispatcher::QueueScanner scanner{{}, ready};
   dispatcher::FairSlots slots{{.total = 1000, .per_webhook = 10, .per_host = 1000, .longest = {}}};
   const dispatcher::Metrics metrics;
   dispatcher::NewerRows newer{platform::Log()};
-  dispatcher::FanOut fan_out{session, scanner, slots, {}, platform::Log(), metrics, newer};
+  dispatcher::FanOut fan_out{session, ready, slots, {}, platform::Log(), metrics, newer};
 
   /// No time-out of the server may end the transaction that holds the locks.
   Fixture() {
@@ -136,7 +138,7 @@ BOOST_AUTO_TEST_CASE(rows_of_unknown_entities_go_after_others_and_need_no_slot) 
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1000 + seq, "
       "'evaluacion.cerrada', '{}' FROM " +
       numbers(3000));
-  dispatcher::FanOut without_slots{session, scanner, none, {}, platform::Log(), metrics, newer};
+  dispatcher::FanOut without_slots{session, ready, none, {}, platform::Log(), metrics, newer};
   dispatcher::LeasedBatch batch(none);
   scanner.look(session, monotonic_now(), true);
   without_slots.run_wrong(batch);
@@ -149,11 +151,11 @@ BOOST_AUTO_TEST_CASE(rows_of_unknown_entities_go_after_others_and_need_no_slot) 
 // An entity's last row ends its turns: no later batch reads the entity again to find nothing.
 BOOST_AUTO_TEST_CASE(an_unknown_entity_takes_one_turn) {
   for (const auto id : {77, 78, 79}) insert_notification(session, id);
-  while (scanner.entities().known() < 3) scanner.look(session, monotonic_now(), true);
+  while (ready.entities.known() < 3) scanner.look(session, monotonic_now(), true);
   dispatcher::LeasedBatch batch(slots);
   fan_out.run_wrong(batch);
   BOOST_TEST(queue_status(session).rejected == 3);
-  BOOST_TEST(scanner.entities().known() == 0U);
+  BOOST_TEST(ready.entities.known() == 0U);
 }
 
 // Large data have batches of their own. However often these run, because other tasks fill the loop's time
@@ -163,17 +165,17 @@ BOOST_AUTO_TEST_CASE(large_ones_take_no_round_from_what_is_in_line) {
   const std::string large = R"({"evaluacionId": 1, "titulo": ")" + std::string(60'000, 'a') + "\"}";
   for (int i = 0; i < 60; ++i) insert_notification(session, 1, "evaluacion.cerrada", large);
   dispatcher::FairSlots many{{.total = 1000, .per_webhook = 1000, .per_host = 1000, .longest = {}}};
-  dispatcher::FanOut with_slots{session, scanner, many, {}, platform::Log(), metrics, newer};
+  dispatcher::FanOut with_slots{session, ready, many, {}, platform::Log(), metrics, newer};
   dispatcher::LeasedBatch batch(many);
   wait::until(
       [&] {
         scanner.look(session, monotonic_now(), true);
         with_slots.run_sendable(batch);
-        return scanner.entities().count(dispatcher::ReadyEntities::Kind::large, monotonic_now()) == 1;
+        return ready.entities.count(dispatcher::ReadyEntities::Kind::large, monotonic_now()) == 1;
       },
       "the large ones to take turns");
   insert_notification(session, 2);
-  while (scanner.entities().line(1).empty()) scanner.look(session, monotonic_now(), true);
+  while (ready.entities.line(1).empty()) scanner.look(session, monotonic_now(), true);
   const auto before = processed();
   with_slots.run_sendable(batch);
   BOOST_TEST(processed() == before + 1);
@@ -185,7 +187,7 @@ BOOST_AUTO_TEST_CASE(large_ones_take_no_round_from_what_is_in_line) {
 // What the look saw is a hint: the batch reads the entity again.
 BOOST_AUTO_TEST_CASE(an_entity_registered_since_the_look_gets_its_notifications) {
   for (const auto id : {77, 78}) insert_notification(session, id);
-  while (scanner.entities().known() < 2) scanner.look(session, monotonic_now(), true);
+  while (ready.entities.known() < 2) scanner.look(session, monotonic_now(), true);
   session.execute("INSERT INTO entidades (id, nombre) VALUES (77, 'e')");
   dispatcher::LeasedBatch batch(slots);
   fan_out.run_wrong(batch);

@@ -13,6 +13,7 @@ BOOST_FIXTURE_TEST_SUITE(queue_scanner, DeliveryFixture)
 namespace {
 
 using dispatcher::QueueScanner;
+using dispatcher::ReadySet;
 
 constexpr int others = 80'000;
 
@@ -24,12 +25,12 @@ void notify_others(Session& session, int count) {
       std::to_string(others) + ", 'evaluacion.cerrada', '{}' FROM " + numbers(count));
 }
 
-void finish(Session& session, QueueScanner& scanner, std::size_t count) {
-  const auto done = scanner.entities().line(count);
+void finish(Session& session, ReadySet& ready, std::size_t count) {
+  const auto done = ready.entities.line(count);
   std::string ids = "0";
   for (const auto& notification : done) {
     ids += "," + to_string(notification.id);
-    scanner.entities().advance(notification.entity, notification.id);
+    ready.entities.advance(notification.entity, notification.id);
   }
   session.execute("DELETE FROM notificaciones_pendientes WHERE id IN (" + ids + ")");
 }
@@ -38,12 +39,13 @@ void finish(Session& session, QueueScanner& scanner, std::size_t count) {
 
 // The test inserts as many notifications as it finishes, so that the ready set stays full.
 BOOST_AUTO_TEST_CASE(a_notification_committed_late_is_found_among_many_new_ones) {
-  QueueScanner scanner({}, 0);
+  ReadySet ready{0};
+  QueueScanner scanner({}, ready);
   const auto look = [&] {
     scanner.look(session, std::max(scanner.next_look(), platform::monotonic_now()), false);
   };
   const auto first = [&] {
-    const auto line = scanner.entities().line(1);
+    const auto line = ready.entities.line(1);
     return line.empty() ? 0 : line[0].id;
   };
   session.execute("INSERT INTO entidades (id, nombre) SELECT 999 + seq, 'e' FROM " + numbers(others));
@@ -56,14 +58,14 @@ BOOST_AUTO_TEST_CASE(a_notification_committed_late_is_found_among_many_new_ones)
   other.execute("START TRANSACTION");
   const auto late = insert_notification(other, 7);
   notify_others(session, 40'000);  // more than the ready set takes
-  while (scanner.entities().has_room() && in_time()) look();
+  while (ready.entities.has_room() && in_time()) look();
   BOOST_REQUIRE_GT(first(), late);
   other.execute("COMMIT");
   while (first() != late && in_time()) {
-    finish(session, scanner, 500);
+    finish(session, ready, 500);
     notify_others(session, 500);
     do look();
-    while (scanner.entities().has_room() && in_time());
+    while (ready.entities.has_room() && in_time());
   }
   BOOST_TEST(first() == late);
 }

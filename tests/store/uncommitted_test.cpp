@@ -64,13 +64,14 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_beyond_many_uncommitted_ones) {
 }
 
 BOOST_AUTO_TEST_CASE(a_scanner_finds_what_is_committed_beside_many_uncommitted_rows) {
-  dispatcher::QueueScanner scanner({}, 0);
+  dispatcher::ReadySet ready{0};
+  dispatcher::QueueScanner scanner({}, ready);
   auto now = platform::monotonic_now();
   const auto look = [&] {
     now = std::max(scanner.next_look(), platform::monotonic_now());
     scanner.look(session, now, true);
   };
-  const auto line = [&] { return scanner.entities().line(10); };
+  const auto line = [&] { return ready.entities.line(10); };
   const auto look_while = [&](auto&& condition) {
     const auto until =
         platform::monotonic_now() + std::chrono::seconds(30);  // the search has paces of its own
@@ -84,14 +85,15 @@ BOOST_AUTO_TEST_CASE(a_scanner_finds_what_is_committed_beside_many_uncommitted_r
   look_while([&] { return line().size() < 2; });
   BOOST_REQUIRE_EQUAL(line().size(), 2U);
   BOOST_CHECK(line()[1].id == id && line()[1].entity == 2);
-  BOOST_CHECK_EQUAL(scanner.entities().known(), 2U);  // the entity of the uncommitted rows has no turns
+  BOOST_CHECK_EQUAL(ready.entities.known(), 2U);  // the entity of the uncommitted rows has no turns
   other.execute("COMMIT");
-  look_while([&] { return scanner.entities().known() < 3; });
-  BOOST_CHECK_EQUAL(scanner.entities().known(), 3U);
+  look_while([&] { return ready.entities.known() < 3; });
+  BOOST_CHECK_EQUAL(ready.entities.known(), 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_scanner_does_not_rest_before_it_has_passed_over_uncommitted_rows) {
-  dispatcher::QueueScanner scanner({}, 0);
+  dispatcher::ReadySet ready{0};
+  dispatcher::QueueScanner scanner({}, ready);
   session.execute("INSERT INTO entidades (id, nombre) VALUES (2, 'e')");
   scanner.look(session, platform::monotonic_now(), true);  // nothing waits
   auto other = write_many(database, 1, 20 * many);
@@ -100,8 +102,8 @@ BOOST_AUTO_TEST_CASE(a_scanner_does_not_rest_before_it_has_passed_over_uncommitt
   BOOST_CHECK(scanner.next_look() <= platform::monotonic_now());
   while (scanner.next_look() <= platform::monotonic_now())
     scanner.look(session, platform::monotonic_now(), true);
-  BOOST_REQUIRE_EQUAL(scanner.entities().line(10).size(), 1U);
-  BOOST_CHECK(scanner.entities().line(10)[0].id == id);
+  BOOST_REQUIRE_EQUAL(ready.entities.line(10).size(), 1U);
+  BOOST_CHECK(ready.entities.line(10)[0].id == id);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

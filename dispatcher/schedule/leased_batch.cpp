@@ -1,4 +1,4 @@
-#include "dispatcher/claims/leased_batch.hpp"
+#include "dispatcher/schedule/leased_batch.hpp"
 
 #include <algorithm>
 #include <iterator>

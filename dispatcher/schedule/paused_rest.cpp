@@ -1,4 +1,4 @@
-#include "dispatcher/scan/paused_rest.hpp"
+#include "dispatcher/schedule/paused_rest.hpp"
 
 #include <algorithm>
 
