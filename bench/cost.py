@@ -1,6 +1,9 @@
 """Counts what a delivery costs: what its statements read, write and send, and the dispatcher's instructions. Unlike times,
-counts of two commits can be compared even if they were taken on a noisy machine. Each figure is the count for a backlog of
-3 N notifications minus the count for N, divided by 2 N, so the cost of a start cancels out.
+counts of two commits can be compared even if they were taken on a noisy machine. Each figure is the count for 3 N notifications
+minus the count for N, divided by 2 N, so the cost of a start cancels out.
+
+The notifications are a backlog, or come in small batches: each batch is one commit, written once the deliveries of the former
+are recorded. What a batch costs, whatever its size, shows in the difference.
 """
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from bench.report import Report, Target, progress
 from bench.service import Service
 
 DEFAULTS = {"notifications": 1_000, "webhooks": 100, "no_instructions": False}
-LARGER = 3  # the larger backlog has LARGER times N notifications
+LARGER = 3  # the larger count is LARGER times N notifications
+BATCHES = {1: 20, 5: 20, 20: 10, 200: 2}  # rows of a batch: how many batches the smaller count has
 # Columns of information_schema.user_statistics, read for the dispatcher's user.
 COUNTED = {"statements": "select_commands + update_commands + other_commands", "transactions": "commit_transactions",
            "rows read": "rows_read", "rows inserted": "rows_inserted", "rows updated": "rows_updated",
@@ -37,10 +41,17 @@ def run(options) -> Report:
         with Receiver(service.stack.env["RECEIVER_CERT"], service.stack.env["RECEIVER_KEY"]) as receiver:
             service.register([receiver.port] * options.webhooks)
             report.facts = service.facts()
-            counted = per_delivery(options, lambda count: count_database(service, count, options.record_timeout))
-            if not options.no_instructions:
-                counted |= per_delivery(options, lambda count: count_instructions(service, command, count, options.record_timeout))
-    report.rows = [{"for a delivery": name, "count": value} for name, value in counted.items()]
+            def measure(count: int, rows: int) -> dict[str, float]:
+                """Measures `count` notifications in batches of `rows`."""
+                measured = per_delivery(count, lambda n: count_database(service, n, rows, options.record_timeout))
+                if not options.no_instructions:
+                    measured |= per_delivery(count, lambda n: count_instructions(service, command, n, rows, options.record_timeout))
+                return measured
+
+            counted = measure(options.notifications, LARGER * options.notifications)
+            batches = {f"in batches of {rows:,}": measure(rows * count, rows) for rows, count in BATCHES.items()}
+    report.rows = [{"for a delivery": name, "count": value} | {title: found[name] for title, found in batches.items()}
+                   for name, value in counted.items()]
     bounds = documented()
     report.targets = [Target(name, value, "at most", bounds[name]) for name, value in counted.items()]
     report.notes = ["targets: the bounds in docs/benchmarks.md, which allow for smaller batches on a busy machine"]
@@ -58,19 +69,32 @@ def documented() -> dict[str, float]:
     return found
 
 
-def per_delivery(options, count) -> dict[str, float]:
-    small, large = count(options.notifications), count(LARGER * options.notifications)
-    return {name: (large[name] - small[name]) / ((LARGER - 1) * options.notifications) for name in small}
+def per_delivery(count: int, measure) -> dict[str, float]:
+    small, large = measure(count), measure(LARGER * count)
+    return {name: (large[name] - small[name]) / ((LARGER - 1) * count) for name in small}
 
 
-def count_database(service: Service, count: int, timeout: float) -> dict[str, float]:
-    progress(f"{count:,} deliveries, by the database's counters")
+def deliver(service: Service, count: int, rows: int, timeout: float) -> None:
+    """Waits for the first batch, which write_first() has written, and delivers the others."""
+    service.wait_recorded(timeout)
+    for written in range(rows, count, rows):
+        last = service.last("entregas")
+        service.write(min(rows, count - written), service.entities)
+        service.wait_recorded(timeout, last)
+
+
+def write_first(service: Service, count: int, rows: int) -> None:
     service.clear()
-    service.write(count, service.entities)
+    service.write(min(rows, count), service.entities)
+
+
+def count_database(service: Service, count: int, rows: int, timeout: float) -> dict[str, float]:
+    progress(f"{count:,} deliveries in batches of {rows:,}, by the database's counters")
+    write_first(service, count, rows)
     service.sql("FLUSH USER_STATISTICS")
     before = redo_written(service)
     service.start_dispatcher()
-    service.wait_recorded(timeout)
+    deliver(service, count, rows, timeout)
     service.stop_dispatcher()  # the server adds a session's counts when the session ends
     columns = ", ".join(COUNTED.values())
     values = service.sql(f"SELECT {columns} FROM information_schema.user_statistics WHERE user = 'apientidades_dispatcher'")[0]
@@ -81,12 +105,11 @@ def redo_written(service: Service) -> float:
     return float(service.sql("SHOW GLOBAL STATUS LIKE 'Innodb_lsn_current'")[0][1])
 
 
-def count_instructions(service: Service, command, count: int, timeout: float) -> dict[str, float]:
-    progress(f"{count:,} deliveries, under callgrind")
-    service.clear()
-    service.write(count, service.entities)
+def count_instructions(service: Service, command, count: int, rows: int, timeout: float) -> dict[str, float]:
+    progress(f"{count:,} deliveries in batches of {rows:,}, under callgrind")
+    write_first(service, count, rows)
     with under_callgrind(*command) as collected:
-        service.wait_recorded(timeout)
+        deliver(service, count, rows, timeout)
     return {INSTRUCTIONS: collected()}
 
 
