@@ -9,12 +9,12 @@ namespace dispatcher {
 
 enum class Outcome {
   // The notification is settled.
-  not_pending,  // another session finished the notification before this batch read it
+  not_pending,  // another session finished the notification, or has not committed it
   written,      // fanned out
   rejected,     // wrong, or for an entity that does not exist or is disabled
   // The notification is passed over: later ones of its entity do not wait for it. PassedOver keeps it.
   left,        // left to a newer release
-  row_locked,  // another session has locked the row, or finished the notification after this batch read it
+  row_locked,  // another session has locked the row
   refused,     // the database refuses it even in a transaction of its own
   untried,     // its batch met too many locked or refused ones before it
   // The notification waits. Its entity is read again from this notification on.

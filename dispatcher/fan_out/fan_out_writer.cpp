@@ -41,7 +41,7 @@ class Parts {
 
   /// Returns the notifications of `part`, except those of an entity that already has a waiting notification
   /// in this batch, which they would overtake. They get the outcome of that notification.
-  Rows without_waiting(const Rows& part) {
+  Rows not_behind_waiting(const Rows& part) {
     Rows rest;
     for (const auto& notification : part) {
       const auto found = waiting_.find(notification.entity);
@@ -91,7 +91,7 @@ FanOutWriter::Written FanOutWriter::write(const Rows& rows, Ahead ahead, LeasedB
           return;
         }
         try {
-          const auto rest = parts.without_waiting(part);
+          const auto rest = parts.not_behind_waiting(part);
           const auto outcomes = write_part(rest, ahead, locked_by, written.with_large, into);
           for (const auto& notification : rest) parts.add(notification, outcomes.at(notification.id));
         } catch (const store::NotificationLocked&) {

@@ -120,8 +120,7 @@ void OutageWatch::read_checks() {
       case OutageCheck::Finding::not_asked:
         judge.check_told_nothing(check.began);
         break;
-      case OutageCheck::Finding::nothing:  // a check of this host can prove nothing, so other hosts are
-                                           // checked
+      case OutageCheck::Finding::nothing:  // so other hosts are checked
         judge.check_told_nothing(check.began);
         hosts_.forget(check.host);
         break;

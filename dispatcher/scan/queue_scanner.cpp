@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned masses = 1000;               // new notifications read at once
 constexpr unsigned worth_reading = masses / 4;  // if fewer are news to the ready set, the search takes over
-/// What a look spends on notifications that it finds must not delay the next look, up to this time.
+/// At most so much of what a look spends on reading new notifications does not delay the next look.
 constexpr auto free_reading = 1ms;
 constexpr auto pause_interval = 1s;  // between reads of the pauses while looks are slow
 constexpr auto rest_after = 5s;      // after this time without work, looks become rarer

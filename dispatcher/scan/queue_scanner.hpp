@@ -2,7 +2,7 @@
 // a look in which it reads notifications that it finds does not count.
 //
 // It finds everything that is pending, also rows committed late, replayed, released or recovered. If nothing
-// is pending, a look is one cheap statement.
+// is pending or paused, a look is one cheap statement.
 #pragma once
 
 #include <optional>

@@ -37,9 +37,8 @@ namespace dispatcher {
 struct Destination {
   delivery::WebhookId webhook = 0;
   delivery::EntityId entity = 0;
-  std::string host;  // with its port
-  bool one_at_a_time =
-      false;  // the last attempt failed in transport or with 429 or 503: one attempt at a time
+  std::string host;            // with its port
+  bool one_at_a_time = false;  // because the last attempt failed in transport or with 429 or 503
 };
 
 class FairSlots {

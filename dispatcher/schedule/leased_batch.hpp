@@ -34,8 +34,7 @@ struct LeasedBatch {
   bool worked = false;                  // something was done, even if there is nothing to send
 };
 
-/// Returns what FairSlots must know of a webhook. `one_at_a_time`: the webhook may
-/// have one attempt in flight at most.
+/// Returns what FairSlots must know of a webhook.
 Destination destination_of(const store::Target& target, delivery::EntityId entity, bool one_at_a_time);
 inline Destination destination_of(const store::ReceivingWebhook& webhook) {
   return destination_of(webhook.target, webhook.entity, webhook.one_at_a_time);

@@ -63,7 +63,8 @@ std::map<WebhookId, WebhookResults> results_by_webhook(const std::vector<const D
   return by_webhook;
 }
 
-Execution after(Execution before, const WebhookResults& results, UtcTime now, Milliseconds probe_interval) {
+Execution after(const Execution& before, const WebhookResults& results, UtcTime now,
+                Milliseconds probe_interval) {
   auto execution = before;
   add_failures(execution, results, now);
   if (results.rest.count() > 0)

@@ -14,7 +14,8 @@
 
 namespace delivery {
 
-/// A streak ends when this time has passed without a failure that counts.
+/// A streak ends when this time has passed without a failure that counts. The same as in SQL:
+/// streak_goes_on (lib/store/webhooks/failing.hpp).
 inline constexpr platform::Milliseconds longest_streak_pause = std::chrono::hours(48);
 
 /// The results of one webhook in a batch: its last attempt, and the failures since its last success.
@@ -49,7 +50,7 @@ struct Execution {
 };
 /// Returns what `results`, recorded at `now`, make of `before`. A webhook that failed is probed after
 /// `probe_interval`; 0: never.
-Execution after(Execution before, const WebhookResults& results, platform::UtcTime now,
+Execution after(const Execution& before, const WebhookResults& results, platform::UtcTime now,
                 platform::Milliseconds probe_interval);
 
 }  // namespace delivery

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(reading_what_was_created_leased) {
         "UPDATE entregas SET estado = 'en_curso', arriendo = 5, arriendo_hasta = UTC_TIMESTAMP(3)"
         " WHERE estado = 'pendiente'");
   };
-  // One INSERT makes up to 128 deliveries; the ids of more begin at that of the first INSERT.
+  // One delivery takes one INSERT, 130 take two: the reading then begins at the first id of the first one.
   for (const std::size_t count : {1U, 130U}) {
     const auto fan_out = [&] { fan_out_some(count); };
     grow_in_flight(100);

@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(every_other_answer_is_a_failure) {
     BOOST_TEST(!delivery_result.error.empty(), status);
     BOOST_TEST(delivery_result.failures == 1U, status);
     BOOST_TEST(delivery_result.wait.value().count() == 5000, status);
-    BOOST_TEST(!delivery_result.one_at_a_time,
-               status);  // the receiver answers, so other deliveries need not wait
+    // The receiver answers, so other deliveries need not wait.
+    BOOST_TEST(!delivery_result.one_at_a_time, status);
     BOOST_TEST(!delivery_result.gone, status);
     BOOST_TEST(delivery_result.rest.count() == 0, status);
   }

@@ -12,8 +12,7 @@ namespace store {
 
 struct WebhookBacklog {
   bool entity_active;
-  bool one_at_a_time;  // true: the last attempt failed in transport or with 429 or 503, so there is only one
-                       // slot
+  bool one_at_a_time;                     // because the last attempt failed in transport or with 429 or 503
   std::optional<UtcTime> rests_until;     // after a 429 or with an unreadable secret
   std::optional<UtcTime> probe_at;        // when the next early attempt or probe may start
   std::optional<std::string> secret_key;  // id of the key that seals the present secret

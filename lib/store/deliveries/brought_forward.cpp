@@ -73,7 +73,7 @@ constexpr std::string_view make_due_early = R"sql(
       LEAST(e.proximo_intento, GREATEST(UTC_TIMESTAMP(3), COALESCE(e.no_antes, UTC_TIMESTAMP(3))))
   WHERE e.estado = 'pendiente')sql";
 
-constexpr std::string_view lock_executions =
+constexpr std::string_view executions_to_lock =
     "SELECT webhook_id, CAST(adelantar_en AS CHAR) AS desde"
     " FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id IN";
 constexpr std::string_view while_early = "AND adelantar_en <= UTC_TIMESTAMP(3) FOR UPDATE SKIP LOCKED";
@@ -236,7 +236,7 @@ Done carry_out(Session& session, const Plan& part, std::string& refusal) {
     for (const auto& one : part) {
       if (one.move) left.insert(one.webhook);
     }
-    for (const auto& row : query_ids(session, lock_executions, {left.begin(), left.end()}, while_early)) {
+    for (const auto& row : query_ids(session, executions_to_lock, {left.begin(), left.end()}, while_early)) {
       const auto& one = *std::ranges::find(part, WebhookId(row.integer("webhook_id")), &Planned::webhook);
       if (row.time("desde") == one.known.since) left.erase(one.webhook);
     }

@@ -77,11 +77,11 @@ void write_all(Session& session, const std::map<WebhookId, WebhookResults>& resu
                platform::Milliseconds probe_interval) {
   std::vector<WebhookId> webhooks;
   for (const auto& [webhook, of_webhook] : results) webhooks.push_back(webhook);
-  auto executions = lock_executions(session, webhooks);
+  const auto executions = lock_executions(session, webhooks);
   const auto now = session.query(time_now).at(0).time("ahora");
   std::vector<Parameter> rows;
   for (const auto& [webhook, of_webhook] : results) {
-    const auto one = delivery::after(std::move(executions.at(webhook)), of_webhook, now, probe_interval);
+    const auto one = delivery::after(executions.at(webhook), of_webhook, now, probe_interval);
     append_row(rows, webhook, one.started, one.status, one.error, one.one_at_a_time, one.rests_until,
                std::int64_t{one.failures}, one.failing_since, one.last_failure, one.ahead_from);
   }

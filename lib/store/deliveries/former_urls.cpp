@@ -20,8 +20,8 @@ constexpr std::string_view urls_by_id = "SELECT id, url FROM webhooks FORCE INDE
 /// The present URLs of the webhooks with failed attempts, by id. First locks their executions, which hold the
 /// failure streaks. An entity may change a URL at the same time, and this transaction may still read the
 /// former URL and write the failure to the streak. Then apply_changes (lib/store/webhooks/changes.hpp), which
-/// needs the same lock, applies the change after this transaction and ends that streak. If a webhook has no
-/// row, its first failure inserts one.
+/// needs the same lock, applies the change after this transaction and ends that streak. A missing row is
+/// made, so that there is one to lock.
 std::map<WebhookId, std::string> current_urls(Session& session, const ResultBatch& batch) {
   std::set<WebhookId> failed;  // by id: every session locks in the same order
   for (const auto* result : batch) {

@@ -16,8 +16,7 @@ namespace {
 /// it was claimed: if its due time is still to come, the clock has gone back, and the present time replaces
 /// the due time. (A release up to 0.2.0 claims deliveries ahead of their schedule that are not due. They have
 /// no `prevista`, and keep their due time.) A date of 0000-00-00 may not be written again. Updates by primary
-/// key alone: a join might read all rows, and wait for locked ones. To be run
-/// without_waiting.
+/// key alone: a join might read all rows, and wait for locked ones. Run without_waiting.
 constexpr std::string_view make_due = R"sql(
   UPDATE entregas FORCE INDEX (PRIMARY)
   SET estado = 'pendiente', arriendo = NULL, arriendo_hasta = NULL,

@@ -37,11 +37,10 @@ constexpr std::string_view data_of_notifications =
     "SELECT id, datos FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 
 /// Small data comes with the row, which saves a statement for most rows.
-constexpr std::string_view columns_of_notifications =
-    "SELECT n.id, n.entidad_id, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida, LENGTH(n.datos) AS "
-    "octetos,"
-    " IF(LENGTH(n.datos) <= 1024, n.datos, NULL) AS datos,"
-    " COALESCE(CHAR_LENGTH(n.clave) BETWEEN 1 AND 64, TRUE) AS clave_valida";
+constexpr std::string_view columns_of_notifications = R"sql(
+  SELECT n.id, n.entidad_id, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida, LENGTH(n.datos) AS octetos,
+    IF(LENGTH(n.datos) <= 1024, n.datos, NULL) AS datos,
+    COALESCE(CHAR_LENGTH(n.clave) BETWEEN 1 AND 64, TRUE) AS clave_valida)sql";
 constexpr std::string_view by_id =
     " FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.estado = 'pendiente' AND n.id IN";
 constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";

@@ -17,7 +17,8 @@
 
 namespace store {
 
-/// SQL condition on a row of webhook_ejecuciones with a failure streak: the streak is not over.
+/// SQL condition on a row of webhook_ejecuciones with a failure streak: the streak is not over. The same rule
+/// as when a result is recorded: delivery::longest_streak_pause.
 inline constexpr std::string_view streak_goes_on =
     "COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR";
 
