@@ -1,4 +1,5 @@
-"""The control program, bench/control.cpp: a bare libcurl multi loop that sends the same requests as the service."""
+"""The control programs, which send the same requests as the service: bench/control.cpp, a bare libcurl multi loop, and
+bench/lean.cpp, without libcurl."""
 from __future__ import annotations
 
 import json
@@ -11,14 +12,15 @@ from bench import ROOT
 
 SECRET = "whsec_YmFuY28gZGUgcHJ1ZWJhcyBkZSBub3RpZmljYWNpb25lcw=="
 PROGRAM = ROOT / "build" / os.environ.get("DEV_PRESET", "release") / "bench" / "bench_control"
+LEAN = PROGRAM.with_name("bench_lean")
 SEAL = PROGRAM.with_name("bench_seal")
 
 
 @contextmanager
-def running(**options):
-    """Starts the control program, yields its process, and ends it. `options` are those of control.cpp: hosts=10, ca_file=…"""
+def running(program: Path = PROGRAM, **options):
+    """Starts a control program, yields its process, and ends it. `options` are those of the program: hosts=10, ca_file=…"""
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    process = subprocess.Popen([PROGRAM, *arguments, f"--secret={SECRET}"], stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([program, *arguments, f"--secret={SECRET}"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         yield process
@@ -28,10 +30,9 @@ def running(**options):
         process.stdout.close()
 
 
-def run(**options) -> dict:
-    """Runs the control program to its end. Returns its output: sent, failed, connects, seconds, rate, cpu_seconds,
-    max_rss_kib, libcurl."""
-    with running(**options) as process:
+def run(program: Path = PROGRAM, **options) -> dict:
+    """Runs a control program to its end. Returns its output: sent, failed, connects, seconds, rate, cpu_seconds, max_rss_kib."""
+    with running(program, **options) as process:
         output = process.stdout.read()
         status = process.wait()
     if status:

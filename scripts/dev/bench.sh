@@ -9,7 +9,7 @@ command_bench() {
   (run_benchmarks --only-arguments "$@") || exit 2
   build_programs
   install_packages "${BENCH_PACKAGES[@]}"
-  build_preset "$DEV_PRESET" bench_control bench_hello bench_commits bench_seal
+  build_preset "$DEV_PRESET" bench_control bench_lean bench_hello bench_commits bench_seal
   export DEV_NO_BUILD=1
   run_benchmarks "$@"
 }
