@@ -70,7 +70,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_, settings.database.hosts),
       outages_(settings.delivery, log, metrics, sender_),
-      diagnoses_(settings.delivery, log, sender_) {
+      diagnoses_(settings.delivery, log, settings.database.hosts) {
   session_.before_statements([this] { feed_watchdog(); });
   maintenance_.leave_leases_of([this] { return writer_.unrecorded(); });
 }
@@ -121,7 +121,10 @@ bool Loop::work() {
   task(scan, [this] { return scanner_.look(session_, platform::monotonic_now(), idle_), false; });
   // After a new pause the sender hands back all deliveries that it has not started. Those that the pause does
   // not concern are claimed again.
-  if ((ready_.paused && !was_paused) || ready_.paused_parts.take_added()) sender_.return_waiting();
+  if ((ready_.paused && !was_paused) || ready_.paused_parts.take_added()) {
+    sender_.return_waiting();
+    diagnoses_.return_waiting();
+  }
   task("outages", [this] { return outages_.record(session_, platform::monotonic_now()), false; });
   takes_in_ = may_start();
   const bool diagnoses_wait = diagnose(takes_in_);
@@ -163,7 +166,7 @@ bool Loop::may_start() {
 bool Loop::diagnose(bool may_begin) {
   return task("diagnoses", [&] {
     const auto keys = keys_.current();
-    return diagnoses_.work({session_, ready_, slots_, *keys, outages_.outage(), may_begin});
+    return diagnoses_.work({session_, ready_, *keys, outages_.outage(), may_begin});
   });
 }
 
@@ -275,18 +278,20 @@ Milliseconds Loop::until_next_look() const {
   return std::clamp(wait, Milliseconds{1}, std::min(scanner_.longest_interval(), watchdog_.interval()));
 }
 
-/// Feeds the watchdog if the network's and the result writer's threads make progress, too. Also called before
+/// Feeds the watchdog if the networks' and the result writer's threads make progress, too. Also called before
 /// each statement: a task may have many, and the database may take long to answer each.
 void Loop::feed_watchdog() {
-  watchdog_.feed_if({sender_.heartbeat(), writer_.heartbeat()}, platform::monotonic_now());
+  watchdog_.feed_if({sender_.heartbeat(), diagnoses_.heartbeat(), writer_.heartbeat()},
+                    platform::monotonic_now());
 }
 
 /// Returns when an attempt ends or is recorded, when a signal's descriptor is readable, or after `longest`.
 void Loop::wait(Milliseconds longest, std::array<int, 2> signals) {
-  std::array<pollfd, 4> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{writer_.fd(), POLLIN, 0},
-                                    pollfd{signals[0], POLLIN, 0}, pollfd{signals[1], POLLIN, 0}};
+  std::array<pollfd, 5> descriptors{pollfd{attempts_.fd(), POLLIN, 0}, pollfd{diagnoses_.fd(), POLLIN, 0},
+                                    pollfd{writer_.fd(), POLLIN, 0}, pollfd{signals[0], POLLIN, 0},
+                                    pollfd{signals[1], POLLIN, 0}};
   // While the database is away, the end of an attempt must not start the next round early.
-  if (away_) descriptors[0].fd = descriptors[1].fd = -1;
+  if (away_) descriptors[0].fd = descriptors[1].fd = descriptors[2].fd = -1;
   ::poll(descriptors.data(), descriptors.size(), static_cast<int>(longest.count()));
 }
 
@@ -299,11 +304,8 @@ void Loop::collect() {
     slots_.forget_old_answers();
     next_forgetting_ = now + answers_count_for;
   }
+  diagnoses_.take_ended();
   auto attempts = attempts_.take();
-  std::erase_if(attempts, [this](const auto& attempt) {
-    if (attempt.test_request) diagnoses_.ended(attempt);
-    return attempt.test_request != nullptr;
-  });
   for (const auto& attempt : attempts)
     slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);
   attempts = outages_.judge(std::move(attempts), now);
@@ -375,7 +377,7 @@ void Loop::send(LeasedBatch leased_batch) {
 /// leases expire.
 void Loop::stop_diagnoses(bool& records) {
   try {
-    diagnoses_.stop(records ? &session_ : nullptr, slots_);
+    diagnoses_.stop(records ? &session_ : nullptr);
   } catch (const std::exception& error) {
     log_.warning("diagnoses end unrecorded", {{"error", error.what()}});
     records = false;
@@ -385,7 +387,8 @@ void Loop::stop_diagnoses(bool& records) {
 /// `stopping`: the process ends, and does not start anew.
 void Loop::drain(bool stopping) {
   const Milliseconds longest = settings_.timeout + drain_margin;
-  log_.info("stopping: no new attempts, waiting for those in flight", {{"in_flight", slots_.in_hand()}});
+  log_.info("stopping: no new attempts, waiting for those in flight",
+            {{"in_flight", slots_.in_hand()}, {"diagnoses", diagnoses_.running()}});
   sender_.stop_starting();
   bool records_diagnoses = !away_;
   const auto deadline = platform::monotonic_now() + longest;
@@ -402,7 +405,7 @@ void Loop::drain(bool stopping) {
     stop_diagnoses(records_diagnoses);
     show();
     feed_watchdog();
-    const bool done = slots_.in_hand() == 0 && writer_.waiting() == 0;
+    const bool done = slots_.in_hand() == 0 && diagnoses_.running() == 0 && writer_.waiting() == 0;
     if (done || platform::monotonic_now() >= deadline) break;
     wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }

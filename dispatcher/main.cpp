@@ -25,7 +25,7 @@ namespace {
 platform::Settings prepare(platform::Settings settings) {
   settings.delivery.ca_file = webhook::receivers_ca_file(settings.delivery);
   store::require_files(store::Program::dispatcher, settings);
-  dispatcher::require_descriptors(settings.delivery.max_in_flight);
+  dispatcher::require_descriptors(settings.delivery.max_in_flight, dispatcher::most_test_requests);
   dispatcher::require_source_addresses(settings.delivery);
   return settings;
 }

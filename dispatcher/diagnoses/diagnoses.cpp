@@ -1,19 +1,15 @@
 #include "dispatcher/diagnoses/diagnoses.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <utility>
 
+#include "dispatcher/diagnoses/test_requests.hpp"
 #include "dispatcher/http/connection_pools.hpp"
 #include "dispatcher/http/request.hpp"
-#include "dispatcher/http/sender.hpp"
-#include "dispatcher/schedule/leased_batch.hpp"
-#include "dispatcher/schedule/waits.hpp"
 #include "lib/crypto/crypto.hpp"
 #include "lib/store/session/errors.hpp"
 #include "lib/webhook/address_policy.hpp"
-#include "lib/webhook/notification_body.hpp"
 #include "lib/webhook/signature.hpp"
 #include "lib/webhook/target_url.hpp"
 
@@ -35,67 +31,46 @@ constexpr auto paused_wait = 1s;
 /// back because it has waited 1 s for a connection.
 constexpr unsigned most_handed_back = 30;
 
-std::string message_id(std::uint64_t messages, TestRequestKind kind) {
-  // The repeated request has the id of the genuine one.
-  const auto number =
-      static_cast<unsigned>(kind == TestRequestKind::repeated ? TestRequestKind::genuine : kind);
-  return "msg_diagnostico_" + std::to_string(messages) + "_" + std::to_string(number);
-}
-
-webhook::DiagnosisBody body_kind(TestRequestKind kind) {
-  using enum webhook::DiagnosisBody;
-  switch (kind) {
-    case TestRequestKind::wrong_signature:
-    case TestRequestKind::no_signature:
-    case TestRequestKind::old_timestamp:
-      return refused;
-    case TestRequestKind::large_body:
-      return large;
-    default:
-      return accepted;
-  }
-}
-
 bool is_unverifiable(const store::Target& target, const webhook::KeyRing& keys) {
   const auto secret = target.secret ? keys.open(target.webhook, *target.secret) : std::nullopt;
   return secret && !webhook::is_verifiable(*secret);
 }
 
-bool is_request(TestRequestKind kind) {
-  return kind != TestRequestKind::lookup && kind != TestRequestKind::handshake;
-}
-
-std::string body_of(TestRequestKind kind, const store::DiagnosisTarget& target, platform::UtcTime occurred) {
-  const auto check = name(delivery::check_of(kind));
-  if (kind == TestRequestKind::rewritten)
-    return webhook::rewritten_diagnosis_body(*target.event, occurred, target.entity, check);
-  if (kind == TestRequestKind::old_timestamp) occurred -= delivery::old_by;
-  const auto data = webhook::diagnosis_data(target.entity, target.entity_name, check, body_kind(kind));
-  const auto event = kind == TestRequestKind::unknown_event ? webhook::unknown_event : name(*target.event);
-  return webhook::notification_body(event, occurred, data);
+/// For a network's thread that has only test requests in flight.
+platform::DeliverySettings of_diagnoses(platform::DeliverySettings settings) {
+  settings.max_in_flight = most_test_requests;
+  return settings;
 }
 
 }  // namespace
 
-Diagnoses::Diagnoses(const platform::DeliverySettings& settings, const platform::Log& log, Sender& sender)
-    : settings_(settings),
+Diagnoses::Diagnoses(const platform::DeliverySettings& settings, const platform::Log& log,
+                     const std::vector<std::string>& database_hosts)
+    : settings_(of_diagnoses(settings)),
       hidden_(webhook::operators_networks(settings)),
       log_(log),
-      sender_(sender),
+      sender_(settings_, attempts_, database_hosts),
       random_(std::random_device{}()) {}
 
+void Diagnoses::take_ended() {
+  for (const auto& attempt : attempts_.take()) ended(attempt);
+}
+
 void Diagnoses::ended(const Attempt& attempt) {
-  const auto found = running_.find(attempt.test_request->diagnosis);
+  const auto found = running_.find(attempt.delivery.lease);
   if (found == running_.end()) return;
   auto& running = found->second;
-  --running.awaited;
+  const auto awaited = std::ranges::find(running.awaited, attempt.observed, &Awaited::observed);
+  if (awaited == running.awaited.end()) return;
+  const auto test_request = awaited->test_request;
+  running.awaited.erase(awaited);
   if (attempt.transport == TransportResult::not_started) {
     ++running.handed_back;
-    if (attempt.test_request->kind == TestRequestKind::genuine) running.sent = false;
+    if (test_request.kind == TestRequestKind::genuine) running.sent = false;
   } else if (attempt.transport == TransportResult::local_failure) {
     running.failed = true;
   } else {
-    running.diagnosis.note(attempt);
+    running.diagnosis.note(test_request, attempt);
   }
 }
 
@@ -112,11 +87,11 @@ bool Diagnoses::advance(const Round& round) {
   for (auto left = running_.size(); left > 0; --left) {
     if (next == running_.end()) next = running_.begin();
     const auto one = next++;
-    if (one->second.awaited > 0) continue;
+    if (!one->second.awaited.empty()) continue;
     if (monotonic_now() >= until) return true;
     served_ = one->first;
     isolate(
-        one->second.webhook, [&] { advance(round, one); }, [&] { forget(round.slots, one); });
+        one->second.webhook, [&] { advance(round, one); }, [&] { forget(one); });
   }
   return false;
 }
@@ -131,6 +106,11 @@ void Diagnoses::isolate(delivery::WebhookId webhook, F&& work, G&& give_up) {
                {{"webhook", webhook}, {"error", error.what()}});
     give_up();
   }
+}
+
+unsigned Diagnoses::running_of(delivery::EntityId entity) const {
+  return static_cast<unsigned>(
+      std::ranges::count_if(running_, [entity](const auto& one) { return one.second.entity == entity; }));
 }
 
 bool Diagnoses::begin(const Round& round) {
@@ -168,9 +148,8 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
   if (!target.event) return paused_wait;  // only a newer release knows the webhook's events
   const auto& parts = round.ready.paused_parts;
   if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
-  Grants grants(round.slots);
-  if (!grants.take_new(destination_of(target.target, target.entity, target.one_at_a_time)))
-    return no_slot_wait;
+  if (running() >= most_diagnoses) return paused_wait;  // forget() ends the wait
+  if (running_of(target.entity) >= most_of_entity) return {};
   const auto lease = random_();
   if (store::claim_diagnosis(round.session, webhook, lease, settings_.lease) != DiagnosisUpdate::done)
     return {};
@@ -179,6 +158,7 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
   const auto one =
       running_
           .try_emplace(lease, Running{.webhook = webhook,
+                                      .entity = target.entity,
                                       .messages = random_(),
                                       .diagnosis = {{.url = target.target.url,
                                                      .has_secret = target.target.secret.has_value(),
@@ -191,28 +171,25 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
                                       .began = monotonic_now(),
                                       .occurred = now})
           .first;
-  grants.keep(webhook);
-  round.slots.diagnoses(webhook);
   isolate(
-      webhook, [&] { advance(round, one); }, [&] { forget(round.slots, one); });
+      webhook, [&] { advance(round, one); }, [&] { forget(one); });
   return {};
 }
 
 void Diagnoses::advance(const Round& round, All::iterator one) {
   auto& running = one->second;
-  auto test_requests = running.diagnosis.next();
-  if (test_requests.empty()) return finish(round.session, round.slots, one, {});
+  const auto test_requests = running.diagnosis.next();
+  if (test_requests.empty()) return finish(round.session, one, {});
   const auto leased_at = monotonic_now();
   const auto renewal = store::renew_diagnosis(round.session, running.webhook, one->first, settings_.lease);
   if (renewal == DiagnosisUpdate::locked) return;  // the next round tries again
   const auto target = renewal == DiagnosisUpdate::done
                           ? store::find_diagnosis_target(round.session, running.webhook)
                           : std::nullopt;
-  if (!target) return forget(round.slots, one);
+  if (!target) return forget(one);
   auto stop = obstacle(round, running, *target);
-  if (!stop && !ask(round, one, *target, std::move(test_requests), leased_at))
-    stop = DiagnosisStop::unreadable_secret;
-  if (stop) finish(round.session, round.slots, one, stop);
+  if (!stop && !ask(round, one, *target, test_requests, leased_at)) stop = DiagnosisStop::unreadable_secret;
+  if (stop) finish(round.session, one, stop);
 }
 
 std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Running& running,
@@ -233,53 +210,52 @@ std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Runni
 
 /// Sends the test requests. False: a secret cannot be read.
 bool Diagnoses::ask(const Round& round, All::iterator one, const store::DiagnosisTarget& target,
-                    std::vector<delivery::TestRequest> test_requests, platform::MonotonicTime leased_at) {
+                    const std::vector<delivery::TestRequest>& test_requests,
+                    platform::MonotonicTime leased_at) {
   auto& [lease, running] = *one;
   Request prepared;
   if (!open_secrets(prepared, target.target, round.keys)) return false;
   prepared.delivery.webhook = running.webhook;
   prepared.delivery.entity = target.entity;
+  prepared.delivery.lease = lease;
   prepared.delivery.event = *target.event;
   prepared.url = target.target.url;
   prepared.host = webhook::host_and_port(prepared.url);
-  prepared.slots = std::max(1U, round.slots.slots(running.webhook));
   prepared.read_at = leased_at;
   prepared.lease_until = leased_at + settings_.lease;
   std::vector<Request> requests;
-  for (auto& test_request : test_requests) {
+  std::vector<Awaited> awaited;
+  for (const auto& test_request : test_requests) {
     auto& request = requests.emplace_back(prepared);
-    request.test_request = std::make_shared<delivery::TestRequest>(std::move(test_request));
-    request.test_request->diagnosis = lease;
-    fill_in(request, running, target);
+    fill_in(request, test_request, running, target);
+    awaited.push_back({test_request, request.observed});
   }
-  running.awaited = static_cast<unsigned>(requests.size());
-  running.sent = running.sent || is_request(requests.front().test_request->kind);
   sender_.submit(std::move(requests));
+  running.awaited = std::move(awaited);  // only now: what is above may throw
+  running.sent = running.sent || is_post(test_requests.front().kind);
   return true;
 }
 
-void Diagnoses::fill_in(Request& request, Running& running, const store::DiagnosisTarget& target) const {
-  auto& test_request = *request.test_request;
-  if (test_request.kind == TestRequestKind::lookup) request.purpose = Request::Purpose::lookup;
-  if (test_request.kind == TestRequestKind::handshake) {
+void Diagnoses::fill_in(Request& request, const delivery::TestRequest& test_request, Running& running,
+                        const store::DiagnosisTarget& target) {
+  const auto kind = test_request.kind;
+  request.observed = std::make_shared<delivery::Observation>();
+  if (kind == TestRequestKind::lookup) request.purpose = Request::Purpose::lookup;
+  if (kind == TestRequestKind::handshake) {
     request.purpose = Request::Purpose::handshake;
     request.address = test_request.address;
   }
-  if (!is_request(test_request.kind)) return;
-  test_request.message_id = message_id(running.messages, test_request.kind);
-  if (test_request.kind == TestRequestKind::wrong_signature ||
-      test_request.kind == TestRequestKind::second_signature)
-    test_request.signature = crypto::random_bytes(4 * wrong_signature_bytes);
-  if (test_request.kind == TestRequestKind::repeated) {
-    request.body = running.genuine;
-    return;
-  }
-  request.body = body_of(test_request.kind, target, running.occurred);
-  if (test_request.kind == TestRequestKind::genuine) running.genuine = request.body;
+  if (!is_post(kind)) return;
+  const bool repeated = kind == TestRequestKind::repeated;
+  request.body = repeated ? running.genuine : body_of(kind, target, running.occurred);
+  request.headers = headers_of(request, kind, message_id(running.messages, kind), platform::utc_now(),
+                               crypto::random_bytes(4 * wrong_signature_bytes));
+  if (kind != TestRequestKind::genuine) return;
+  running.genuine = request.body;
+  request.new_connection = true;  // the diagnosis must know the connection's age
 }
 
-void Diagnoses::finish(store::Session& session, FairSlots& slots, All::iterator one,
-                       std::optional<DiagnosisStop> why) {
+void Diagnoses::finish(store::Session& session, All::iterator one, std::optional<DiagnosisStop> why) {
   const auto& [lease, running] = *one;
   const auto findings = why ? running.diagnosis.findings(*why) : running.diagnosis.findings();
   const std::string_view state = why ? "fallido" : "terminado";
@@ -293,30 +269,29 @@ void Diagnoses::finish(store::Session& session, FairSlots& slots, All::iterator 
          {"state", state},
          {"bad", std::ranges::count(findings, delivery::CheckResult::bad, &delivery::CheckedItem::result)},
          {"duration_ms", took.count()}});
-  forget(slots, one);
+  forget(one);
 }
 
-void Diagnoses::forget(FairSlots& slots, All::iterator one) {
-  const auto& running = one->second;
-  slots.ended(running.webhook, FairSlots::End::diagnosed,
-              std::chrono::duration_cast<platform::Milliseconds>(monotonic_now() - running.began));
-  slots.recorded(running.webhook);
+/// Ends the wait of those that had no slot.
+void Diagnoses::forget(All::iterator one) {
   running_.erase(one);
+  next_look_ = {};
 }
 
-void Diagnoses::stop(store::Session* session, FairSlots& slots) {
+void Diagnoses::stop(store::Session* session) {
+  sender_.stop_starting();
   for (auto next = running_.begin(); next != running_.end();) {
     const auto one = next++;
     auto& running = one->second;
-    if (running.sent && running.awaited > 0) continue;
+    if (running.sent && !running.awaited.empty()) continue;
     if (session != nullptr && running.sent) {
       const bool done = running.diagnosis.next().empty();
-      finish(*session, slots, one, done ? std::nullopt : std::optional(DiagnosisStop::interrupted));
+      finish(*session, one, done ? std::nullopt : std::optional(DiagnosisStop::interrupted));
       continue;
     }
     const bool locked = session != nullptr && store::release_diagnosis(*session, running.webhook,
                                                                        one->first) == DiagnosisUpdate::locked;
-    if (!locked) forget(slots, one);
+    if (!locked) forget(one);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/delivery/attempt.hpp"
-#include "lib/delivery/diagnosis.hpp"
+#include "lib/delivery/observation.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/ip.hpp"
 
@@ -18,11 +18,11 @@ using delivery::Attempt;
 using delivery::TransportResult;
 using delivery::Unreadable;
 
-/// A POST to be sent, or a check. A POST is signed when it is sent (headers_of), because receivers refuse an
-/// old signature.
+/// A POST to be sent, or a check. The POST of a delivery is signed when it is sent (headers_of), because
+/// receivers refuse an old signature.
 struct Request {
   /// A `handshake` or `lookup` only finds out whether the host or a name server answers, and has a URL but no
-  /// delivery. If it has a `test_request`, its result is an Attempt; otherwise its result is an OutageCheck.
+  /// delivery. If it is to be observed, its result is an Attempt; otherwise its result is an OutageCheck.
   enum class Purpose { deliver, handshake, lookup };
   Purpose purpose = Purpose::deliver;
   std::optional<platform::IpAddress> address;  // for `handshake`: the address to connect to
@@ -34,7 +34,9 @@ struct Request {
   std::optional<std::string> secret;  // decrypted, to sign with
   std::optional<std::string> previous_secret;  // set during its grace period
   std::string body;
-  std::shared_ptr<delivery::TestRequest> test_request;  // only of a diagnosis; returned with the attempt
+  std::vector<std::string> headers;  // sent as they are; empty: those of the delivery (headers_of)
+  bool new_connection = false;       // a kept one is not used
+  std::shared_ptr<delivery::Observation> observed;  // to be filled in and returned with the attempt, or null
   platform::MonotonicTime read_at;      // when the URL, the secret and the permission to send were read
   platform::MonotonicTime lease_until;  // when the lease ends, or a little earlier
 };

@@ -91,8 +91,8 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   const bool again = progress.connected;  // libcurl repeats because a kept connection gave no answer
   progress.kept = opened < 0;
   if (progress.kept && (again || !is_quiet(progress.handle))) {
-    if (progress.test_request != nullptr && !again && holds_data(progress.handle))
-      progress.test_request->kept = delivery::TestRequest::Kept::answered_twice;
+    if (progress.observed != nullptr && !again && holds_data(progress.handle))
+      progress.observed->kept = delivery::Observation::Kept::answered_twice;
     progress.stale = true;
     return CURL_PREREQFUNC_ABORT;
   }
@@ -104,13 +104,13 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   }
   if (!progress.kept) {
     remember_connection(progress.handle, opened, now);
-  } else if (progress.test_request == nullptr && age_of_connection(progress.handle, now) > progress.life) {
-    // This age limit does not apply to a diagnosis: if the connection were given up here, the diagnosis would
-    // report that the receiver had ended it.
+  } else if (progress.observed == nullptr && age_of_connection(progress.handle, now) > progress.life) {
+    // This age limit does not apply to an observed request: if the connection were given up here, the
+    // observation would say that the receiver had ended it.
     progress.stale = true;
     return CURL_PREREQFUNC_ABORT;
   }
-  if (progress.test_request != nullptr) progress.test_request->tls = tls_facts(progress.handle);
+  if (progress.observed != nullptr) progress.observed->tls = tls_facts(progress.handle);
   allow_messages(progress.handle, progress.settings->max_response * bytes_per_byte);
   progress.connected = true;
   return CURL_PREREQFUNC_OK;

@@ -11,7 +11,7 @@
 
 #include "dispatcher/http/socket.hpp"
 #include "lib/delivery/attempt.hpp"
-#include "lib/delivery/diagnosis.hpp"
+#include "lib/delivery/observation.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
@@ -31,10 +31,10 @@ struct Progress {
   CURL* handle = nullptr;
   const platform::DeliverySettings* settings = nullptr;
   Connections* connections = nullptr;
-  delivery::TestRequest* test_request = nullptr;  // of the request; nullptr: no diagnosis
-  std::string host;                               // of the request, without its port
-  std::chrono::seconds life{};                    // how long a connection may be kept
-  std::optional<platform::IpAddress> address;     // to be dialled, dialled last, or the kept connection's
+  delivery::Observation* observed = nullptr;   // of the request; nullptr: none is wanted
+  std::string host;                            // of the request, without its port
+  std::chrono::seconds life{};                 // how long a connection may be kept
+  std::optional<platform::IpAddress> address;  // to be dialled, dialled last, or the kept connection's
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   platform::MonotonicTime last_byte{};  // of head or body

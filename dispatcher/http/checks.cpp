@@ -45,7 +45,7 @@ OutageCheck lookup_check(const Job& job, Servers servers, platform::MonotonicTim
 Attempt lookup_attempt(Job job, Servers servers) {
   if (servers == Servers::not_asked) return attempt_of(std::move(job), TransportResult::local_failure);
   if (job.addresses.empty()) return unresolved(std::move(job), servers == Servers::silent);
-  job.request.test_request->addresses = std::move(job.addresses);
+  job.request.observed->addresses = std::move(job.addresses);
   return attempt_of(std::move(job), TransportResult::answered);
 }
 

@@ -1,4 +1,4 @@
-// Turns the outage watch's handshakes and lookups into an OutageCheck, and a diagnosis's lookup into an
+// Turns the outage watch's handshakes and lookups into an OutageCheck, and an observed lookup into an
 // Attempt.
 #pragma once
 
@@ -12,8 +12,8 @@ OutageCheck handshake_check(const Attempt& attempt);
 /// The result of a check by lookup, which ended at `ended`.
 OutageCheck lookup_check(const Job& job, Resolution::Servers servers, platform::MonotonicTime ended);
 
-/// Returns the attempt that reports a diagnosis's lookup. `job.request.test_request` must be set; it receives
-/// the addresses that the lookup found.
+/// Returns the attempt that reports an observed lookup. `job.request.observed` must be set; it receives the
+/// addresses that the lookup found.
 Attempt lookup_attempt(Job job, Resolution::Servers servers);
 
 }  // namespace dispatcher

@@ -16,8 +16,9 @@ constexpr unsigned others = 64;  // descriptors for the database, the log and li
 
 }  // namespace
 
-void require_descriptors(unsigned max_in_flight) {
-  const rlim_t needed = connections_for(max_in_flight) + rlim_t{sockets_per_attempt} * max_in_flight + others;
+void require_descriptors(unsigned max_in_flight, unsigned test_requests) {
+  const auto attempts = max_in_flight + test_requests;
+  const rlim_t needed = connections_for(attempts) + rlim_t{sockets_per_attempt} * attempts + others;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
     throw std::system_error(errno, std::generic_category(), "getrlimit");

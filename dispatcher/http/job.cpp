@@ -25,7 +25,7 @@ Attempt attempt_of(Job job, TransportResult result) {
   attempt.host = std::move(job.request.host);
   attempt.lease_until = job.request.lease_until;
   attempt.name_answered = job.name_answered;
-  attempt.test_request = std::move(job.request.test_request);
+  attempt.observed = std::move(job.request.observed);
   return attempt;
 }
 
@@ -44,7 +44,7 @@ Attempt not_started(Request request) {
   Attempt attempt;
   attempt.delivery = std::move(request.delivery);
   attempt.host = std::move(request.host);
-  attempt.test_request = std::move(request.test_request);
+  attempt.observed = std::move(request.observed);
   return attempt;
 }
 

@@ -20,13 +20,8 @@ std::variant<Request, Unreadable> prepare_request(delivery::LeasedDelivery deliv
                                                   const store::Target& target, const webhook::KeyRing& keys,
                                                   platform::MonotonicTime lease_until);
 
-/// The number of random bytes in one wrong signature. A test request with wrong signatures has up to four
-/// signatures.
-inline constexpr std::size_t wrong_signature_bytes = 32;
-
-/// Returns the headers as `Name: value`. The timestamp is `attempted`; the signatures are made with the
-/// secrets of `request`. Depending on its kind, a test request has an old timestamp, wrong signatures or no
-/// signatures instead.
+/// Returns the headers of a delivery's request as `Name: value`. The timestamp is `attempted`; the signatures
+/// are made with the secrets of `request`.
 std::vector<std::string> headers_of(const Request& request, platform::UtcTime attempted);
 
 }  // namespace dispatcher

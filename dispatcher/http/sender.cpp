@@ -98,8 +98,8 @@ class Sender::Impl {
   void start_submitted() {
     for (auto& request : submitted_.take()) {
       if (request.purpose == Request::Purpose::deliver) {
-        if (request.test_request)
-          request.test_request->expects_kept = transfers_.has_room() && pools_.may_have_idle(request.host);
+        if (request.observed)
+          request.observed->expects_kept = transfers_.has_room() && pools_.may_have_idle(request.host);
         start(pools_.add(std::move(request), platform::monotonic_now()));
       } else if (!stopping_)
         begin_check(std::move(request));
@@ -157,15 +157,15 @@ class Sender::Impl {
   }
 
   /// Begins a check: a lookup that bypasses the cache, or a handshake on a new connection. If the URL's host
-  /// is an address or in delivery.host_overrides, there is nothing to look up: a lookup for a diagnosis then
-  /// ends at once, with the addresses from there, and a lookup for an outage check becomes a handshake.
+  /// is an address or in delivery.host_overrides, there is nothing to look up: an observed lookup then ends
+  /// at once, with the addresses from there, and a lookup for an outage check becomes a handshake.
   void begin_check(Request request) {
     auto job = lookups_.find(begun(std::move(request)));
     if (!job) return;
-    if (job->request.purpose == Request::Purpose::lookup && job->request.test_request) {
-      auto& test_request = *job->request.test_request;
-      test_request.literal = true;
-      test_request.addresses = addresses_of(route_of(job->request.url, settings_.host_overrides));
+    if (job->request.purpose == Request::Purpose::lookup && job->request.observed) {
+      auto& observed = *job->request.observed;
+      observed.literal = true;
+      observed.addresses = addresses_of(route_of(job->request.url, settings_.host_overrides));
       ended_.push_back(attempt_of(std::move(*job), TransportResult::answered));
     } else if (auto attempt = transfers_.begin(std::move(*job))) {
       finish_handshake(std::move(*attempt));
@@ -173,7 +173,7 @@ class Sender::Impl {
   }
 
   void finish_handshake(Attempt attempt) {
-    if (attempt.test_request) {
+    if (attempt.observed) {
       ended_.push_back(std::move(attempt));
     } else {
       checks_.put({handshake_check(attempt)});
@@ -181,7 +181,7 @@ class Sender::Impl {
   }
 
   void finish_lookup(Job job, Resolution::Servers servers, platform::MonotonicTime now) {
-    if (job.request.test_request) {
+    if (job.request.observed) {
       ended_.push_back(lookup_attempt(std::move(job), servers));
     } else {
       checks_.put({lookup_check(job, servers, now)});
@@ -234,7 +234,7 @@ class Sender::Impl {
     // claimed again one at a time.
     if (attempt.transport == TransportResult::answered) {
       pools_.answered(host, attempt.duration);
-    } else if (!attempt.test_request) {
+    } else if (!attempt.observed) {
       end_unstarted(pools_.take_waiting(host, webhook));
     }
     ended_.push_back(std::move(attempt));

@@ -1,5 +1,5 @@
 // The network's thread: sends many POSTs at once over kept TLS connections (libcurl's multi interface). The
-// thread does not use the database.
+// thread does not use the database. Deliveries and diagnoses have a sender each.
 //
 // An attempt ends within delivery.timeout, including DNS. No connection, new or kept, is used to an address
 // that lib/webhook/address_policy.hpp forbids, or to a port that lib/webhook/refused_ports.hpp forbids. No
@@ -27,7 +27,7 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  /// Each request comes back once: as an Attempt in `attempts` if it has a delivery or a test request,
+  /// Each request comes back once: as an Attempt in `attempts` if it has a delivery or is to be observed,
   /// otherwise as an OutageCheck, which take_checks() returns. A handshake or a lookup takes at most a little
   /// more than connect_timeout. Exception: a handshake or a lookup that has not begun before stop_starting()
   /// is dropped.

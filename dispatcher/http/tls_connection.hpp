@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "lib/delivery/diagnosis.hpp"
+#include "lib/delivery/observation.hpp"
 
 namespace dispatcher {
 

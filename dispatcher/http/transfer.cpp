@@ -73,10 +73,7 @@ void Transfer::begin(Job job) {
   connecting_since_ = job_.since;
   begin_try();
   set_addresses(job_.addresses);
-  // The genuine request of a diagnosis gets a new connection: the diagnosis must know the connection's age.
-  const auto* test_request = job_.request.test_request.get();
-  set_request(job_.request.purpose == Request::Purpose::handshake ||
-              (test_request != nullptr && test_request->kind == delivery::TestRequestKind::genuine));
+  set_request(job_.request.purpose == Request::Purpose::handshake || job_.request.new_connection);
 }
 
 void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
@@ -89,10 +86,10 @@ void Transfer::begin_on(Socket socket, const platform::IpAddress& address) {
 
 void Transfer::begin_again() {
   ++repeats_;
-  if (auto* test_request = progress_.test_request; test_request != nullptr &&
-                                                   (progress_.kept || progress_.stale) &&
-                                                   test_request->kept == delivery::TestRequest::Kept::unknown)
-    test_request->kept = delivery::TestRequest::Kept::closed;
+  using Kept = delivery::Observation::Kept;
+  if (auto* observed = progress_.observed;
+      observed != nullptr && (progress_.kept || progress_.stale) && observed->kept == Kept::unknown)
+    observed->kept = Kept::closed;
   // A reset while the body is written loses an answer that has arrived. With 100-continue libcurl reads the
   // answer first.
   if (!progress_.stale && !progress_.kept) expects_continue_ = true;
@@ -106,7 +103,7 @@ void Transfer::begin_try() {
   progress_ = {};
   progress_.settings = &settings_;
   progress_.connections = &connections_;
-  progress_.test_request = job_.request.test_request.get();
+  progress_.observed = job_.request.observed.get();
   progress_.host = host_name_;
   progress_.life = connection_life(job_.request.host);
   progress_.literal = job_.addresses.empty();
@@ -199,14 +196,15 @@ void Transfer::set_request(bool fresh_connection) {
   set_option(handle(), CURLOPT_URL, request.url.c_str());
   set_option(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
   set_option(handle(), CURLOPT_FRESH_CONNECT, fresh_connection ? 1L : 0L);
-  if (handshake && request.test_request) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
+  if (handshake && request.observed) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
   if (handshake) return;
   set_option(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   set_option(handle(), CURLOPT_POSTFIELDS, request.body.data());
   headers_.reset();
   // 100-continue costs a round trip, or a second with receivers that ignore it.
   append(headers_, expects_continue_ ? "Expect: 100-continue" : "Expect:");
-  for (const auto& header : headers_of(request, job_.started)) append(headers_, header);
+  for (const auto& header : request.headers.empty() ? headers_of(request, job_.started) : request.headers)
+    append(headers_, header);
   set_option(handle(), CURLOPT_HTTPHEADER, headers_.get());
 }
 

@@ -97,7 +97,7 @@ class Transfer {
   void set_request(bool fresh_connection);
   void begin_try();
   bool is_refused_certificate() const;
-  void note_test_request(CURLcode code, delivery::TestRequest& test_request) const;
+  void observe(CURLcode code, delivery::Observation& observed) const;
   delivery::LocalFault local_fault(CURLcode code, bool stopped) const;
   TransportResult transport_result_of(CURLcode code, delivery::LocalFault fault) const;
   void note_signs_of_life(CURLcode code, Attempt& attempt) const;

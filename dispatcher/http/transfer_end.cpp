@@ -141,26 +141,25 @@ void Transfer::note_signs_of_life(CURLcode code, Attempt& attempt) const {
   if (connections > 0 && handshake > 0) attempt.heard = began_ + std::chrono::microseconds(handshake);
 }
 
-void Transfer::note_test_request(CURLcode code, delivery::TestRequest& test_request) const {
-  using Kept = delivery::TestRequest::Kept;
-  test_request.connected = code == CURLE_OK;
-  if (progress_.kept && progress_.answered && repeats_ == 0) test_request.kept = Kept::used;
+void Transfer::observe(CURLcode code, delivery::Observation& observed) const {
+  using Kept = delivery::Observation::Kept;
+  observed.connected = code == CURLE_OK;
+  if (progress_.kept && progress_.answered && repeats_ == 0) observed.kept = Kept::used;
   // The request expected a kept connection, but libcurl opened a new one, because it does not use a kept
   // connection that has ended.
-  if (test_request.kept == Kept::unknown && test_request.expects_kept && progress_.connected &&
-      !progress_.kept)
-    test_request.kept = Kept::closed;
+  if (observed.kept == Kept::unknown && observed.expects_kept && progress_.connected && !progress_.kept)
+    observed.kept = Kept::closed;
   if (!progress_.answered) return;
   long version = 0;
   curl_easy_getinfo(handle(), CURLINFO_HTTP_VERSION, &version);
-  test_request.says_closed = version == CURL_HTTP_VERSION_1_0;
+  observed.says_closed = version == CURL_HTTP_VERSION_1_0;
   for (const auto& value : fields_of(handle(), "Connection"))
-    test_request.says_closed = test_request.says_closed || text::lower(value) == "close";
-  test_request.left_open = code == CURLE_OK && !test_request.says_closed;
+    observed.says_closed = observed.says_closed || text::lower(value) == "close";
+  observed.left_open = code == CURLE_OK && !observed.says_closed;
 }
 
 Attempt Transfer::end(CURLcode code, bool stopped) {
-  if (job_.request.test_request) note_test_request(code, *job_.request.test_request);
+  if (job_.request.observed) observe(code, *job_.request.observed);
   const auto fault = local_fault(code, stopped);
   const auto result = transport_result_of(code, fault);
   if (result == TransportResult::local_failure) job_.fault = fault;
@@ -171,7 +170,7 @@ Attempt Transfer::end(CURLcode code, bool stopped) {
   if (delivery::asks_to_wait(attempt)) attempt.retry_after = fields_of(handle(), "Retry-After");
   attempt.signatures = signatures;
   note_signs_of_life(code, attempt);
-  progress_.test_request = nullptr;
+  progress_.observed = nullptr;
   progress_.dialled = {};
   return attempt;
 }
@@ -191,7 +190,7 @@ Attempt Transfer::end_undialled(const Dialled& dialled, bool stopped) {
   } else if (result != local_failure && (dialled.timed_out || is_no_route(dialled.error))) {
     attempt.silence = delivery::Silence::network;
   }
-  progress_.test_request = nullptr;
+  progress_.observed = nullptr;
   return attempt;
 }
 

@@ -204,13 +204,6 @@ void FairSlots::give_back(delivery::WebhookId id) {
     drop_from_hand(id, found->second, SlotTime{});
 }
 
-void FairSlots::diagnoses(delivery::WebhookId id) {
-  const auto found = webhooks_.find(id);
-  if (found == webhooks_.end() || deliveries(found->second) == 0) return;
-  ++found->second.diagnosing;
-  place(id, found->second);
-}
-
 void FairSlots::take_unsent(delivery::WebhookId id) {
   if (const auto found = webhooks_.find(id); found != webhooks_.end()) {
     ++found->second.unrecorded;
@@ -227,14 +220,10 @@ void FairSlots::ended(delivery::WebhookId id, End end, platform::Milliseconds to
     webhook.recent = webhook.recent ? *webhook.recent + (took - *webhook.recent) / 4 : took;
   if (end == End::failed) webhook.recent.reset();
   note_answer(id, webhook, end);
-  if (end == End::diagnosed)
-    webhook.diagnosing -= std::min(webhook.diagnosing, 1U);
-  else
-    webhook.stalled = end == End::not_started;
+  webhook.stalled = end == End::not_started;
   // The webhook takes nothing until these results are recorded: it may have to rest, and no newer delivery
   // may overtake one that was not started.
-  if (end != End::answered && end != End::answered_error && end != End::diagnosed)
-    webhook.awaiting_result = true;
+  if (end != End::answered && end != End::answered_error) webhook.awaiting_result = true;
   drop_from_hand(id, webhook, end == End::not_started ? SlotTime{} : std::max(took, least_charge));
 }
 
@@ -270,7 +259,7 @@ bool FairSlots::is_quick(delivery::WebhookId id, const Webhook& webhook) const {
 /// Remembers whether the webhook is quick. One that is not makes its entity count as not quick until another
 /// one answers.
 void FairSlots::note_answer(delivery::WebhookId id, const Webhook& webhook, End end) {
-  if (end == End::not_started || end == End::diagnosed) return;
+  if (end == End::not_started) return;
   const bool quick = end == End::answered && webhook.recent && *webhook.recent <= slow_from;
   if (quick) {
     quick_webhooks_.note(id);
@@ -312,8 +301,8 @@ bool FairSlots::others_first(delivery::WebhookId id, const Webhook& webhook) con
 /// it takes no more deliveries than its slots carry at once, counted since it last held no slot: otherwise it
 /// might never release them.
 bool FairSlots::may_join(delivery::WebhookId id, const Webhook& webhook) const {
-  const auto carries = (webhook.slots - webhook.diagnosing) * deliveries_per_slot(webhook);
-  return deliveries(webhook) < carries && in_hand_ < counts_.used() + limits_.total &&
+  const auto carries = webhook.slots * deliveries_per_slot(webhook);
+  return webhook.in_hand < carries && in_hand_ < counts_.used() + limits_.total &&
          (webhook.given < carries || !others_first(id, webhook));
 }
 
@@ -429,7 +418,7 @@ void FairSlots::release_slots(Webhook& webhook) {
   auto& entity = entities_.at(webhook.entity);
   auto& host = webhook.host->second;
   const unsigned each = deliveries_per_slot(webhook);
-  const unsigned needed = webhook.diagnosing + (deliveries(webhook) + each - 1) / each;
+  const unsigned needed = (webhook.in_hand + each - 1) / each;
   for (; webhook.slots > needed; --webhook.slots) {
     counts_.release(std::exchange(webhook.reserved, std::nullopt));
     --entity.slots;
@@ -443,7 +432,7 @@ void FairSlots::release_slots(Webhook& webhook) {
 void FairSlots::drop_from_hand(delivery::WebhookId id, Webhook& webhook, SlotTime took) {
   --in_hand_;
   --webhook.in_hand;
-  if (deliveries(webhook) == 0) webhook.stalled = false;
+  if (webhook.in_hand == 0) webhook.stalled = false;
   const auto correction = took - webhook.charged.front();
   webhook.charged.pop_front();
   auto& host = webhook.host->second;

@@ -86,9 +86,6 @@ class FairSlots {
   bool take_new(const Destination& destination);
   /// Gives back one delivery that was taken but not leased.
   void give_back(delivery::WebhookId webhook);
-  /// Counts the delivery just taken as a diagnosis. A diagnosis has a slot of its own until ended() gets the
-  /// end `diagnosed`.
-  void diagnoses(delivery::WebhookId webhook);
   /// Counts as unrecorded a delivery that is held instead of sent.
   void take_unsent(delivery::WebhookId webhook);
 
@@ -100,11 +97,10 @@ class FairSlots {
     /// The delivery was not sent. The webhook takes nothing until another of its deliveries ends with another
     /// end, or none of its deliveries is in hand.
     not_started,
-    diagnosed,  // a diagnosis, not a delivery; says nothing about the next delivery
   };
   /// An attempt has ended and is unrecorded. The webhook gives up slots that it does not need. Unless the
-  /// end is `answered`, `answered_error` or `diagnosed`, the webhook takes nothing while it has anything
-  /// unrecorded: it may have to rest.
+  /// end is `answered` or `answered_error`, the webhook takes nothing while it has anything unrecorded: it
+  /// may have to rest.
   void ended(delivery::WebhookId webhook, End end, platform::Milliseconds took);
   /// The result of an attempt is recorded.
   void recorded(delivery::WebhookId webhook);
@@ -162,7 +158,6 @@ class FairSlots {
     Place place = Place::none;
     SlotTime waits_since{};  // the key in Share::waiting
     unsigned in_hand = 0;
-    unsigned diagnosing = 0;  // diagnoses among those in hand
     unsigned slots = 0;
     SlotCounts::Half reserved;  // of one of its slots
     unsigned given = 0;         // deliveries taken since the webhook last held no slot
@@ -174,7 +169,6 @@ class FairSlots {
   };
   using Webhooks = std::unordered_map<delivery::WebhookId, Webhook>;
 
-  static unsigned deliveries(const Webhook& webhook) { return webhook.in_hand - webhook.diagnosing; }
   static unsigned deliveries_per_slot(const Webhook& webhook);
   bool is_quick(delivery::WebhookId id, const Webhook& webhook) const;
   void note_answer(delivery::WebhookId id, const Webhook& webhook, End end);

@@ -7,8 +7,6 @@ namespace dispatcher {
 
 /// The wait after another session's lock was met.
 inline constexpr std::chrono::milliseconds locked_wait{50};
-/// The wait after no slot was free for a webhook.
-inline constexpr std::chrono::milliseconds no_slot_wait{50};
 
 /// The wait after the database refused to lease a webhook's deliveries.
 inline constexpr std::chrono::seconds refused_wait{5};

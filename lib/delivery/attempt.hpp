@@ -130,7 +130,7 @@ constexpr bool asks_to_wait(TransportResult transport, int status) {
   return transport == TransportResult::answered && (status == 429 || status == 503);
 }
 
-struct TestRequest;  // a test request of a diagnosis (diagnosis.hpp)
+struct Observation;  // observation.hpp
 
 struct Attempt {
   LeasedDelivery delivery;
@@ -150,7 +150,7 @@ struct Attempt {
   bool counted = true;                           // false: the attempt met silence in an outage of our own
   std::optional<platform::MonotonicTime> heard;  // when the host last replied; a TCP connection is no reply
   std::optional<platform::MonotonicTime> name_answered;  // when a name server answered, if one was asked
-  std::shared_ptr<TestRequest> test_request;             // null: the attempt belongs to a delivery
+  std::shared_ptr<Observation> observed;                 // null: the sender of the request wants none
 };
 
 }  // namespace delivery

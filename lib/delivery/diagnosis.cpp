@@ -51,7 +51,7 @@ std::vector<TestRequest> Diagnosis::next() const {
   if (handshakes_.empty()) {
     std::vector<TestRequest> test_requests;
     // Addresses that may be dialled come first, because the number of handshakes is limited.
-    auto addresses = looked_up->test_request.addresses;
+    auto addresses = looked_up->seen.addresses;
     std::stable_partition(addresses.begin(), addresses.end(),
                           [this](const auto& one) { return is_allowed(one); });
     for (std::size_t i = 0; i < std::min<std::size_t>(addresses.size(), most_handshakes); ++i)
@@ -80,21 +80,21 @@ std::vector<TestRequest> Diagnosis::next() const {
   return {};
 }
 
-void Diagnosis::note(const Attempt& attempt) {
-  Answer answer{attempt.transport, attempt.status, attempt.duration, *attempt.test_request};
+void Diagnosis::note(const TestRequest& test_request, const Attempt& attempt) {
+  Answer answer{attempt.transport, attempt.status, attempt.duration, test_request, *attempt.observed};
   // `expected`: the previous answer left the connection open, and the connection is younger than
   // connection_life, after which this service closes it. If not `expected`, a closed connection says nothing
   // about the receiver.
   const bool expected = left_open_ && attempt.ended < opened_ + subject_.connection_life;
-  if (answer.test_request.kept == TestRequest::Kept::closed && !expected)
-    answer.test_request.kept = TestRequest::Kept::unknown;
-  if (answer.test_request.kept != TestRequest::Kept::used) opened_ = attempt.ended - attempt.duration;
-  left_open_ = answer.test_request.left_open;
-  if (answer.test_request.kind == TestRequestKind::handshake) {
+  auto& kept = answer.seen.kept;
+  if (kept == Observation::Kept::closed && !expected) kept = Observation::Kept::unknown;
+  if (kept != Observation::Kept::used) opened_ = attempt.ended - attempt.duration;
+  left_open_ = answer.seen.left_open;
+  if (test_request.kind == TestRequestKind::handshake) {
     handshakes_.push_back(std::move(answer));
   } else {
     spent_ += answer.took;
-    answers_.at(static_cast<std::size_t>(answer.test_request.kind)) = std::move(answer);
+    answers_.at(static_cast<std::size_t>(test_request.kind)) = std::move(answer);
   }
 }
 
@@ -111,7 +111,7 @@ bool Diagnosis::may_verify_rewritten() const {
 }
 
 bool Diagnosis::connected() const {
-  return std::ranges::any_of(handshakes_, [](const Answer& one) { return one.test_request.connected; });
+  return std::ranges::any_of(handshakes_, [](const Answer& one) { return one.seen.connected; });
 }
 
 /// Whether the service may dial the address. The network's thread judges each address itself before it dials;

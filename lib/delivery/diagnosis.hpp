@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/delivery/attempt.hpp"
+#include "lib/delivery/observation.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
@@ -45,33 +46,9 @@ inline constexpr unsigned most_handshakes = 4;
 constexpr bool is_refusal_of_signature(int status) { return status == 400 || status == 401 || status == 403; }
 inline constexpr std::chrono::hours old_by{1};
 
-/// What the handshake showed of a receiver's TLS.
-struct TlsFacts {
-  std::string version;        // "TLS 1.3"
-  unsigned chain = 0;         // certificates sent
-  platform::UtcTime until{};  // the end of validity of the receiver's own certificate
-};
-
-/// A test request, and what its attempt showed besides the outcome.
 struct TestRequest {
   TestRequestKind kind{};
-  std::uint64_t diagnosis = 0;  // the lease token of its diagnosis
-  std::string message_id{};     // webhook-id
-  std::string signature{};      // of wrong_signature: random bytes
-
-  std::vector<platform::IpAddress> addresses{};  // of lookup
-  bool literal = false;  // of lookup: the host is an address or in delivery.host_overrides; no look-up
   std::optional<platform::IpAddress> address{};  // of handshake: the address to dial
-  bool connected = false;                        // of handshake: TCP and TLS succeeded
-  std::optional<TlsFacts> tls{};                 // of handshake
-  /// The state in which this request found the connection that the previous request kept open.
-  enum class Kept { unknown, used, closed, answered_twice };
-  Kept kept = Kept::unknown;
-  /// When the sender took this request, a kept connection to the host was probably free. Always false once
-  /// three quarters of the sockets that libcurl may keep are open: libcurl may then close kept ones itself.
-  bool expects_kept = false;
-  bool says_closed = false;  // the answer announced that the connection closes
-  bool left_open = false;    // the connection stayed open after the answer
 };
 
 /// The checks, in the order in which GET /webhooks/{id}/diagnostico lists them.
@@ -169,8 +146,8 @@ class Diagnosis {
   /// when no test request is in flight: until note() takes an outcome, it returns the same requests.
   std::vector<TestRequest> next() const;
   /// Takes the outcome of one of the test requests that next() returned. Call it only for a test request that
-  /// was made.
-  void note(const Attempt& attempt);
+  /// was made. `attempt.observed` must be set.
+  void note(const TestRequest& test_request, const Attempt& attempt);
   const Subject& subject() const { return subject_; }
 
   DiagnosisFindings findings() const;
@@ -183,6 +160,7 @@ class Diagnosis {
     int status = 0;
     platform::Milliseconds took{};
     TestRequest test_request;
+    Observation seen;
     bool accepted() const { return transport == TransportResult::answered && status >= 200 && status < 300; }
     bool asks_to_wait() const { return delivery::asks_to_wait(transport, status); }
   };

@@ -166,7 +166,7 @@ bool is_certificate(TransportResult result) {
 
 const Diagnosis::Answer* Diagnosis::handshake_with(std::initializer_list<TransportResult> results) const {
   const auto found = std::ranges::find_if(handshakes_, [&](const Answer& one) {
-    return !one.test_request.connected && std::ranges::find(results, one.transport) != results.end();
+    return !one.seen.connected && std::ranges::find(results, one.transport) != results.end();
   });
   return found == handshakes_.end() ? nullptr : &*found;
 }
@@ -182,10 +182,9 @@ std::string Diagnosis::shown(const std::vector<platform::IpAddress>& addresses) 
 CheckedItem Diagnosis::check_name() const {
   const auto& looked_up = answer(TestRequestKind::lookup);
   if (!looked_up) return not_done(Check::name, "No se hizo");
-  if (looked_up->test_request.literal)
+  if (looked_up->seen.literal)
     return not_done(Check::name, "No hace falta: no hay nombre que buscar en el DNS");
-  if (std::ranges::any_of(looked_up->test_request.addresses,
-                          [this](const auto& one) { return is_allowed(one); }))
+  if (std::ranges::any_of(looked_up->seen.addresses, [this](const auto& one) { return is_allowed(one); }))
     return good(Check::name, "El DNS tiene el nombre " + host_);
   // One text, because an entity could otherwise search the private names of the operator's DNS.
   return bad(Check::name, "No se encontró ninguna dirección pública de " + host_,
@@ -196,7 +195,7 @@ CheckedItem Diagnosis::check_name() const {
 CheckedItem Diagnosis::check_addresses() const {
   constexpr auto check = Check::addresses;
   if (handshakes_.empty()) return not_reached(check);
-  const auto& looked_up = answer(TestRequestKind::lookup)->test_request;
+  const auto& looked_up = answer(TestRequestKind::lookup)->seen;
   const auto& all = looked_up.addresses;
   std::vector<platform::IpAddress> allowed;
   std::ranges::copy_if(all, std::back_inserter(allowed), [this](const auto& one) { return is_allowed(one); });
@@ -215,8 +214,7 @@ CheckedItem Diagnosis::check_connection() const {
   std::vector<platform::IpAddress> silent;
   for (const auto& one : handshakes_) {
     if (one.transport == address_refused) continue;
-    (one.test_request.connected || reaches(one.transport) ? reached : silent)
-        .push_back(*one.test_request.address);
+    (one.seen.connected || reaches(one.transport) ? reached : silent).push_back(*one.test_request.address);
   }
   if (handshake_with({port_refused}))
     return bad(check, "El puerto de la URL es de otro protocolo, y no se admite",
@@ -249,8 +247,7 @@ CheckedItem Diagnosis::check_tls() const {
     return bad(check, "No se pudo establecer TLS",
                "El puerto de la URL debe servir HTTPS con TLS 1.2 o posterior");
   for (const auto& one : handshakes_)
-    if (one.test_request.tls)
-      return good(check, one.test_request.tls->version + ", sin certificado de cliente");
+    if (one.seen.tls) return good(check, one.seen.tls->version + ", sin certificado de cliente");
   if (handshake_with({tls_expired, tls_untrusted, tls_wrong_name, tls_weak, tls_wrong_purpose}))
     return good(check, "El servidor habla TLS");
   return not_reached(check);
@@ -264,14 +261,12 @@ CheckedItem Diagnosis::check_certificate() const {
   }
   const Answer* first = nullptr;  // with the certificate that expires first
   for (const auto& one : handshakes_)
-    if (one.test_request.tls &&
-        (first == nullptr || one.test_request.tls->until < first->test_request.tls->until))
-      first = &one;
+    if (one.seen.tls && (first == nullptr || one.seen.tls->until < first->seen.tls->until)) first = &one;
   if (first == nullptr)
     return handshake_with({tls_wrong_name}) ? good(check, "Es de confianza") : not_reached(check);
-  const auto left = std::chrono::floor<std::chrono::days>(first->test_request.tls->until - now_);
+  const auto left = std::chrono::floor<std::chrono::days>(first->seen.tls->until - now_);
   const auto text = "Es de confianza; el servidor envía " +
-                    counted(first->test_request.tls->chain, "certificado", "certificados") +
+                    counted(first->seen.tls->chain, "certificado", "certificados") +
                     (left.count() == 1 ? "; le queda " : "; le quedan ") +
                     counted(static_cast<std::size_t>(std::max<std::int64_t>(left.count(), 0)), "día", "días");
   if (left < soon) return warning(check, text, "Renuévelo antes de que caduque, y automatice la renovación");
@@ -331,23 +326,21 @@ CheckedItem Diagnosis::check_time() const {
 
 CheckedItem Diagnosis::check_kept_connection() const {
   constexpr auto check = Check::kept_connection;
-  // The genuine request does not count: the kept connection that it finds may have been idle since an earlier
-  // delivery, and a receiver may close an idle connection.
-  const auto seen = [&](TestRequest::Kept kept) {
+  // The genuine request does not count: it always makes a new connection.
+  const auto seen = [&](Observation::Kept kept) {
     return std::ranges::any_of(answers_, [&](const auto& answer) {
-      return answer && answer->test_request.kind != TestRequestKind::genuine &&
-             answer->test_request.kept == kept;
+      return answer && answer->test_request.kind != TestRequestKind::genuine && answer->seen.kept == kept;
     });
   };
-  if (seen(TestRequest::Kept::answered_twice))
+  if (seen(Observation::Kept::answered_twice))
     return warning(check, "Tras la respuesta llegaron más datos, que nadie había pedido",
                    "Responda una sola vez a cada petición, con la longitud que anuncia Content-Length");
-  if (seen(TestRequest::Kept::closed))
+  if (seen(Observation::Kept::closed))
     return warning(check, "El servidor cierra la conexión tras responder, sin avisar",
                    "Anúncielo con la cabecera Connection: close, o mantenga abierta la conexión");
-  if (seen(TestRequest::Kept::used)) return good(check, "La conexión sirve para una notificación tras otra");
+  if (seen(Observation::Kept::used)) return good(check, "La conexión sirve para una notificación tras otra");
   const auto& genuine = answer(TestRequestKind::genuine);
-  if (genuine && genuine->test_request.says_closed)
+  if (genuine && genuine->seen.says_closed)
     return good(check, "El servidor cierra la conexión tras cada respuesta, y lo anuncia");
   return not_done(check, "No se hizo: no hubo otra petición por la misma conexión");
 }

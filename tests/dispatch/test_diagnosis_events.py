@@ -1,5 +1,4 @@
 """What happens around a running diagnosis: its webhook changes, the queue is paused, a dispatcher stops, the database goes away."""
-import contextlib
 import json
 import os
 import signal
@@ -134,38 +133,27 @@ def test_a_stop_waits_for_a_locked_row_of_a_diagnosis_that_has_sent_nothing(enti
         assert wait_ended(entity, hook)["conexion"]["resultado"] == "mal"
 
 
-def diagnosis_behind_a_delivery(entity, receiver, stack):
-    """Returns a webhook whose diagnosis waits for a delivery. On a busy machine its answers may be too slow for one slot: then
-    another webhook is tried."""
-    for _ in range(5):
-        hook = entity.register()
-        receiver.behave(hook.path, *[Behaviour()] * 20, Behaviour(hold=True), Behaviour())
-        for _ in range(21):
-            entity.notify()
-        receiver.wait(hook.path, 21)
-        wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 20, what="all but one")
-        ask(entity, hook)
-        wait_until(lambda: shown(entity, hook)["estado"] == "en_curso", what="the diagnosis to begin")
-        with contextlib.suppress(AssertionError):
-            holds_for(1.5, lambda: len(receiver.requests(hook.path)) == 21, "the wait of the diagnosis")
-            return hook
-        receiver.release(hook.path)
-        assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 204
-    raise AssertionError("no diagnosis waited for a delivery")
-
-
-def test_a_stop_releases_a_diagnosis_that_waits_for_its_host(entity, receiver, stack):
-    """The genuine request waits until a delivery to the same webhook ends: a webhook that answers fast has one slot, and a slot
-    has one request in flight. The genuine request is not sent, so another dispatcher may begin the diagnosis anew."""
-    with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):
-        hook = diagnosis_behind_a_delivery(entity, receiver, stack)
+def test_a_stop_releases_a_diagnosis_that_waits_for_its_host(new_entity, receiver, stack):
+    """Its genuine request waits for that of another diagnosis, and is not sent: another dispatcher may begin the diagnosis anew."""
+    settings = setting(delivery_timeout="30s", delivery_lease="60s", delivery_max_in_flight_per_host="1")
+    with stack.dispatcher_with(**settings):
+        first, second = ((one, one.register()) for one in (new_entity(), new_entity()))
+        entity, hook = second
+        at_the_same_host = {"url": first[1].url.removesuffix(first[1].path) + hook.path}
+        assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body=at_the_same_host).status == 200
+        receiver.behave(first[1].path, Behaviour(hold=True), Behaviour())
+        ask(*first)
+        receiver.wait(first[1].path)
+        ask(*second)
+        wait_until(lambda: shown(*second)["estado"] == "en_curso", what="the diagnosis to begin")
+        holds_for(1.5, lambda: not receiver.requests(second[1].path), "the wait of the diagnosis")
         pid, = stack.pids("dispatcher")
         os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: shown(entity, hook) == {"estado": "pendiente", "iniciado": None, "pruebas": []}, 5, "the diagnosis to be handed back")
-        receiver.release(hook.path)
+        wait_until(lambda: shown(*second) == {"estado": "pendiente", "iniciado": None, "pruebas": []}, 5, "the diagnosis to be handed back")
+        receiver.release(first[1].path)
         wait_until(lambda: not stack.pids("dispatcher"), 20, "the dispatcher to end")
-    wait_ended(entity, hook)
-    assert len(receiver.requests(hook.path)) == 21 + SENT
+    wait_ended(*second)
+    assert len(receiver.requests(second[1].path)) == SENT
 
 
 def test_the_dispatcher_is_killed_and_nothing_hangs_for_ever(entity, receiver, held, stack):
@@ -256,7 +244,7 @@ def test_the_database_goes_away(entity, receiver, stack):
 
 
 def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, stack):
-    """The diagnosis goes before waiting deliveries, and takes only one of the webhook's slots."""
+    """The diagnosis has a slot of its own, beside those of the deliveries."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(delay=0.15))
     backlog = 400
@@ -266,12 +254,12 @@ def test_a_webhook_with_a_backlog_is_diagnosed_all_the_same(entity, receiver, st
     found = diagnose(entity, hook)
     asked = [number for number, one in enumerate(receiver.requests(hook.path)) if one.id.startswith("msg_diagnostico_")]
     assert found["autentica"]["resultado"] == "bien" and asked[0] < backlog
-    assert receiver.peak_in_flight(hook.path) <= 10
+    assert receiver.peak_in_flight(hook.path) <= 10 + 1
     wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == backlog, 60, "the backlog")
 
 
 def test_diagnoses_of_black_holes_cost_others_no_turn(new_entity, receiver, stack):
-    """Each diagnosis takes one slot, which counts as a slot of its entity."""
+    """Diagnoses take no slot of a delivery."""
     with tcp.black_hole() as hole, stack.dispatcher_with(**setting(delivery_max_in_flight="8")):
         greedy, other = new_entity(), new_entity()
         holes = [greedy.register(port=hole) for _ in range(5)]
@@ -290,3 +278,37 @@ def test_diagnoses_of_black_holes_cost_others_no_turn(new_entity, receiver, stac
         assert all(receiver.peak_in_flight(hook.path) <= 1 for _, hook in hooks)
         for one, hook in [*hooks, *((greedy, hook) for hook in holes)]:
             wait_ended(one, hook, timeout=60)
+
+
+def test_an_entity_has_two_diagnoses_at_a_time(new_entity, stack):
+    """So one entity's slow receivers do not make the diagnoses of others wait."""
+    lease = setting(delivery_connect_timeout="10s", delivery_timeout="12s", delivery_lease="30s")
+    with tcp.black_hole() as hole, stack.dispatcher_with(**lease):
+        greedy, other = new_entity(), new_entity()
+        holes = [greedy.register(port=hole) for _ in range(5)]
+        quick = other.register()
+        for hook in holes:
+            ask(greedy, hook)
+
+        def states():
+            return sorted(shown(greedy, hook)["estado"] for hook in holes)
+        two = ["en_curso"] * 2 + ["pendiente"] * 3
+        wait_until(lambda: states() == two, what="two diagnoses to begin")
+        ask(other, quick)
+        wait_ended(other, quick, timeout=8)
+        assert states() == two
+        for hook in holes:
+            assert greedy.api("DELETE", f"{BASE}/{hook.id}").status == 200
+
+
+def test_a_diagnosis_does_not_wait_for_deliveries(entity, receiver, stack):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(hold=True))
+    with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):
+        for _ in range(20):
+            entity.notify()
+        receiver.wait(hook.path)
+        ask(entity, hook)
+        wait_until(lambda: any(one.id.startswith("msg_diagnostico_") for one in receiver.requests(hook.path)), 5, "the genuine request")
+        receiver.release(hook.path)
+        wait_ended(entity, hook)

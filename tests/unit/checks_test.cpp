@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lib/delivery/diagnosis.hpp"
+#include "lib/delivery/observation.hpp"
 
 BOOST_AUTO_TEST_SUITE(checks)
 
@@ -36,9 +36,9 @@ Job lookup() {
   return job;
 }
 
-Job test_lookup() {
+Job observed_lookup() {
   auto job = lookup();
-  job.request.test_request = std::make_shared<delivery::TestRequest>();
+  job.request.observed = std::make_shared<delivery::Observation>();
   return job;
 }
 
@@ -90,24 +90,24 @@ BOOST_AUTO_TEST_CASE(a_lookup_tells_of_the_servers) {
   BOOST_TEST((check.ended == began + 20ms));
 }
 
-BOOST_AUTO_TEST_CASE(the_lookup_of_a_test_request_gives_it_the_addresses) {
-  auto job = test_lookup();
+BOOST_AUTO_TEST_CASE(an_observed_lookup_gives_the_addresses) {
+  auto job = observed_lookup();
   job.addresses = {platform::IpAddress::parse("192.0.2.1").value()};
   const auto attempt = dispatcher::lookup_attempt(std::move(job), Servers::answered);
   BOOST_TEST((attempt.transport == TransportResult::answered));
-  BOOST_REQUIRE(attempt.test_request);
-  BOOST_REQUIRE(attempt.test_request->addresses.size() == 1U);
-  BOOST_TEST(attempt.test_request->addresses.front().to_string() == "192.0.2.1");
+  BOOST_REQUIRE(attempt.observed);
+  BOOST_REQUIRE(attempt.observed->addresses.size() == 1U);
+  BOOST_TEST(attempt.observed->addresses.front().to_string() == "192.0.2.1");
 }
 
-BOOST_AUTO_TEST_CASE(the_lookup_of_a_test_request_says_why_it_failed) {
-  const auto without = dispatcher::lookup_attempt(test_lookup(), Servers::answered);
+BOOST_AUTO_TEST_CASE(an_observed_lookup_says_why_it_failed) {
+  const auto without = dispatcher::lookup_attempt(observed_lookup(), Servers::answered);
   BOOST_TEST((without.transport == TransportResult::name_unresolved));
   BOOST_TEST((without.silence == Silence::none));
-  const auto unanswered = dispatcher::lookup_attempt(test_lookup(), Servers::silent);
+  const auto unanswered = dispatcher::lookup_attempt(observed_lookup(), Servers::silent);
   BOOST_TEST((unanswered.transport == TransportResult::name_unresolved));
   BOOST_TEST((unanswered.silence == Silence::names));
-  const auto not_asked = dispatcher::lookup_attempt(test_lookup(), Servers::not_asked);
+  const auto not_asked = dispatcher::lookup_attempt(observed_lookup(), Servers::not_asked);
   BOOST_TEST((not_asked.transport == TransportResult::local_failure));
 }
 

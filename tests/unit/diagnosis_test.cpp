@@ -30,8 +30,8 @@ struct Receiver {
       {Kind::second_signature, 200}, {Kind::unknown_event, 200}};
   std::map<Kind, TransportResult> transport{};
   platform::Milliseconds took{20};
-  std::map<Kind, TestRequest::Kept> kept{{Kind::wrong_signature, TestRequest::Kept::used},
-                                         {Kind::repeated, TestRequest::Kept::used}};
+  std::map<Kind, Observation::Kept> kept{{Kind::wrong_signature, Observation::Kept::used},
+                                         {Kind::repeated, Observation::Kept::used}};
   bool says_closed = false;
 };
 
@@ -43,11 +43,11 @@ struct Fixture {
 
   Attempt answer(const Receiver& receiver, const TestRequest& test_request) {
     Attempt attempt;
-    attempt.test_request = std::make_shared<TestRequest>(test_request);
+    attempt.observed = std::make_shared<Observation>();
     attempt.transport = TransportResult::answered;
     attempt.duration = receiver.took;
     attempt.ended = clock += receiver.took;
-    auto& seen = *attempt.test_request;
+    auto& seen = *attempt.observed;
     if (test_request.kind == Kind::lookup) {
       seen.addresses = receiver.addresses;
       if (seen.addresses.empty()) attempt.transport = TransportResult::name_unresolved;
@@ -75,7 +75,7 @@ struct Fixture {
          test_requests = diagnosis.next())
       for (const auto& test_request : test_requests) {
         asked.push_back(test_request.kind);
-        diagnosis.note(answer(receiver, test_request));
+        diagnosis.note(test_request, answer(receiver, test_request));
       }
     return diagnosis;
   }
@@ -376,17 +376,17 @@ BOOST_AUTO_TEST_CASE(a_third_of_the_time_out_is_slow) {
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_a_kept_connection_tells_of_the_receiver_once_it_was_just_used) {
-  const auto result_of = [&](Kind kind, TestRequest::Kept kept) {
+  const auto result_of = [&](Kind kind, Observation::Kept kept) {
     Receiver receiver;
     receiver.kept = {{kind, kept}};
     return item(receiver, Check::kept_connection).result;
   };
-  BOOST_CHECK(result_of(Kind::wrong_signature, TestRequest::Kept::used) == Result::good);
-  BOOST_CHECK(result_of(Kind::wrong_signature, TestRequest::Kept::closed) == Result::warning);
-  BOOST_CHECK(result_of(Kind::repeated, TestRequest::Kept::answered_twice) == Result::warning);
-  BOOST_CHECK(result_of(Kind::genuine, TestRequest::Kept::closed) == Result::not_done);
-  BOOST_CHECK(result_of(Kind::genuine, TestRequest::Kept::unknown) == Result::not_done);
-  Receiver polite{.kept = {{Kind::wrong_signature, TestRequest::Kept::closed}}, .says_closed = true};
+  BOOST_CHECK(result_of(Kind::wrong_signature, Observation::Kept::used) == Result::good);
+  BOOST_CHECK(result_of(Kind::wrong_signature, Observation::Kept::closed) == Result::warning);
+  BOOST_CHECK(result_of(Kind::repeated, Observation::Kept::answered_twice) == Result::warning);
+  BOOST_CHECK(result_of(Kind::genuine, Observation::Kept::closed) == Result::not_done);
+  BOOST_CHECK(result_of(Kind::genuine, Observation::Kept::unknown) == Result::not_done);
+  Receiver polite{.kept = {{Kind::wrong_signature, Observation::Kept::closed}}, .says_closed = true};
   BOOST_CHECK(item(polite, Check::kept_connection).result == Result::good);
 }
 
@@ -398,10 +398,10 @@ BOOST_AUTO_TEST_CASE(a_connection_that_may_be_over_by_our_own_limit_tells_nothin
     // 55 s the receiver must have closed it, but after 65 s it may have been our side.
     Receiver receiver;
     receiver.took = took;
-    receiver.kept = {{Kind::wrong_signature, TestRequest::Kept::used},
-                     {Kind::no_signature, TestRequest::Kept::used},
-                     {Kind::old_timestamp, TestRequest::Kept::used},
-                     {Kind::repeated, TestRequest::Kept::closed}};
+    receiver.kept = {{Kind::wrong_signature, Observation::Kept::used},
+                     {Kind::no_signature, Observation::Kept::used},
+                     {Kind::old_timestamp, Observation::Kept::used},
+                     {Kind::repeated, Observation::Kept::closed}};
     BOOST_TEST((item(receiver, Check::kept_connection).result == result));
   }
 }

@@ -137,44 +137,6 @@ BOOST_AUTO_TEST_CASE(a_webhook_that_handed_back_waits_until_an_attempt_ends) {
   BOOST_TEST(take(slots, own(1)) == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(handed_back_while_a_diagnosis_is_in_hand) {
-  auto slots = with(100);
-  know(slots, own(1), 20ms);
-  BOOST_TEST(slots.take_new(own(1)));
-  slots.diagnoses(1);
-  BOOST_TEST(slots.slots(1) == 1U);
-  BOOST_TEST(take(slots, own(1), 2) == 2U);
-  BOOST_TEST(slots.slots(1) == 2U);  // one slot is for the diagnosis alone; the two deliveries share a slot
-  end(slots, 1, End::not_started);
-  BOOST_TEST(take(slots, own(1)) == 0U);
-  end(slots, 1, End::not_started);  // no delivery is in hand any more, only the diagnosis
-  BOOST_TEST(take(slots, own(1)) == 9U);
-  end(slots, 1, End::not_started);
-  end(slots, 1, End::diagnosed, 2s);  // a diagnosis that ends does not let the webhook take again
-  BOOST_TEST(take(slots, own(1)) == 0U);
-  end(slots, 1);
-  BOOST_TEST(take(slots, own(1)) == 3U);
-  BOOST_TEST(slots.slots(1) == 2U);
-  for (int i = 0; i < 10; ++i) end(slots, 1);
-  BOOST_TEST((slots.in_hand() == 0U && slots.slots(1) == 0U && slots.counts().free() == 100U));
-}
-
-BOOST_AUTO_TEST_CASE(a_diagnosis_that_joins_a_slot_takes_it_over) {
-  auto slots = with(100);
-  know(slots, own(1), 20ms);
-  BOOST_TEST(take(slots, own(1), 1) == 1U);
-  BOOST_TEST(slots.take_new(own(1)));
-  slots.diagnoses(1);
-  BOOST_TEST(slots.slots(1) == 1U);
-  BOOST_TEST(take(slots, own(1), 1) == 1U);
-  BOOST_TEST(slots.slots(1) == 2U);
-  end(slots, 1);
-  end(slots, 1);
-  BOOST_TEST(slots.slots(1) == 1U);
-  end(slots, 1, End::diagnosed, 1s);
-  BOOST_TEST((slots.in_hand() == 0U && slots.counts().free() == 100U));
-}
-
 BOOST_AUTO_TEST_CASE(an_unsent_delivery_counts_only_for_its_webhook_s_limit) {
   auto slots = with(100, 1);
   slots.identify(own(1));
@@ -446,20 +408,6 @@ BOOST_AUTO_TEST_CASE(former_webhooks_of_an_entity_that_is_never_idle_are_forgott
   }
   BOOST_TEST(slots.holds_any(1));
   BOOST_TEST(slots.rank(1).second >= 15s);  // the account of the webhook that holds a delivery stays
-}
-
-BOOST_AUTO_TEST_CASE(a_diagnosis_is_charged_with_its_time_and_says_nothing_of_the_next_delivery) {
-  auto slots = with(20);
-  know(slots, own(1), 10ms);  // its answers are so quick that ten deliveries share a slot
-  const auto before = slots.rank(1).first;
-  BOOST_TEST(slots.take(1));
-  slots.ended(1, End::diagnosed, 60s);
-  BOOST_TEST(slots.rank(1).first >= before + 59s);
-  BOOST_TEST(slots.holds_any(1));
-  slots.recorded(1);
-  BOOST_TEST(!slots.holds_any(1));
-  BOOST_TEST(take(slots, own(1), 10) == 10U);
-  BOOST_TEST(slots.slots(1) == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

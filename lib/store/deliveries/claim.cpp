@@ -17,7 +17,6 @@ namespace {
 /// The number of webhooks in one statement.
 constexpr std::size_t webhooks_per_statement = 16;
 
-constexpr std::string_view select = "SELECT ";
 /// This and other statements of every round have FORCE INDEX, because a server that believes that a table is
 /// empty would read the whole table. After a restart a server believes this of its tables if
 /// innodb_stats_auto_recalc is off.
@@ -31,7 +30,7 @@ constexpr std::string_view and_state_of_receiving = R"sql(,
   STRAIGHT_JOIN entidades t FORCE INDEX (PRIMARY) ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = w.id
   WHERE w.activo AND w.plaza IS NOT NULL AND t.activa)sql";
-constexpr std::string_view receiving_webhooks = joined<select, target_columns, and_state_of_receiving>;
+constexpr std::string_view receiving_webhooks = joined<select_target, and_state_of_receiving>;
 
 /// The due deliveries of a webhook, oldest first, read without a lock. lease_candidates() then locks those
 /// that are still pending, and skips those that another session has locked.

@@ -20,12 +20,11 @@ namespace {
 /// Locks the webhooks and their entities for share, so that no delivery is claimed once a DELETE request or a
 /// disabling command has been answered. MariaDB and MySQL have different syntax for this
 /// lock, and each takes the other's syntax for a comment.
-constexpr std::string_view select = "SELECT ";
 constexpr std::string_view from_webhooks_by_id =
     " FROM webhooks w FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN entidades t FORCE INDEX (PRIMARY) ON t.id = w.entidad_id"
     " WHERE w.id IN";
-constexpr std::string_view lock_receiving_webhooks = joined<select, target_columns, from_webhooks_by_id>;
+constexpr std::string_view lock_receiving_webhooks = joined<select_target, from_webhooks_by_id>;
 constexpr std::string_view where_receiving =
     "AND w.activo AND w.plaza IS NOT NULL AND t.activa"
     " /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";

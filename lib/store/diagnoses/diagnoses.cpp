@@ -27,23 +27,21 @@ constexpr std::string_view ask_first = R"sql(
   INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (?, ?, ?))sql";
 
 // `diagnosticable`: an inactive webhook may be diagnosed too, unless the operator disabled it.
-constexpr std::string_view select = "SELECT ";
 constexpr std::string_view and_state_of_diagnosis = R"sql(, d.entidad_nombre, w.eventos,
-    COALESCE(x.sondeo, FALSE) AS sondeo, COALESCE(w.secreto_debil, FALSE) AS secreto_debil,
+    COALESCE(w.secreto_debil, FALSE) AS secreto_debil,
     w.plaza IS NOT NULL AND t.activa AND (w.activo OR COALESCE(w.motivo, '') <> 'operador') AS diagnosticable,
     d.pedido_en < UTC_TIMESTAMP(3) - INTERVAL 1 HOUR AS caducado
   FROM diagnosticos d )sql";
 constexpr std::string_view by_state = "FORCE INDEX (diagnosticos_por_hacer)";  // without the hint MySQL sorts
 constexpr std::string_view target_rows = R"sql(
-  STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id
-  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id)sql";
+  STRAIGHT_JOIN webhooks w ON w.id = d.webhook_id STRAIGHT_JOIN entidades t ON t.id = w.entidad_id)sql";
 constexpr std::string_view that_wait =
     " WHERE d.estado = 'pendiente' AND d.webhook_id > ? ORDER BY d.webhook_id LIMIT ?";
 constexpr std::string_view of_webhook = " WHERE d.webhook_id = ?";
 constexpr std::string_view waiting_targets =
-    joined<select, target_columns, and_state_of_diagnosis, by_state, target_rows, that_wait>;
+    joined<select_target, and_state_of_diagnosis, by_state, target_rows, that_wait>;
 constexpr std::string_view target_of_webhook =
-    joined<select, target_columns, and_state_of_diagnosis, target_rows, of_webhook>;
+    joined<select_target, and_state_of_diagnosis, target_rows, of_webhook>;
 
 /// The dispatcher's statements skip a row that another session has locked.
 constexpr std::string_view lock_row = R"sql(
@@ -120,7 +118,6 @@ DiagnosisTarget read(const Row& row) {
           row.integer("entidad_id"),
           row.text("entidad_nombre"),
           events.empty() ? std::nullopt : std::optional(events.front()),
-          row.boolean("sondeo"),
           row.boolean("diagnosticable"),
           row.boolean("secreto_debil"),
           row.boolean("caducado")};

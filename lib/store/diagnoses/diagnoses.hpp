@@ -43,8 +43,7 @@ struct DiagnosisTarget {
   std::string entity_name;
   /// An event that the webhook subscribes to; unset: this release knows none of the webhook's events.
   std::optional<webhook::Event> event{};
-  bool one_at_a_time = false;  // the last attempt failed in transport or with 429 or 503
-  bool diagnosable = false;    // false: webhook deleted or disabled by the operator, or entity disabled
+  bool diagnosable = false;  // false: webhook deleted or disabled by the operator, or entity disabled
   bool weak_secret = false;
   bool overdue = false;  // the diagnosis was asked for more than an hour ago
 };

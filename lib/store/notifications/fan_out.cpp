@@ -77,11 +77,10 @@ constexpr auto not_deleted = joined<and_slot, slot_in_range>;
 /// Locks by primary key, as the API's DELETE does: through the index on the entity, this statement and a
 /// DELETE would lock in opposite orders. Leaves out a webhook if its row or that of its entity is locked.
 /// Each server treats the other's syntax for this lock as a comment.
-constexpr std::string_view select = "SELECT ";
 constexpr std::string_view and_whether_active = R"sql(, w.eventos, w.activo, t.activa
   FROM webhooks w FORCE INDEX (PRIMARY)
   STRAIGHT_JOIN entidades t FORCE INDEX (PRIMARY) ON t.id = w.entidad_id WHERE w.id IN)sql";
-constexpr std::string_view lock_webhooks = joined<select, target_columns, and_whether_active>;
+constexpr std::string_view lock_webhooks = joined<select_target, and_whether_active>;
 constexpr std::string_view for_share =
     "AND w.plaza IS NOT NULL /*M! LOCK IN SHARE MODE *//*!80001 FOR SHARE */ SKIP LOCKED";
 
