@@ -75,11 +75,11 @@ bool ConnectionPools::may_have_idle(const std::string& host) const {
 }
 
 ConnectionPools::Overdue ConnectionPools::overdue(
-    platform::MonotonicTime now, bool room, const std::function<bool(const std::string& host)>& connecting) {
-  const auto may_open = [&](Need need, Pool& pool, const std::string& host) {
-    if (need == Need::unserved) return true;
+    platform::MonotonicTime now, bool room, const std::function<Connecting(const Request&)>& connecting) {
+  const auto may_open = [&](Need need, Pool& pool, const Request& request) {
+    if (need == Need::unserved) return connecting(request) != Connecting::soon;
     if (!room && (need == Need::expected || !may_replace(pool, now))) return false;
-    if (connecting(host)) return false;
+    if (connecting(request) != Connecting::no) return false;
     pool.replacement.reset();
     return true;
   };
@@ -93,10 +93,12 @@ ConnectionPools::Overdue ConnectionPools::overdue(
       continue;
     }
     hand_back(pool, now, result.hand_back);
-    while (const auto next = next_for_connection(pool, now)) {
+    for (auto most = pool.active; most > 0; --most) {
+      const auto next = next_for_connection(pool, now);
+      if (!next) break;
       // Set even if no connection may be opened, so that the next look comes later.
       pool.next_connection = now + between_connections;
-      if (!may_open(next->need, pool, found->first)) break;
+      if (!may_open(next->need, pool, next->queue->second.waiting.front().request)) break;
       result.start.push_back(start(pool, next->queue));
       if (next->need != Need::unserved) break;  // one connection at a time
     }

@@ -29,6 +29,13 @@ inline constexpr std::chrono::seconds longest_life{120};
 /// a burst to a thousand hosts makes a thousand connections together, which must not end together.
 std::chrono::seconds connection_life(const std::string& host);
 
+/// Whether a connection that a request could use is being made.
+enum class Connecting {
+  no,
+  soon,  // it waits for its turn to be dialled, or has been dialled a short time ago
+  late,  // the host's name is looked up, or the connection has been dialled for long
+};
+
 class ConnectionPools {
  public:
   /// `per_host`: most requests in flight to one host, at least 1.
@@ -55,13 +62,16 @@ class ConnectionPools {
   /// Returns requests to start and to hand back. A request that has waited for 100 ms gets a further
   /// connection. It gets one earlier if, at the average time of answers, the pool's last request would wait
   /// for 100 ms. Two limits:
-  /// - While a connection to the host is being made (`connecting`), no further one is made.
+  /// - While a connection to the host is being made (`connecting`, of the request), no further one is made.
   /// - If `room` is false, libcurl may close a kept connection, of any host, for each new one. Then a request
   ///   waits for at least 100 ms, and pools get connections in the order in which they asked, one pool every
   ///   20 ms.
-  /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms.
+  /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms, unless one
+  /// comes Connecting::soon. So that a host's webhooks do not all dial at once, a call gives the pool at most
+  /// as many further connections as it has requests in flight: the dials of a broadcast to shared hosts would
+  /// make all others wait.
   Overdue overdue(platform::MonotonicTime now, bool room,
-                  const std::function<bool(const std::string& host)>& connecting);
+                  const std::function<Connecting(const Request&)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.
   std::optional<platform::MonotonicTime> next_overdue() const;
 

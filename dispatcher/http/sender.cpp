@@ -1,9 +1,9 @@
 #include "dispatcher/http/sender.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <thread>
 
@@ -109,20 +109,22 @@ class Sender::Impl {
 
   /// Starts requests on further connections (ConnectionPools::overdue).
   void open_more() {
-    std::optional<std::set<std::string_view>> connecting;  // computed once for all pools that ask
+    std::array<std::optional<Transfers::Hosts>, 2> hosts;  // computed once for all pools that ask
     auto overdue =
-        pools_.overdue(platform::monotonic_now(), transfers_.has_room(), [&](const std::string& host) {
-          if (!connecting) connecting = connecting_hosts();
-          return connecting->contains(host);
+        pools_.overdue(platform::monotonic_now(), transfers_.has_room(), [&](const Request& request) {
+          auto& connecting = hosts.at(request.to_quick ? 1 : 0);
+          if (!connecting) connecting = connecting_hosts(request.to_quick);
+          const auto found = connecting->find(request.host);
+          return found == connecting->end() ? Connecting::no : found->second;
         });
     for (auto& request : overdue.start) start(std::move(request));
     end_unstarted(std::move(overdue.hand_back));
   }
 
   /// Hosts to which a connection is being made, including the lookup of the name.
-  std::set<std::string_view> connecting_hosts() const {
-    auto hosts = lookups_.hosts();
-    hosts.merge(transfers_.connecting());
+  Transfers::Hosts connecting_hosts(bool to_quick) const {
+    auto hosts = transfers_.connecting(to_quick);
+    for (const auto host : lookups_.hosts()) hosts.emplace(host, Connecting::late);
     return hosts;
   }
 

@@ -20,6 +20,13 @@ std::uint64_t key_of(const Transfer& transfer) {
 /// handshakes of a broadcast would delay all other requests.
 constexpr platform::Milliseconds short_round{20};
 constexpr std::size_t dials_at_once = 8;
+/// A connection that is not made in this time since it was dialled is late.
+constexpr platform::Milliseconds short_handshake{500};
+
+/// Such requests are dialled before others.
+bool goes_first(const Request& request) {
+  return request.to_quick || request.purpose != Request::Purpose::deliver;
+}
 
 }  // namespace
 
@@ -53,10 +60,16 @@ Transfers::Progressed Transfers::advance() {
   return std::exchange(progressed_, {});
 }
 
-std::set<std::string_view> Transfers::connecting() const {
-  std::set<std::string_view> hosts;
+Transfers::Hosts Transfers::connecting(bool to_quick) const {
+  const auto now = platform::monotonic_now();
+  Hosts hosts;
   for (const auto& transfer : transfers_) {
-    if (!transfer->connected()) hosts.insert(transfer->job().request.host);
+    if (transfer->connected()) continue;
+    const auto& request = transfer->job().request;
+    const auto dialled = transfer->dialled();
+    const bool soon = dialled ? now < *dialled + short_handshake : !to_quick || goes_first(request);
+    auto& of_host = hosts.emplace(request.host, Connecting::late).first->second;
+    if (soon) of_host = Connecting::soon;
   }
   return hosts;
 }
@@ -183,9 +196,7 @@ void Transfers::continue_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));
   if (transfer.needs_dial()) {
-    const auto& request = transfer.job().request;
-    const bool first = request.to_quick || request.purpose != Request::Purpose::deliver;
-    undialled_[first].push_back({&transfer, platform::monotonic_now()});
+    undialled_[goes_first(transfer.job().request)].push_back({&transfer, platform::monotonic_now()});
   } else {
     repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
   }

@@ -4,13 +4,14 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "dispatcher/http/connection_pools.hpp"
 #include "dispatcher/http/dialler.hpp"
 #include "dispatcher/http/job.hpp"
 #include "dispatcher/http/poller.hpp"
@@ -51,8 +52,11 @@ class Transfers {
   /// Advances all transfers, and returns what has happened since the last call.
   Progressed advance();
 
-  /// Hosts to which a connection is being made; valid until the next call that is not const.
-  std::set<std::string_view> connecting() const;
+  using Hosts = std::map<std::string_view, Connecting>;
+  /// Hosts to which a connection is being made, as a request to a quick webhook (Request::to_quick) or to
+  /// another one sees it: a connection for another one waits longer for its turn. Valid until the next call
+  /// that is not const.
+  Hosts connecting(bool to_quick) const;
   /// Whether less than three quarters of the sockets that libcurl may keep are open. Then a new connection
   /// hardly ever makes libcurl close a kept one.
   bool has_room() const;

@@ -6,6 +6,7 @@ BOOST_AUTO_TEST_SUITE(pools)
 
 namespace {
 
+using dispatcher::Connecting;
 using dispatcher::ConnectionPools;
 using dispatcher::Request;
 using platform::Milliseconds;
@@ -45,12 +46,12 @@ delivery::DeliveryId ended(ConnectionPools& pools, bool kept, MonotonicTime now,
 }
 
 ConnectionPools::Overdue overdue(ConnectionPools& pools, MonotonicTime now, bool room = true) {
-  return pools.overdue(now, room, [](const std::string& /*host*/) { return false; });
+  return pools.overdue(now, room, [](const Request& /*next*/) { return Connecting::no; });
 }
 
 /// What is overdue while a connection to each host is being made.
 ConnectionPools::Overdue overdue_while_connecting(ConnectionPools& pools, MonotonicTime now) {
-  return pools.overdue(now, true, [](const std::string& /*host*/) { return true; });
+  return pools.overdue(now, true, [](const Request& /*next*/) { return Connecting::late; });
 }
 
 }  // namespace
@@ -129,6 +130,23 @@ BOOST_AUTO_TEST_CASE(a_webhook_with_nothing_under_way_does_not_wait_for_another_
   BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 1U);
 }
 
+// Otherwise each of a thousand webhooks of a host would ask for a connection while the first one waits to be
+// dialled, and their handshakes would delay all hosts.
+BOOST_AUTO_TEST_CASE(a_webhook_with_nothing_under_way_waits_for_a_connection_that_comes_soon) {
+  ConnectionPools pools(per_host);
+  for (int i = 1; i <= 5; ++i) pools.add(at_provider(i, i), start);
+  auto connecting = Connecting::soon;
+  const auto started = [&](MonotonicTime now) {
+    return pools.overdue(now, true, [&](const Request& /*next*/) { return connecting; }).start.size();
+  };
+  BOOST_TEST(started(at(100)) == 0U);
+  BOOST_TEST(started(at(500)) == 0U);
+  BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(510))) == 2);
+  connecting = Connecting::late;
+  BOOST_TEST(started(at(520)) == 1U);  // at most as many as are in flight
+  BOOST_TEST(started(at(540)) == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hide_idle_webhooks_of_its_host) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 2; ++i) {
@@ -137,7 +155,8 @@ BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hide_idle_webhooks_of_its_host) {
     pools.add(std::move(busy), start);
   }
   for (int i = 3; i <= 5; ++i) pools.add(at_provider(i, i), start);
-  BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 3U);
+  BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 1U);
+  BOOST_TEST(overdue_while_connecting(pools, at(120)).start.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_host_has_a_limit) {
@@ -215,8 +234,8 @@ BOOST_AUTO_TEST_CASE(without_room_a_webhook_with_nothing_in_flight_gets_a_connec
     pools.add(request(10 + id, id), start);
   }
   for (int i = 1; i <= 3; ++i) pools.add(at_provider(i, i), start);
-  // The provider gets two connections, and one of the other two hosts gets one.
-  BOOST_TEST(overdue(pools, at(100), false).start.size() == 3U);
+  // The provider gets a connection, and one of the other two hosts gets one.
+  BOOST_TEST(overdue(pools, at(100), false).start.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
