@@ -59,7 +59,7 @@ int run(const platform::Config& config, const platform::Signals& signals,
                         log, observation.metrics());
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
   platform::notify_service_manager("READY=1");
-  observation.start(signals.stop);
+  observation.start(signals.stop, reload);
   loop.run(signals.stop, reload);
   return reload.end();
 }

@@ -151,7 +151,7 @@ void watch(const platform::Heartbeat& heartbeat, const platform::Settings& setti
       static_cast<int>(std::min<std::int64_t>(report_interval_ms, watchdog.interval().count()));
   while (!stop.requested()) {
     between();
-    status.report(shared.observation.status(settings.api.threads));
+    status.report(std::string(reload.refusal()) + shared.observation.status(settings.api.threads));
     memory.tidy();
     std::array<pollfd, 2> signals{pollfd{stop.fd(), POLLIN, 0}, pollfd{reload.fd(), POLLIN, 0}};
     ::poll(signals.data(), signals.size(), longest_ms);

@@ -57,11 +57,12 @@ Observation::Observation(const platform::Settings& settings, const platform::Log
   listen();
 }
 
-void Observation::start(const platform::StopSignal& stop) {
-  thread_ = std::jthread([this, &stop](const std::stop_token& end) { run(end, stop); });
+void Observation::start(const platform::StopSignal& stop, const platform::Reload& reload) {
+  thread_ = std::jthread([this, &stop, &reload](const std::stop_token& end) { run(end, stop, reload); });
 }
 
-void Observation::run(const std::stop_token& end, const platform::StopSignal& stop) {
+void Observation::run(const std::stop_token& end, const platform::StopSignal& stop,
+                      const platform::Reload& reload) {
   std::mutex mutex;
   std::condition_variable_any wake;
   const auto pause = std::min<Span>(report_interval, settings_.metrics.queue_interval);
@@ -74,7 +75,7 @@ void Observation::run(const std::stop_token& end, const platform::StopSignal& st
       next_look =
           platform::monotonic_now() + std::max<Span>(settings_.metrics.queue_interval, idle_factor * cost);
     }
-    status_line.report(status(stop.requested()));
+    status_line.report(std::string(reload.refusal()) + status(stop.requested()));
     std::unique_lock lock(mutex);
     wake.wait_for(lock, end, pause, [] { return false; });
   }

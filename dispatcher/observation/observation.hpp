@@ -15,6 +15,7 @@
 #include "lib/metrics/endpoint.hpp"
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
+#include "lib/platform/reload.hpp"
 #include "lib/platform/stop_signal.hpp"
 #include "lib/store/backlog/queue.hpp"
 #include "lib/store/session/error_stats.hpp"
@@ -32,12 +33,12 @@ class Observation {
   /// Counts the errors of the observed sessions.
   store::ErrorStats& errors() { return errors_; }
 
-  /// Starts the thread that looks at the queue and reports. `stop` outlives this object.
-  void start(const platform::StopSignal& stop);
+  /// Starts the thread that looks at the queue and reports. The arguments outlive this object.
+  void start(const platform::StopSignal& stop, const platform::Reload& reload);
 
  private:
   using Span = platform::MonotonicTime::duration;
-  void run(const std::stop_token& end, const platform::StopSignal& stop);
+  void run(const std::stop_token& end, const platform::StopSignal& stop, const platform::Reload& reload);
   void listen();
   Span look();
   void show(const store::QueueStatus& queue) const;

@@ -79,12 +79,14 @@ Config Reload::read() const {
 void Reload::read_again() try {
   const auto next = read();
   const auto changed = changed_keys(in_force_, next);
+  if (!changed.empty()) check_(next);
+  refused_ = false;
   if (changed.empty()) return log_.info("configuration unchanged");
-  check_(next);
   log_.info("configuration changed; starting anew with it", {{"keys", joined(changed)}});
   wanted_ = true;
   ::kill(::getpid(), SIGINT);
 } catch (const std::exception& error) {
+  refused_ = true;
   log_.error("configuration not reloaded; what was in force stays", {{"error", error.what()}});
 }
 

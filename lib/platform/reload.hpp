@@ -3,7 +3,9 @@
 // A configuration with which the program would not start is never taken.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <string_view>
 
 #include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
@@ -25,6 +27,10 @@ class Reload {
   /// Takes the pending order, if there is one, and returns true. If the configuration has changed and is
   /// good, the process's StopSignal then asks for the end of the work. Logs what becomes of the order.
   bool take();
+  /// For the beginning of STATUS=: says that the last order was refused, or is empty. Thread-safe.
+  std::string_view refusal() const {
+    return refused_ ? "configuration NOT RELOADED, what was in force stays (see the log); " : "";
+  }
   /// True: the program is to start anew, once its work has ended.
   bool wanted() const { return wanted_; }
   /// The status for start_anew_if(), after the work has ended. If the configuration has become bad since it
@@ -41,6 +47,7 @@ class Reload {
   std::function<void(const Config&)> check_;
   const Log log_;
   bool wanted_ = false;
+  std::atomic<bool> refused_ = false;
 };
 
 /// Whether SIGTERM has come. A reload ends the work by SIGINT.

@@ -244,6 +244,35 @@ def test_a_stop_during_a_reload_asks_for_time(configuration, entity, receiver, s
             process.communicate()
 
 
+@pytest.mark.parametrize("part", PARTS)
+def test_the_status_says_that_a_configuration_was_refused(configuration, stack, part):
+    """Until a later reload finds a good one: `systemctl reload` itself reports no refusal."""
+    command, environment = stack.command_of(part)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.socket(socket.AF_UNIX) as listener:
+        manager.bind(str(configuration.folder / "notify"))
+        manager.settimeout(20)
+        listener.bind(str(configuration.folder / "socket"))
+        listener.listen()
+
+        def await_status(refused: bool):
+            while not (said := manager.recv(65536)).startswith(b"STATUS=") or (b"NOT RELOADED" in said) != refused:
+                pass
+        process = subprocess.Popen(command, env={**environment, "NOTIFY_SOCKET": manager.getsockname()}, stdin=listener)
+        try:
+            await_status(False)
+            configuration.write(delivery__tiempo="1s")
+            process.send_signal(signal.SIGHUP)
+            await_status(True)
+            configuration.write(delivery__retry_after_max="7h")
+            process.send_signal(signal.SIGHUP)
+            await_status(False)
+            process.terminate()
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
+            process.wait()
+
+
 def test_a_process_that_was_killed_is_not_shown(configuration, stack):
     pid, *_ = stack.pids("fcgi")
     assert pid in configuration.running("log.level")
