@@ -147,7 +147,8 @@ platform::Milliseconds Diagnoses::begin_one(const Round& round, const store::Dia
   if (!round.may_begin || round.outage) return paused_wait;
   if (!target.event) return paused_wait;  // only a newer release knows the webhook's events
   const auto& parts = round.ready.paused_parts;
-  if (parts.left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0) return paused_wait;
+  if (parts.time_left(target.entity, webhook, target.target.url, monotonic_now()).count() > 0)
+    return paused_wait;
   if (running() >= most_diagnoses) return paused_wait;  // forget() ends the wait
   if (running_of(target.entity) >= most_of_entity) return {};
   const auto lease = random_();
@@ -203,7 +204,7 @@ std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Runni
   if (running.handed_back > most_handed_back) return not_begun;
   const auto& parts = round.ready.paused_parts;
   if (round.ready.paused ||
-      parts.left(target.entity, running.webhook, target.target.url, monotonic_now()).count() > 0)
+      parts.time_left(target.entity, running.webhook, target.target.url, monotonic_now()).count() > 0)
     return paused;
   return std::nullopt;
 }

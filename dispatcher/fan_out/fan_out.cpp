@@ -118,7 +118,7 @@ void FanOut::fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into)
   if (selection.rows.empty() && selection.requests.empty()) return;
   const auto tried = without(passed_over_, selection.rows);
   auto [outcomes, with_large] = write(tried, ahead, into);
-  for (const auto& row : selection.rows) outcomes.try_emplace(row.id, Outcome::left);
+  for (const auto& row : selection.rows) outcomes.try_emplace(row.id, Outcome::for_newer);
   into.worked = into.worked || tried.size() < selection.rows.size();
   report_batch(selection, outcomes, with_large, monotonic_now(), ready_.entities);
 }

@@ -27,7 +27,7 @@ FanOutBatch lock_batch(store::Session& session, const std::vector<store::Notific
   auto pending = store::lock_pending(session, ids_of(rows), locked_by);
   add_missing(session, rows, pending, batch.left_out);
   const auto unknown = store::leave_to_newer(session, pending);
-  for (const auto& one : unknown) batch.left_out.emplace(one.id, Outcome::left);
+  for (const auto& one : unknown) batch.left_out.emplace(one.id, Outcome::for_newer);
   newer.left("notifications", unknown.size());
   for (const auto& one : pending) {
     if (!one.data) batch.with_large.insert(one.entity);

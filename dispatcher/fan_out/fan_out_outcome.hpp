@@ -13,7 +13,7 @@ enum class Outcome {
   written,      // fanned out
   rejected,     // wrong, or for an entity that does not exist or is disabled
   // The notification is passed over: later ones of its entity do not wait for it. PassedOver keeps it.
-  left,        // left to a newer release
+  for_newer,   // left to a newer release
   row_locked,  // another session has locked the row
   refused,     // the database refuses it even in a transaction of its own
   untried,     // its batch met too many locked or refused ones before it
@@ -27,7 +27,7 @@ enum class Outcome {
 };
 
 inline bool is_passed_over(Outcome outcome) {
-  return outcome >= Outcome::left && outcome <= Outcome::untried;
+  return outcome >= Outcome::for_newer && outcome <= Outcome::untried;
 }
 inline bool waits(Outcome outcome) { return outcome >= Outcome::no_room; }
 

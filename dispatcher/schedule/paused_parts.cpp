@@ -21,8 +21,8 @@ std::vector<delivery::WebhookId> PausedParts::update(std::vector<store::Pause> p
   return {put_off.begin(), put_off.end()};
 }
 
-Milliseconds PausedParts::left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
-                               platform::MonotonicTime now) const {
+Milliseconds PausedParts::time_left(delivery::EntityId entity, delivery::WebhookId webhook,
+                                    std::string_view url, platform::MonotonicTime now) const {
   Milliseconds longest{0};
   if (pauses_.empty()) return longest;
   const std::string objects[] = {to_string(entity), to_string(webhook), webhook::comparable_host(url)};

@@ -22,8 +22,8 @@ class PausedParts {
   bool any() const { return !pauses_.empty(); }
 
   /// The time until something may be sent to this webhook at `url`; 0: at once.
-  platform::Milliseconds left(delivery::EntityId entity, delivery::WebhookId webhook, std::string_view url,
-                              platform::MonotonicTime now) const;
+  platform::Milliseconds time_left(delivery::EntityId entity, delivery::WebhookId webhook,
+                                   std::string_view url, platform::MonotonicTime now) const;
   /// True: the pauses have changed since the last call and some remain, so a request that waits in the sender
   /// may be paused.
   bool take_added() { return std::exchange(added_, false); }

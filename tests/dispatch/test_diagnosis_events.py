@@ -282,8 +282,8 @@ def test_diagnoses_of_black_holes_cost_others_no_turn(new_entity, receiver, stac
 
 def test_an_entity_has_two_diagnoses_at_a_time(new_entity, stack):
     """So one entity's slow receivers do not make the diagnoses of others wait."""
-    lease = setting(delivery_connect_timeout="10s", delivery_timeout="12s", delivery_lease="30s")
-    with tcp.black_hole() as hole, stack.dispatcher_with(**lease):
+    patient = setting(delivery_connect_timeout="60s", delivery_timeout="60s", delivery_lease="90s")
+    with tcp.black_hole() as hole, stack.dispatcher_with(**patient):
         greedy, other = new_entity(), new_entity()
         holes = [greedy.register(port=hole) for _ in range(5)]
         quick = other.register()
@@ -295,7 +295,7 @@ def test_an_entity_has_two_diagnoses_at_a_time(new_entity, stack):
         two = ["en_curso"] * 2 + ["pendiente"] * 3
         wait_until(lambda: states() == two, what="two diagnoses to begin")
         ask(other, quick)
-        wait_ended(other, quick, timeout=8)
+        wait_ended(other, quick, timeout=20)
         assert states() == two
         for hook in holes:
             assert greedy.api("DELETE", f"{BASE}/{hook.id}").status == 200
@@ -309,6 +309,6 @@ def test_a_diagnosis_does_not_wait_for_deliveries(entity, receiver, stack):
             entity.notify()
         receiver.wait(hook.path)
         ask(entity, hook)
-        wait_until(lambda: any(one.id.startswith("msg_diagnostico_") for one in receiver.requests(hook.path)), 5, "the genuine request")
+        wait_until(lambda: any(one.id.startswith("msg_diagnostico_") for one in receiver.requests(hook.path)), 10, "the genuine request")
         receiver.release(hook.path)
         wait_ended(entity, hook)

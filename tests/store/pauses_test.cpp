@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_pause_covers_an_entity_a_webhook_or_all_ports_of_a_host) 
   const auto left = [&](std::vector<Pause> pauses, platform::MonotonicTime now) {
     PausedParts parts;
     parts.update(std::move(pauses), start);
-    return parts.left(7, 3, url, now);
+    return parts.time_left(7, 3, url, now);
   };
   const auto pause = [](Paused what, std::string object, std::optional<platform::Milliseconds> ms) {
     return Pause{what, std::move(object), {}, ms, {}, {}};

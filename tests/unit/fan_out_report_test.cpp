@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_put_off_is_tried_again_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_are_passed_over_do_not_make_a_look_begin_at_the_first) {
-  for (const auto outcome : {Outcome::left, Outcome::row_locked}) {
+  for (const auto outcome : {Outcome::for_newer, Outcome::row_locked}) {
     Turns turns;
     turns.report({outcome, Outcome::written, Outcome::written});
     turns.ready.look_again();
@@ -140,7 +140,7 @@ bool is_looked_at(Turns& turns, const dispatcher::PassedOver& passed_over) {
 BOOST_AUTO_TEST_CASE(whatever_the_outcome_a_notification_is_settled_or_looked_at_within_5_s) {
   for (int value = 0; value <= static_cast<int>(Outcome::put_off); ++value) {
     const auto first = static_cast<Outcome>(value);
-    const bool settled = first < Outcome::left;
+    const bool settled = first < Outcome::for_newer;
     for (int other = 0; other <= static_cast<int>(Outcome::put_off); ++other) {
       BOOST_TEST_CONTEXT("outcomes " << value << " and " << other) {
         Turns turns;

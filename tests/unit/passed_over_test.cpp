@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_settled_leaves_the_list) {
   for (const auto settled : {Outcome::written, Outcome::rejected, Outcome::not_pending}) {
     PassedOver list;
     list.note(one, Outcome::refused, start);
-    list.note(two, Outcome::left, start);
+    list.note(two, Outcome::for_newer, start);
     list.note(one, settled, start);
     BOOST_TEST(!list.contains(1));
     BOOST_TEST((ids(list.due(start + 1s, 9)) == Ids{2}));
