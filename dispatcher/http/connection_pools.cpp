@@ -21,7 +21,14 @@ constexpr platform::Milliseconds between_looks{200};  // at a pool where no requ
 
 constexpr std::chrono::seconds shortest_life{60};
 
+/// A connection that is not made in this time is late.
+constexpr platform::Milliseconds short_handshake{500};
+
 }  // namespace
+
+Connecting connecting(platform::MonotonicTime since, platform::MonotonicTime now) {
+  return now < since + short_handshake ? Connecting::soon : Connecting::late;
+}
 
 std::chrono::seconds connection_life(const std::string& host) {
   constexpr std::size_t lives = (longest_life - shortest_life).count() + 1;
@@ -65,6 +72,7 @@ std::optional<Request> ConnectionPools::ended(const std::string& host, delivery:
 void ConnectionPools::answered(const std::string& host, platform::Milliseconds took) {
   const auto found = pools_.find(host);
   if (found == pools_.end()) return;
+  found->second.answered = true;
   auto& answer = found->second.answer;
   answer += (std::chrono::duration<double, std::milli>(took) - answer) / 4;
 }
@@ -77,7 +85,7 @@ bool ConnectionPools::may_have_idle(const std::string& host) const {
 ConnectionPools::Overdue ConnectionPools::overdue(
     platform::MonotonicTime now, bool room, const std::function<Connecting(const Request&)>& connecting) {
   const auto may_open = [&](Need need, Pool& pool, const Request& request) {
-    if (need == Need::unserved) return connecting(request) != Connecting::soon;
+    if (need == Need::unserved) return pool.answered || connecting(request) != Connecting::soon;
     if (!room && (need == Need::expected || !may_replace(pool, now))) return false;
     if (connecting(request) != Connecting::no) return false;
     pool.replacement.reset();
@@ -165,9 +173,14 @@ std::optional<ConnectionPools::Candidate> ConnectionPools::next_for_connection(
     Pool& pool, platform::MonotonicTime now) const {
   const auto next = next_queue(pool);
   if (next == pool.queues.end()) return std::nullopt;
-  const auto unserved = std::ranges::find_if(pool.queues, [now](const auto& queue) {
+  const auto is_unserved = [now](const auto& queue) {
     return queue.second.active == 0 && queue.second.may_start() && queue.second.has_waited(now);
+  };
+  // A quick one is dialled first, so it does not wait for the dial of a slow one.
+  auto unserved = std::ranges::find_if(pool.queues, [&](const auto& queue) {
+    return is_unserved(queue) && queue.second.waiting.front().request.to_quick;
   });
+  if (unserved == pool.queues.end()) unserved = std::ranges::find_if(pool.queues, is_unserved);
   if (unserved != pool.queues.end()) return Candidate{unserved, Need::unserved};
   if (next->second.has_waited(now)) return Candidate{next, Need::waited};
   const auto expected = pool.answer * static_cast<double>(pool.waiting) / std::max(pool.active, 1U);

@@ -29,12 +29,14 @@ inline constexpr std::chrono::seconds longest_life{120};
 /// a burst to a thousand hosts makes a thousand connections together, which must not end together.
 std::chrono::seconds connection_life(const std::string& host);
 
-/// Whether a connection that a request could use is being made.
+/// Whether a connection to a request's host is being made.
 enum class Connecting {
   no,
-  soon,  // it waits for its turn to be dialled, or has been dialled a short time ago
-  late,  // the host's name is looked up, or the connection has been dialled for long
+  soon,  // it waits for its turn to be dialled, or its look-up or dial began a short time ago
+  late,  // its look-up or dial began earlier, or the request's own dial would have its turn before
 };
+/// The state of a look-up or dial that began at `since`.
+Connecting connecting(platform::MonotonicTime since, platform::MonotonicTime now);
 
 class ConnectionPools {
  public:
@@ -66,10 +68,11 @@ class ConnectionPools {
   /// - If `room` is false, libcurl may close a kept connection, of any host, for each new one. Then a request
   ///   waits for at least 100 ms, and pools get connections in the order in which they asked, one pool every
   ///   20 ms.
-  /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms, unless one
-  /// comes Connecting::soon. So that a host's webhooks do not all dial at once, a call gives the pool at most
-  /// as many further connections as it has requests in flight: the dials of a broadcast to shared hosts would
-  /// make all others wait.
+  /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms. But until the
+  /// pool has an answer, it waits for a connection that comes Connecting::soon, and a call gives the pool at
+  /// most as many further connections as it has requests in flight. Otherwise, beside a broadcast, all
+  /// webhooks of a host would dial while the first dial waits for its turn, and their dials would make all
+  /// others wait.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<Connecting(const Request&)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.
@@ -103,6 +106,7 @@ class ConnectionPools {
     unsigned active = 0;      // requests in flight
     unsigned idle = 0;  // estimate of open, free connections; a wrong estimate costs a handshake or a wait
     delivery::WebhookId last_served = 0;
+    bool answered = false;                               // at least once
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers
     platform::MonotonicTime next_connection{};           // no further connection is opened before this time
     std::optional<platform::MonotonicTime> replacement;  // when the pool may replace a kept connection

@@ -61,10 +61,10 @@ void Lookups::prefer(const std::string& url, const platform::IpAddress& address)
   resolver_.prefer(routes_.of(url).name, address);
 }
 
-std::set<std::string_view> Lookups::hosts() const {
-  std::set<std::string_view> hosts;
+std::map<std::string_view, platform::MonotonicTime> Lookups::hosts() const {
+  std::map<std::string_view, platform::MonotonicTime> hosts;
   for (const auto& [name, jobs] : waiting_) {
-    for (const auto& job : jobs) hosts.insert(job.request.host);
+    for (const auto& job : jobs) hosts.emplace(job.request.host, job.since);
   }
   return hosts;
 }

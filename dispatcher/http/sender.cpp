@@ -124,7 +124,8 @@ class Sender::Impl {
   /// Hosts to which a connection is being made, including the lookup of the name.
   Transfers::Hosts connecting_hosts(bool to_quick) const {
     auto hosts = transfers_.connecting(to_quick);
-    for (const auto host : lookups_.hosts()) hosts.emplace(host, Connecting::late);
+    const auto now = platform::monotonic_now();
+    for (const auto& [host, since] : lookups_.hosts()) hosts.emplace(host, connecting(since, now));
     return hosts;
   }
 

@@ -20,9 +20,6 @@ std::uint64_t key_of(const Transfer& transfer) {
 /// handshakes of a broadcast would delay all other requests.
 constexpr platform::Milliseconds short_round{20};
 constexpr std::size_t dials_at_once = 8;
-/// A connection that is not made in this time since it was dialled is late.
-constexpr platform::Milliseconds short_handshake{500};
-
 /// Such requests are dialled before others.
 bool goes_first(const Request& request) {
   return request.to_quick || request.purpose != Request::Purpose::deliver;
@@ -64,12 +61,13 @@ Transfers::Hosts Transfers::connecting(bool to_quick) const {
   const auto now = platform::monotonic_now();
   Hosts hosts;
   for (const auto& transfer : transfers_) {
-    if (transfer->connected()) continue;
     const auto& request = transfer->job().request;
+    if (transfer->connected() || request.purpose != Request::Purpose::deliver) continue;
     const auto dialled = transfer->dialled();
-    const bool soon = dialled ? now < *dialled + short_handshake : !to_quick || goes_first(request);
+    const auto waits = to_quick && !request.to_quick ? Connecting::late : Connecting::soon;
+    const auto one = dialled ? dispatcher::connecting(*dialled, now) : waits;
     auto& of_host = hosts.emplace(request.host, Connecting::late).first->second;
-    if (soon) of_host = Connecting::soon;
+    if (one == Connecting::soon) of_host = Connecting::soon;
   }
   return hosts;
 }

@@ -141,10 +141,32 @@ BOOST_AUTO_TEST_CASE(a_webhook_with_nothing_under_way_waits_for_a_connection_tha
   };
   BOOST_TEST(started(at(100)) == 0U);
   BOOST_TEST(started(at(500)) == 0U);
-  BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(510))) == 2);
   connecting = Connecting::late;
   BOOST_TEST(started(at(520)) == 1U);  // at most as many as are in flight
   BOOST_TEST(started(at(540)) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(once_a_host_has_answered_no_webhook_waits_for_the_dial_of_another) {
+  ConnectionPools pools(per_host);
+  for (int i = 1; i <= 3; ++i) pools.add(at_provider(i, i), start);
+  const auto soon = [](const Request& /*next*/) { return Connecting::soon; };
+  BOOST_TEST(pools.overdue(at(100), true, soon).start.empty());
+  pools.answered("provider:443", Milliseconds(5));
+  BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(110))) == 2);
+  BOOST_TEST(pools.overdue(at(200), true, soon).start.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_webhook_does_not_hide_a_quick_one_of_its_host) {
+  ConnectionPools pools(per_host);
+  for (int i = 1; i <= 3; ++i) {
+    auto next = at_provider(i, i);
+    next.to_quick = i == 3;
+    pools.add(std::move(next), start);
+  }
+  const auto found = pools.overdue(
+      at(100), true, [](const Request& next) { return next.to_quick ? Connecting::late : Connecting::soon; });
+  BOOST_REQUIRE(found.start.size() == 1U);
+  BOOST_TEST(found.start.front().delivery.id == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hide_idle_webhooks_of_its_host) {
