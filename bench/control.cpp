@@ -4,7 +4,6 @@
 // those of dispatcher/http/transfer.cpp. It has no database, checks no address and records no attempt.
 // Prints one JSON object.
 #include <curl/curl.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/sent.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/webhook/event.hpp"
 #include "lib/webhook/notification_body.hpp"
@@ -28,6 +28,7 @@
 
 namespace {
 
+using bench::host_name;
 using Clock = std::chrono::steady_clock;
 
 struct Options {
@@ -71,13 +72,6 @@ void set(CURL* handle, CURLoption option, T value) {
 
 std::size_t ignore(char* /*bytes*/, std::size_t size, std::size_t count, void* /*data*/) {
   return size * count;
-}
-
-/// `h0001.receptor.test` is the first host, as in bench/service.py.
-std::string host_name(std::uint64_t index) {
-  std::string digits = std::to_string(index + 1);
-  if (digits.size() < 4) digits.insert(0, 4 - digits.size(), '0');
-  return "h" + digits + ".receptor.test";
 }
 
 /// Sends one message at a time on one easy handle. It owns the data to which libcurl only points.
@@ -292,21 +286,6 @@ class Loop {
   std::uint64_t connects_ = 0;
 };
 
-double seconds_of(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-void report(const Options& options, const Loop& loop, double seconds) {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  std::cout << "{\"sent\": " << options.messages << ", \"failed\": " << loop.failed()
-            << ", \"connects\": " << loop.connects() << ", \"seconds\": " << seconds
-            << ", \"rate\": " << static_cast<double>(options.messages) / seconds
-            << ", \"cpu_seconds\": " << seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)
-            << ", \"max_rss_kib\": " << usage.ru_maxrss << ", \"libcurl\": \""
-            << curl_version_info(CURLVERSION_NOW)->version << "\"}" << std::endl;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -316,7 +295,8 @@ int main(int argc, char** argv) {
     Loop loop(options);
     const auto started = Clock::now();
     loop.run();
-    report(options, loop, std::chrono::duration<double>(Clock::now() - started).count());
+    const auto took = std::chrono::duration<double>(Clock::now() - started).count();
+    bench::print({options.messages, loop.failed(), loop.connects(), took});
     return loop.failed() == 0 ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << "bench_control: " << error.what() << '\n';

@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/sent.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/webhook/event.hpp"
 #include "lib/webhook/notification_body.hpp"
@@ -29,6 +29,7 @@
 
 namespace {
 
+using bench::host_name;
 struct Options {
   std::uint64_t messages = 0;
   unsigned hosts = 0;
@@ -52,13 +53,6 @@ Options parse(int argc, char** argv) {
   if (options.hosts == 0 || options.connections == 0)
     throw std::runtime_error("--hosts and --connections must be 1 or more");
   return options;
-}
-
-/// `h0001.receptor.test` is the first host, as in bench/service.py.
-std::string host_name(std::uint64_t index) {
-  std::string digits = std::to_string(index + 1);
-  if (digits.size() < 4) digits.insert(0, 4 - digits.size(), '0');
-  return "h" + digits + ".receptor.test";
 }
 
 /// Makes the message as the service does.
@@ -229,20 +223,6 @@ class Load {
   std::uint64_t connects_ = 0;
 };
 
-double seconds_of(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-void report(const Options& options, const Load& load, double seconds) {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  std::cout << "{\"sent\": " << options.messages << ", \"failed\": " << load.failed()
-            << ", \"connects\": " << load.connects() << ", \"seconds\": " << seconds
-            << ", \"rate\": " << static_cast<double>(options.messages) / seconds
-            << ", \"cpu_seconds\": " << seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)
-            << ", \"max_rss_kib\": " << usage.ru_maxrss << "}" << std::endl;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -251,7 +231,8 @@ int main(int argc, char** argv) {
     Load load(options);
     const auto started = platform::monotonic_now();
     load.run();
-    report(options, load, std::chrono::duration<double>(platform::monotonic_now() - started).count());
+    const auto took = std::chrono::duration<double>(platform::monotonic_now() - started).count();
+    bench::print({options.messages, load.failed(), load.connects(), took});
     return load.failed() == 0 ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << "bench_lean: " << error.what() << '\n';
