@@ -30,6 +30,7 @@
 namespace {
 
 using bench::host_name;
+
 struct Options {
   std::uint64_t messages = 0;
   unsigned hosts = 0;

@@ -68,11 +68,11 @@ class ConnectionPools {
   /// - If `room` is false, libcurl may close a kept connection, of any host, for each new one. Then a request
   ///   waits for at least 100 ms, and pools get connections in the order in which they asked, one pool every
   ///   20 ms.
-  /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms. But until the
-  /// pool has an answer, it waits for a connection that comes Connecting::soon, and a call gives the pool at
-  /// most as many further connections as it has requests in flight. Otherwise, beside a broadcast, all
-  /// webhooks of a host would dial while the first dial waits for its turn, and their dials would make all
-  /// others wait.
+  /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms. Two limits
+  /// remain, because beside a broadcast all webhooks of a host would otherwise dial while the first dial
+  /// waits for its turn, and their dials would make all others wait:
+  /// - Until the pool has an answer, the webhook waits for a connection that comes Connecting::soon.
+  /// - One call gives a pool at most as many further connections as it has requests in flight.
   Overdue overdue(platform::MonotonicTime now, bool room,
                   const std::function<Connecting(const Request&)>& connecting);
   /// When to call overdue() next; nullopt: not before another function is called.

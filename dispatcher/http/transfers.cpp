@@ -20,10 +20,6 @@ std::uint64_t key_of(const Transfer& transfer) {
 /// handshakes of a broadcast would delay all other requests.
 constexpr platform::Milliseconds short_round{20};
 constexpr std::size_t dials_at_once = 8;
-/// Such requests are dialled before others.
-bool goes_first(const Request& request) {
-  return request.to_quick || request.purpose != Request::Purpose::deliver;
-}
 
 }  // namespace
 
@@ -194,7 +190,9 @@ void Transfers::continue_interrupted(CURL* handle) {
   auto& transfer = Transfer::of(handle);
   transport_.remove(handle, key_of(transfer));
   if (transfer.needs_dial()) {
-    undialled_[goes_first(transfer.job().request)].push_back({&transfer, platform::monotonic_now()});
+    const auto& request = transfer.job().request;
+    const bool first = request.to_quick || request.purpose != Request::Purpose::deliver;
+    undialled_[first].push_back({&transfer, platform::monotonic_now()});
   } else {
     repeat_or_finish(transfer, CURLE_ABORTED_BY_CALLBACK);
   }
