@@ -9,14 +9,14 @@
 
 #include "admin/input/options.hpp"
 #include "admin/output/output.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/store/session/session.hpp"
 
 namespace admin {
 
 /// The input of a command. The session connects at its first use, so commands without SQL need no server.
 struct Context {
-  const platform::Config& config;
+  const config::Config& config;
   store::Session& session;
   const Output& output;  // for what is printed before the command ends; the result is returned
 };

@@ -5,11 +5,11 @@
 #include <iostream>
 
 #include "admin/run.hpp"
-#include "lib/platform/program.hpp"
+#include "lib/program/program.hpp"
 
 int main(int argc, char** argv) {
-  platform::open_standard_descriptors();
+  program::open_standard_descriptors();
   return admin::run({argv + 1, argv + argc},
                     {.out = std::cout, .err = std::cerr, .terminal = isatty(STDOUT_FILENO) == 1},
-                    platform::process_environment());
+                    program::process_environment());
 }

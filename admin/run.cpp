@@ -17,9 +17,9 @@ namespace admin {
 
 namespace {
 
-using platform::exit_done;
-using platform::exit_failed;
-using platform::exit_usage;
+using program::exit_done;
+using program::exit_failed;
+using program::exit_usage;
 
 /// Long enough for the lists of a big database. A statement to a silent server fails after this time.
 constexpr int read_timeout_s = 60;
@@ -62,7 +62,7 @@ int run_command(const Request& request, const CommandLine& line, const std::vect
     throw UsageError(std::string(e.what()) + " (apientidades-admin " + std::string(request.command.words) +
                      " --help)");
   }
-  const auto config = platform::load_config(line.settings, line.config_file, environment);
+  const auto config = config::load_config(line.settings, line.config_file, environment);
   store::Session session(config.settings.database,
                          {.program_user = std::string(database_user),
                           .read_timeout_s = read_timeout_s,
@@ -107,7 +107,7 @@ int failed(const Output& output, const std::string& message, int status) {
 }
 
 int unwritten(const Output& output) {
-  platform::end_if_broken_pipe(STDOUT_FILENO);  // ends quietly for `… | head`
+  program::end_if_broken_pipe(STDOUT_FILENO);  // ends quietly for `… | head`
   return failed(output, "standard output could not be written", exit_failed);
 }
 
@@ -138,7 +138,7 @@ int run(const std::vector<std::string>& arguments, Output output,
     return status;
   } catch (const UsageError& e) {
     return failed(output, e.what(), exit_usage);
-  } catch (const platform::ConfigError& e) {
+  } catch (const config::ConfigError& e) {
     return failed(output, e.what(), exit_usage);
   } catch (const platform::FileError& e) {
     return failed(output, e.what(), exit_usage);

@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "admin/errors.hpp"
-#include "lib/platform/running_config.hpp"
+#include "lib/config/running_config.hpp"
 #include "lib/platform/service_manager.hpp"
 
 namespace admin {
 
 namespace {
 
-std::vector<platform::RunningConfig> running() {
+std::vector<config::RunningConfig> running() {
   std::vector<std::string> folders{"/run/apientidades-api", "/run/apientidades-dispatcher"};
   if (const auto own = platform::runtime_directory()) folders = {*own};
-  auto found = platform::read_running_notes(folders);
+  auto found = config::read_running_notes(folders);
   if (found.empty())
     throw Failure("no running process has noted its configuration in " + folders.front() +
                   (folders.size() > 1 ? " or " + folders.back() : "") +
@@ -21,18 +21,18 @@ std::vector<platform::RunningConfig> running() {
   return found;
 }
 
-std::string name_of(const platform::RunningConfig& process) {
+std::string name_of(const config::RunningConfig& process) {
   return process.program + " (" + process.pid + ")";
 }
 
 /// Whether the key's value comes from a line of a file, or is the default.
-bool is_of_file(const platform::KeyValue& key) {
+bool is_of_file(const config::KeyValue& key) {
   return key.source == "default" || key.source.find(':') != std::string::npos;
 }
 
 }  // namespace
 
-std::string show_line(const platform::KeyValue& key) {
+std::string show_line(const config::KeyValue& key) {
   constexpr std::size_t source_column = 60;  // a longer `key=value` does not move the column
   std::string line = key.name + "=" + key.value;
   line.resize(std::max(source_column, line.size()), ' ');
@@ -57,13 +57,13 @@ Result show_running() {
   return {std::move(rows), text};
 }
 
-Result diff_running(const platform::Config& file) {
+Result diff_running(const config::Config& file) {
   json::Array rows;
   std::string text;
   const auto processes = running();
   for (const auto& process : processes) {
     for (const auto& key : process.values) {
-      const auto other = std::ranges::find(file.values, key.name, &platform::KeyValue::name);
+      const auto other = std::ranges::find(file.values, key.name, &config::KeyValue::name);
       if (other == file.values.end() || other->value == key.value || !is_of_file(key)) continue;
       rows.emplace_back(json::Object{{"programa", process.program},
                                      {"pid", json::Number{process.pid}},
@@ -80,7 +80,7 @@ Result diff_running(const platform::Config& file) {
                                             " processes have in force what is configured."
                                       : text};
   if (!same) {
-    result.status = platform::exit_failed;
+    result.status = program::exit_failed;
     result.note = "`config check`, then `systemctl reload apientidades-dispatcher 'apientidades-fcgi@*'`";
   }
   return result;

@@ -4,17 +4,17 @@
 #include <string>
 
 #include "admin/output/output.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace admin {
 
 /// Formats `key=value  # source`, with most sources aligned. Ends with a line end.
-std::string show_line(const platform::KeyValue& key);
+std::string show_line(const config::KeyValue& key);
 
 // Both throw Failure if there is no note.
 
 Result show_running();
 /// The keys that have other values in force than in `file`; exit_failed if there are any.
-Result diff_running(const platform::Config& file);
+Result diff_running(const config::Config& file);
 
 }  // namespace admin

@@ -28,7 +28,7 @@ bool is_hidden(const std::string& path) {
 }
 
 /// What reading the files alone does not find.
-std::vector<StartProblem> reach_problems(const platform::Settings& settings) {
+std::vector<StartProblem> reach_problems(const config::Settings& settings) {
   const auto& database = settings.database;
   std::vector<StartProblem> problems;
   for (const auto& [key, path] : std::initializer_list<std::pair<std::string, std::string>>{
@@ -62,7 +62,7 @@ void append(std::vector<StartProblem>& to, const std::vector<StartProblem>& from
 
 std::vector<StartProblem> seen_as_user(const Unit& unit) try {
   const platform::ActingUser user(unit.user);
-  const auto settings = platform::load_config({}, std::nullopt, {}).settings;
+  const auto settings = config::load_config({}, std::nullopt, {}).settings;
   auto problems = reach_problems(settings);
   append(problems, store::file_problems(unit.program, settings));
   if (const auto& file = settings.database.password_file; !file.empty())
@@ -88,7 +88,7 @@ bool has_network_drop_in() {
 }
 
 /// The API's unit as it is installed has no network, not even to this host's own addresses.
-std::vector<StartProblem> network_problems(const platform::Settings& settings) {
+std::vector<StartProblem> network_problems(const config::Settings& settings) {
   if (settings.database.hosts.empty() || has_network_drop_in()) return {};
   return {{"database.hosts",
            "database.hosts: the API's unit has no network: copy "
@@ -98,7 +98,7 @@ std::vector<StartProblem> network_problems(const platform::Settings& settings) {
 
 }  // namespace
 
-std::vector<StartProblem> problems_of_units(const platform::Settings& settings) {
+std::vector<StartProblem> problems_of_units(const config::Settings& settings) {
   auto problems = network_problems(settings);
   for (const auto& unit : units) {
     // systemd reads this file as root, also where database.password_file names another.

@@ -7,9 +7,9 @@
 
 namespace admin {
 
-/// Reads the configuration of the units (platform::default_config_path) and the files that it names as the
+/// Reads the configuration of the units (config::default_config_path) and the files that it names as the
 /// user of each unit, and the passwords that systemd hands to the units (LoadCredential=). Only root may.
 /// `settings`: of the units, as root reads them. Throws FileError if a drop-in cannot be read.
-std::vector<store::StartProblem> problems_of_units(const platform::Settings& settings);
+std::vector<store::StartProblem> problems_of_units(const config::Settings& settings);
 
 }  // namespace admin

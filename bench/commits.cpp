@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::vector<double>;
 
 struct Options {
-  platform::DatabaseSettings database;
+  config::DatabaseSettings database;
   unsigned connections = 0;
   unsigned seconds = 0;
 };

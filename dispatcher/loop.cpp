@@ -31,7 +31,7 @@ constexpr Milliseconds drain_margin{5000};           // beyond delivery.timeout,
 
 /// The time after which the result writer checks its idle database session. It is short over the
 /// network, so that the result writer soon notices a frozen server and moves to another.
-Milliseconds between_looks(const platform::DatabaseSettings& database) {
+Milliseconds between_looks(const config::DatabaseSettings& database) {
   return Milliseconds(database.hosts.empty() ? 10'000 : 1000);
 }
 
@@ -47,7 +47,7 @@ FairSlots::End outcome_of(const Attempt& attempt) {
 
 }  // namespace
 
-Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
+Loop::Loop(const config::Settings& settings, webhook::KeyRing keys, store::Session session,
            store::Session results_session, const platform::Log& log, const Metrics& metrics)
     : settings_(settings.delivery),
       key_file_(settings.secrets.key_file),
@@ -75,7 +75,7 @@ Loop::Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Ses
   maintenance_.leave_leases_of([this] { return writer_.unrecorded(); });
 }
 
-void Loop::run(const platform::StopSignal& stop, platform::Reload& reload) {
+void Loop::run(const platform::StopSignal& stop, program::Reload& reload) {
   const auto check = [this] { store::require_database(store::Program::dispatcher, session_, log_); };
   const auto between = [&] {
     feed_watchdog();
@@ -395,7 +395,7 @@ void Loop::drain(bool stopping) {
   away_ = false;  // from here on only the result writer and stop_diagnoses use the database
   for (bool told = false;;) {
     // A stop may also come during a reload. systemd waits so long, whatever TimeoutStopSec= says.
-    if (!told && (stopping || platform::stop_ordered()))
+    if (!told && (stopping || program::stop_ordered()))
       told = platform::notify_service_manager(
           "STOPPING=1\nEXTEND_TIMEOUT_USEC=" +
           std::to_string(std::chrono::microseconds(longest + drain_margin).count()));

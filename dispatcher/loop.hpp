@@ -23,12 +23,12 @@
 #include "dispatcher/results/result_writer.hpp"
 #include "dispatcher/scan/queue_scanner.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/platform/mailbox.hpp"
-#include "lib/platform/reload.hpp"
 #include "lib/platform/stop_signal.hpp"
 #include "lib/platform/watchdog.hpp"
+#include "lib/program/reload.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/webhook/sealed_secret.hpp"
 
@@ -37,13 +37,13 @@ namespace dispatcher {
 class Loop {
  public:
   /// `session` is for rounds, `results_session` for recording results. `metrics` outlives the loop.
-  Loop(const platform::Settings& settings, webhook::KeyRing keys, store::Session session,
+  Loop(const config::Settings& settings, webhook::KeyRing keys, store::Session session,
        store::Session results_session, const platform::Log& log, const Metrics& metrics);
 
   /// Waits for the database and then runs rounds until `stop`. Then drains: starts nothing more, records the
   /// attempts in flight, and releases the leases of deliveries not yet sent. An order to reload also reads
   /// secrets.key_file again.
-  void run(const platform::StopSignal& stop, platform::Reload& reload);
+  void run(const platform::StopSignal& stop, program::Reload& reload);
 
  private:
   bool round();
@@ -74,7 +74,7 @@ class Loop {
   void show() const;
   void wait(platform::Milliseconds longest, std::array<int, 2> signals = {-1, -1});
 
-  platform::DeliverySettings settings_;
+  config::DeliverySettings settings_;
   std::string key_file_;
   webhook::SharedKeys keys_;
   store::Session session_;

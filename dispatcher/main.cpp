@@ -10,10 +10,10 @@
 #include "dispatcher/http/source.hpp"
 #include "dispatcher/loop.hpp"
 #include "dispatcher/observation/observation.hpp"
-#include "lib/platform/program.hpp"
-#include "lib/platform/reload.hpp"
-#include "lib/platform/running_config.hpp"
+#include "lib/config/running_config.hpp"
 #include "lib/platform/service_manager.hpp"
+#include "lib/program/program.hpp"
+#include "lib/program/reload.hpp"
 #include "lib/store/programs.hpp"
 #include "lib/webhook/authorities.hpp"
 #include "lib/webhook/key_file.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 /// Fills in the default CA bundle, and checks what depends on this host: files, file descriptors, source
 /// addresses. Throws ConfigError, or std::runtime_error if the problem may end by itself.
-platform::Settings prepare(platform::Settings settings) {
+config::Settings prepare(config::Settings settings) {
   settings.delivery.ca_file = webhook::receivers_ca_file(settings.delivery);
   store::require_files(store::Program::dispatcher, settings);
   dispatcher::require_descriptors(settings.delivery.max_in_flight, dispatcher::most_test_requests);
@@ -34,20 +34,20 @@ platform::Settings prepare(platform::Settings settings) {
 void refuse_root(std::span<const char* const> arguments) {
   const auto names_file = [](std::string_view argument) { return argument.starts_with("--config"); };
   if (::geteuid() == 0 && std::ranges::none_of(arguments, names_file))
-    throw platform::ConfigError(
+    throw config::ConfigError(
         "root may start it only with --config FILE; systemctl start apientidades-dispatcher starts it as its "
         "own user");
 }
 
-int run(const platform::Config& config, const platform::Signals& signals,
-        const std::function<platform::Config()>& load) {
+int run(const config::Config& config, const program::Signals& signals,
+        const std::function<config::Config()>& load) {
   const auto settings = prepare(config.settings);
   const platform::Log log(settings.log.level);
-  const auto check = [&](const platform::Config& next) {
+  const auto check = [&](const config::Config& next) {
     store::require_start(store::Program::dispatcher, prepare(next.settings));
   };
-  platform::Reload reload(signals.reload, config, load, check, log);
-  const platform::RunningNote note("apientidades-dispatcher", config);
+  program::Reload reload(signals.reload, config, load, check, log);
+  const config::RunningNote note("apientidades-dispatcher", config);
   dispatcher::Observation observation(settings, log);
   const auto session = [&] {
     return store::Session(
@@ -67,15 +67,15 @@ int run(const platform::Config& config, const platform::Signals& signals,
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int status = platform::run_daemon(
+  const int status = program::run_daemon(
       argc, argv,
       "Delivers the notifications written to notificaciones_pendientes as signed HTTPS POSTs.\n"
       "SIGTERM drains: attempts in flight are completed and recorded, then the program exits with 0.\n"
       "SIGHUP reads secrets.key_file and the configuration again. As root it starts only if --config names a "
       "file.",
-      [&](const platform::Config& config, const platform::Signals& signals) {
+      [&](const config::Config& config, const program::Signals& signals) {
         refuse_root({argv, static_cast<std::size_t>(argc)});
-        return run(config, signals, [&] { return platform::load_daemon_config(argc, argv); });
+        return run(config, signals, [&] { return program::load_daemon_config(argc, argv); });
       });
-  return platform::start_anew_if(status, argv);
+  return program::start_anew_if(status, argv);
 }

@@ -6,10 +6,10 @@
 #include <stdexcept>
 
 #include "fcgi-app/pool.hpp"
-#include "lib/platform/program.hpp"
-#include "lib/platform/reload.hpp"
-#include "lib/platform/running_config.hpp"
+#include "lib/config/running_config.hpp"
 #include "lib/platform/service_manager.hpp"
+#include "lib/program/program.hpp"
+#include "lib/program/reload.hpp"
 #include "lib/store/programs.hpp"
 #include "lib/webhook/address_policy.hpp"
 #include "lib/webhook/key_file.hpp"
@@ -25,9 +25,9 @@ int listening_socket() {
   return *socket;
 }
 
-int run(const platform::Config& config, const platform::Signals& signals,
-        const std::function<platform::Config()>& load) {
-  const platform::Settings& settings = config.settings;
+int run(const config::Config& config, const program::Signals& signals,
+        const std::function<config::Config()>& load) {
+  const config::Settings& settings = config.settings;
   store::require_files(store::Program::api, settings);
   const platform::Log log(settings.log.level);
   api::Observation observation(settings.metrics, log);
@@ -38,11 +38,11 @@ int run(const platform::Config& config, const platform::Signals& signals,
                      settings.limits,
                      settings.delivery.disable_after,
                      webhook::operators_networks(settings.delivery)};
-  const auto check = [&](const platform::Config& next) {
+  const auto check = [&](const config::Config& next) {
     store::require_start(store::Program::api, next.settings);
   };
-  platform::Reload reload(signals.reload, config, load, check, log);
-  const platform::RunningNote note("apientidades-fcgi", config);
+  program::Reload reload(signals.reload, config, load, check, log);
+  const config::RunningNote note("apientidades-fcgi", config);
   const int listener = listening_socket();
   api::run_pool(listener, settings, shared, signals.stop, reload);
   // The program that starts anew finds the socket there (inherited_listening_socket).
@@ -53,13 +53,13 @@ int run(const platform::Config& config, const platform::Signals& signals,
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int status = platform::run_daemon(
+  const int status = program::run_daemon(
       argc, argv,
       "the API for entities, a FastCGI application behind nginx.\n"
       "SIGTERM finishes the requests in flight and exits with 0. SIGHUP reads secrets.key_file and "
       "the configuration again.",
-      [&](const platform::Config& config, const platform::Signals& signals) {
-        return run(config, signals, [&] { return platform::load_daemon_config(argc, argv); });
+      [&](const config::Config& config, const program::Signals& signals) {
+        return run(config, signals, [&] { return program::load_daemon_config(argc, argv); });
       });
-  return platform::start_anew_if(status, argv);
+  return program::start_anew_if(status, argv);
 }

@@ -66,7 +66,7 @@ std::vector<Metric> all_metrics() {
   };
 }
 
-std::string shared_file(const platform::MetricsSettings& settings) {
+std::string shared_file(const config::MetricsSettings& settings) {
   if (!settings.api_file.empty()) return settings.api_file;
   const auto folder = platform::runtime_directory();
   return folder ? *folder + "/metrics" : std::string();
@@ -78,7 +78,7 @@ std::size_t route_index(const Match& match) {
 
 }  // namespace
 
-metrics::Table Metrics::make_table(const platform::MetricsSettings& settings, const platform::Log& log) {
+metrics::Table Metrics::make_table(const config::MetricsSettings& settings, const platform::Log& log) {
   const auto file = shared_file(settings);
   if (!file.empty()) {
     try {
@@ -91,7 +91,7 @@ metrics::Table Metrics::make_table(const platform::MetricsSettings& settings, co
   return metrics::Table(all_metrics());
 }
 
-Metrics::Metrics(const platform::MetricsSettings& settings, const platform::Log& log)
+Metrics::Metrics(const config::MetricsSettings& settings, const platform::Log& log)
     : table_(make_table(settings, log)) {
   for (std::size_t i = 0; i < request_series().size(); ++i)
     requests_.push_back(table_.counter("apientidades_api_requests_total", i));

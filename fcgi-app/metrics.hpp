@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fcgi-app/routes.hpp"
+#include "lib/config/config.hpp"
 #include "lib/metrics/table.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/session/error_stats.hpp"
 
@@ -18,7 +18,7 @@ class Metrics {
  public:
   /// If the file (metrics.api_file) cannot be used, logs an error and counts for this process alone: metrics
   /// must not stop the service.
-  Metrics(const platform::MetricsSettings& settings, const platform::Log& log);
+  Metrics(const config::MetricsSettings& settings, const platform::Log& log);
 
   void count_request(const Match& match, int status, std::chrono::microseconds duration) const;
   void count_error(store::ErrorKind kind) const;
@@ -27,7 +27,7 @@ class Metrics {
   std::string text() const { return table_.text(); }
 
  private:
-  static metrics::Table make_table(const platform::MetricsSettings& settings, const platform::Log& log);
+  static metrics::Table make_table(const config::MetricsSettings& settings, const platform::Log& log);
 
   metrics::Table table_;
   std::vector<metrics::Counter> requests_;  // by route, then by status

@@ -12,7 +12,7 @@ namespace api {
 
 /// One per process, shared by its threads. It must outlive the threads and their sessions.
 struct Observation {
-  Observation(const platform::MetricsSettings& settings, const platform::Log& log)
+  Observation(const config::MetricsSettings& settings, const platform::Log& log)
       : metrics(settings, log), errors([this](store::ErrorKind kind) { metrics.count_error(kind); }) {}
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;

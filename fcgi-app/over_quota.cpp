@@ -20,7 +20,7 @@ std::string replayed_message(unsigned limit, std::uint64_t left) {
          ": acote las fechas, o vuelva a intentarlo más tarde";
 }
 
-std::string message_of(const store::OverQuota& refused, const platform::LimitSettings& limits) {
+std::string message_of(const store::OverQuota& refused, const config::LimitSettings& limits) {
   switch (refused.quota) {
     case store::Quota::registrations:
       return "La entidad ha registrado demasiados webhooks: el máximo es " +
@@ -50,7 +50,7 @@ std::string message_of(const store::OverQuota& refused, const platform::LimitSet
 
 }  // namespace
 
-TooManyRequests over_quota(const store::OverQuota& refused, const platform::LimitSettings& limits) {
+TooManyRequests over_quota(const store::OverQuota& refused, const config::LimitSettings& limits) {
   return {message_of(refused, limits), refused.retry_after_s,
           rate_limit(refused.quota, refused.left, refused.retry_after_s, limits)};
 }

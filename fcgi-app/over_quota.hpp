@@ -2,12 +2,12 @@
 #pragma once
 
 #include "fcgi-app/http/errors.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/store/quotas/quotas.hpp"
 
 namespace api {
 
 /// With the fields of rate_limit().
-TooManyRequests over_quota(const store::OverQuota& refused, const platform::LimitSettings& limits);
+TooManyRequests over_quota(const store::OverQuota& refused, const config::LimitSettings& limits);
 
 }  // namespace api

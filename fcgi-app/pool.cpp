@@ -24,14 +24,14 @@ namespace {
 
 constexpr int report_interval_ms = 2000;
 
-store::Session make_session(const platform::Settings& settings, const Shared& shared,
+store::Session make_session(const config::Settings& settings, const Shared& shared,
                             store::SessionOptions options) {
   return {settings.database, shared.observation.errors.observed(std::move(options), shared.log)};
 }
 
 /// A session of the workers. The heartbeat beats at each statement, so that the watchdog does not take a
 /// request with many slow statements for a hang.
-store::Session make_worker_session(const platform::Settings& settings, const Shared& shared,
+store::Session make_worker_session(const config::Settings& settings, const Shared& shared,
                                    platform::Heartbeat& heartbeat, store::SessionOptions options) {
   auto session = make_session(settings, shared, std::move(options));
   session.before_statements([&heartbeat] { heartbeat.beat(); });
@@ -40,13 +40,13 @@ store::Session make_worker_session(const platform::Settings& settings, const Sha
 
 /// The session for look-ups that all threads share. Its time-out is short, because all threads wait while the
 /// database server is silent.
-store::Session make_lookup_session(const platform::Settings& settings, const Shared& shared,
+store::Session make_lookup_session(const config::Settings& settings, const Shared& shared,
                                    platform::Heartbeat& heartbeat) {
   return make_worker_session(settings, shared, heartbeat,
                              {.program_user = "apientidades_api", .read_timeout_s = 5});
 }
 
-std::vector<Service> make_services(const platform::Settings& settings, const Shared& shared,
+std::vector<Service> make_services(const config::Settings& settings, const Shared& shared,
                                    CallerLookup& callers, RequestPlaces& places,
                                    platform::Heartbeat& heartbeat) {
   std::vector<Service> services;
@@ -132,8 +132,8 @@ class Workers {
 
 /// Runs until the stop signal. Logs problems of the database at the start, so that the operator sees them
 /// without a request; later failures reach clients as answers.
-void watch(const platform::Heartbeat& heartbeat, const platform::Settings& settings, Shared& shared,
-           const platform::StopSignal& stop, platform::Reload& reload) {
+void watch(const platform::Heartbeat& heartbeat, const config::Settings& settings, Shared& shared,
+           const platform::StopSignal& stop, program::Reload& reload) {
   platform::Watchdog watchdog;
   const auto feed = [&] { watchdog.feed_if({heartbeat}, platform::monotonic_now()); };
   const auto between = [&] {
@@ -160,8 +160,8 @@ void watch(const platform::Heartbeat& heartbeat, const platform::Settings& setti
 
 }  // namespace
 
-void run_pool(int listener_fd, const platform::Settings& settings, Shared& shared,
-              const platform::StopSignal& stop, platform::Reload& reload) {
+void run_pool(int listener_fd, const config::Settings& settings, Shared& shared,
+              const platform::StopSignal& stop, program::Reload& reload) {
   constexpr int arenas = 2;
   ::mallopt(M_ARENA_MAX, arenas);  // must precede the first thread
   prepare_fastcgi(listener_fd);

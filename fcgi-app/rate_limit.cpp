@@ -12,7 +12,7 @@ struct Policy {
   std::string_view unit = {};  // empty: requests
 };
 
-Policy policy_of(store::Quota quota, const platform::LimitSettings& limits) {
+Policy policy_of(store::Quota quota, const config::LimitSettings& limits) {
   switch (quota) {
     case store::Quota::registrations:
     case store::Quota::changes:
@@ -34,7 +34,7 @@ Policy policy_of(store::Quota quota, const platform::LimitSettings& limits) {
 }  // namespace
 
 std::vector<Header> rate_limit(store::Quota quota, std::uint64_t left, unsigned more_s,
-                               const platform::LimitSettings& limits) {
+                               const config::LimitSettings& limits) {
   const auto policy = policy_of(quota, limits);
   if (policy.limit == 0) return {};
   const std::string name = '"' + std::string(policy.name) + '"';
@@ -45,7 +45,7 @@ std::vector<Header> rate_limit(store::Quota quota, std::uint64_t left, unsigned 
 }
 
 std::vector<Header> read_rate_limit(store::Session& session, store::EntityId entity, store::Quota quota,
-                                    const platform::LimitSettings& limits) {
+                                    const config::LimitSettings& limits) {
   const auto limit = policy_of(quota, limits).limit;
   if (limit == 0) return {};
   const auto level = store::level_of(session, quota, entity, limit);

@@ -14,8 +14,8 @@
 #include "fcgi-app/http/http.hpp"
 #include "fcgi-app/observation.hpp"
 #include "fcgi-app/routes.hpp"
+#include "lib/config/config.hpp"
 #include "lib/delivery/ids.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
@@ -27,10 +27,10 @@ namespace api {
 /// replaces, the observation, and the statistics.
 struct Shared {
   webhook::SharedKeys keys;
-  std::vector<platform::HostOverride> overrides;
+  std::vector<config::HostOverride> overrides;
   platform::Log log;
   Observation& observation;
-  platform::LimitSettings limits = {};
+  config::LimitSettings limits = {};
   platform::Milliseconds disable_after{};                 // delivery.disable_after
   std::vector<platform::IpNetwork> hidden_networks = {};  // addresses in these are shown to no entity
   KeptStatistics statistics = {};

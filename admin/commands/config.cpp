@@ -30,10 +30,10 @@ Result show(Context& context, const Arguments& arguments) {
   return {std::move(rows), text};
 }
 
-bool is_of_units(const platform::Config& config) { return config.file == platform::default_config_path; }
+bool is_of_units(const config::Config& config) { return config.file == config::default_config_path; }
 
 /// What the units read: they do not have this user's environment.
-platform::Config config_of_units() { return platform::load_config({}, std::nullopt, {}); }
+config::Config config_of_units() { return config::load_config({}, std::nullopt, {}); }
 
 Result diff(Context& context, const Arguments&) {
   return diff_running(is_of_units(context.config) ? config_of_units() : context.config);
@@ -70,7 +70,7 @@ class Findings {
 };
 
 /// Connects as the program does, with its own user and password.
-void check_account(Findings& findings, store::Program program, platform::DatabaseSettings settings,
+void check_account(Findings& findings, store::Program program, config::DatabaseSettings settings,
                    bool of_unit) {
   const auto user = store::database_user(program);
   settings.password_file = store::password_file(settings, user);
@@ -82,20 +82,20 @@ void check_account(Findings& findings, store::Program program, platform::Databas
       findings.note("database: " + warning);
     if (program == store::Program::admin) findings.note(store::id_triggers_note(session));
   } catch (const platform::FileError& error) {
-    findings.add({"database.password_file", error.what()}, platform::exit_usage);
+    findings.add({"database.password_file", error.what()}, program::exit_usage);
   } catch (const std::exception& error) {
-    findings.add({"database", std::string("database: ") + error.what()}, platform::exit_failed);
+    findings.add({"database", std::string("database: ") + error.what()}, program::exit_failed);
   }
 }
 
 /// The dispatcher does not start without its source addresses.
-void check_source_addresses(Findings& findings, const platform::DeliverySettings& settings) {
+void check_source_addresses(Findings& findings, const config::DeliverySettings& settings) {
   const auto own = platform::interface_addresses();
   for (const auto& source : settings.source_addresses) {
     if (source.bound && std::ranges::find(own, source.network.base) == own.end())
       findings.add({"delivery.source_addresses", "delivery.source_addresses: this host has no address " +
                                                      source.network.base.to_string() + " (ip address)"},
-                   platform::exit_failed);
+                   program::exit_failed);
   }
 }
 
@@ -126,21 +126,21 @@ Result check(Context& context, const Arguments&) {
     findings.add({"database",
                   "the keys are good, but only root may check the rest (what the units' users can "
                   "read, the passwords, the database): sudo apientidades-admin config check"},
-                 platform::exit_failed);
+                 program::exit_failed);
   } else {
     for (const auto program : {api, dispatcher, admin})
       check_account(findings, program, settings.database, of_units);
     for (const auto& problem : store::file_problems(dispatcher, settings))
-      findings.add(problem, platform::exit_usage);
+      findings.add(problem, program::exit_usage);
     if (of_units) {
-      for (const auto& problem : problems_of_units(settings)) findings.add(problem, platform::exit_usage);
+      for (const auto& problem : problems_of_units(settings)) findings.add(problem, program::exit_usage);
       check_source_addresses(findings, settings.delivery);
     }
   }
   const std::string of_server = findings.noted() ? "" : " The database server is as it must be.";
   if (!of_units && findings.good())
     findings.note("what the units can read was not checked, because they read " +
-                  std::string(platform::default_config_path));
+                  std::string(config::default_config_path));
   findings.note(note_of_nginx());
   if (findings.good()) findings.note(note_of_connections(context));
   findings.note(denied_networks_note(settings.delivery, platform::interface_addresses()));

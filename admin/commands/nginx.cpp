@@ -38,7 +38,7 @@ Result limits(Context& context, const Arguments& arguments) {
               " written. They are in force after: nginx -t && systemctl reload nginx"};
 }
 
-json::Object origins_of(const platform::DeliverySettings& settings) {
+json::Object origins_of(const config::DeliverySettings& settings) {
   json::Array networks;
   for (const auto& source : settings.source_addresses) networks.emplace_back(source.network.to_string());
   return {{"origenes", std::move(networks)}};

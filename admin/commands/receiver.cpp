@@ -116,7 +116,7 @@ Result diagnosed(const store::Webhook& hook, const store::Diagnosis& diagnosis) 
                              {"iniciado", time_value(diagnosis.started)},
                              {"pruebas", std::move(checks)}},
                 std::move(text)};
-  result.status = good ? platform::exit_done : platform::exit_failed;
+  result.status = good ? program::exit_done : program::exit_failed;
   return result;
 }
 
@@ -198,7 +198,7 @@ Result test(Context& context, const Arguments& arguments) {
   row.emplace_back("historial", std::move(attempts));
   Result result{std::move(row), "Delivery " + to_string(*queued) + " is " + delivery->state + "."};
   if (delivery->state != "entregada") {
-    result.status = platform::exit_failed;
+    result.status = program::exit_failed;
     result.note = "it has not been delivered: `delivery show " + to_string(*queued) +
                   "` shows its attempts, `webhook explain " + to_string(hook.id) + "` why it waits";
   }

@@ -19,8 +19,7 @@ constexpr std::chrono::seconds progress_interval{10};
 
 /// Throws UsageError when retention may have deleted notifications that occurred after `since`. The shortest
 /// of the three retention periods decides.
-void check_since(const platform::RetentionSettings& retention, platform::UtcTime since,
-                 platform::UtcTime now) {
+void check_since(const config::RetentionSettings& retention, platform::UtcTime since, platform::UtcTime now) {
   using Kept = std::pair<platform::Milliseconds, std::string_view>;
   const auto [kept, key] = std::min({Kept{retention.delivered, "delivered"}, Kept{retention.failed, "failed"},
                                      Kept{retention.rejected, "rejected"}});

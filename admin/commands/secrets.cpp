@@ -64,12 +64,12 @@ Result reencrypt(Context& context, const Arguments&) {
     result.problems.push_back(std::to_string(done.unreadable) +
                               " could not be opened and are unchanged: put their key back into "
                               "secrets.key_file (`secrets status` names it)");
-    result.status = platform::exit_failed;
+    result.status = program::exit_failed;
   }
   if (done.refused > 0) {
     result.problems.push_back("the database refuses to change " + std::to_string(done.refused) +
                               " rows, which are unchanged; the last is " + done.refusal);
-    result.status = platform::exit_failed;
+    result.status = program::exit_failed;
   }
   return result;
 }

@@ -13,7 +13,7 @@ struct CommandLine {
   bool version = false;
   bool json = false;
   std::optional<std::string> config_file;
-  std::vector<std::string> settings;  // `--section.key=value`, for platform::load_config
+  std::vector<std::string> settings;  // `--section.key=value`, for config::load_config
   std::vector<std::string> words;     // the command, its options and their values, in order
 };
 

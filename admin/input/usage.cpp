@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "admin/commands.hpp"
-#include "lib/platform/program.hpp"
+#include "lib/program/program.hpp"
 
 namespace admin {
 
@@ -85,7 +85,7 @@ std::string group_usage(std::string_view group) {
   }
   return usage_line(std::string(group) + " COMMAND [OPTIONS]") + "\nCommands\n" + summaries(group) +
          "\nOptions of each (COMMAND --help explains them)\n" + synopses + "\nExamples\n" + example +
-         (group == "config" ? "\n" + platform::describe_keys() : "");
+         (group == "config" ? "\n" + program::describe_keys() : "");
 }
 
 std::string command_usage(const Command& command) {

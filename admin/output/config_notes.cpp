@@ -37,7 +37,7 @@ std::string nginx_connections_note(std::string_view nginx_conf) {
          "worker_rlimit_nofile to twice as many, in /etc/nginx/nginx.conf";
 }
 
-std::string denied_networks_note(const platform::DeliverySettings& settings,
+std::string denied_networks_note(const config::DeliverySettings& settings,
                                  const std::vector<platform::IpAddress>& own) {
   const auto found = std::ranges::find_if(own, webhook::is_public_address);
   if (!settings.denied_networks.empty() || found == own.end()) return {};

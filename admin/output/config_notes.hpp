@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace admin {
@@ -14,7 +14,7 @@ namespace admin {
 std::string nginx_connections_note(std::string_view nginx_conf);
 
 /// For a host with a public address that lists no address of the operator's other hosts.
-std::string denied_networks_note(const platform::DeliverySettings& settings,
+std::string denied_networks_note(const config::DeliverySettings& settings,
                                  const std::vector<platform::IpAddress>& own);
 
 }  // namespace admin

@@ -22,7 +22,7 @@ unsigned handler_processes(const std::string& wants) {
   return count;
 }
 
-std::string connections_note(const platform::Settings& settings, unsigned handlers,
+std::string connections_note(const config::Settings& settings, unsigned handlers,
                              std::int64_t max_connections) {
   const unsigned writer = settings.database.evaluation_connections;
   const unsigned programs = handlers * (settings.api.threads + 1) + of_dispatcher;

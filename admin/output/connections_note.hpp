@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace admin {
 
@@ -14,7 +14,7 @@ unsigned handler_processes(const std::string& wants);
 
 /// For a server whose `max_connections` is less than what the evaluation system and this host's programs may
 /// take together. One line, or empty.
-std::string connections_note(const platform::Settings& settings, unsigned handlers,
+std::string connections_note(const config::Settings& settings, unsigned handlers,
                              std::int64_t max_connections);
 
 }  // namespace admin

@@ -70,7 +70,7 @@ void add_own_causes(const Facts& facts, std::vector<Cause>& causes) {
 
 /// Adds the limits that make due deliveries wait, or `turno` if no limit does. Call this only when there is
 /// no other cause.
-void add_shares(const Facts& facts, const platform::DeliverySettings& settings, std::vector<Cause>& causes) {
+void add_shares(const Facts& facts, const config::DeliverySettings& settings, std::vector<Cause>& causes) {
   const auto own = in_flight_to(facts);
   const auto at_host = in_flight_at_host(facts);
   const auto all = static_cast<std::int64_t>(facts.in_flight.size());
@@ -109,7 +109,7 @@ std::int64_t in_flight_to(const Facts& facts) {
   return std::ranges::count(facts.in_flight, facts.webhook.id, &store::InFlight::webhook);
 }
 
-std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySettings& settings) {
+std::vector<Cause> causes_of(const Facts& facts, const config::DeliverySettings& settings) {
   const auto& backlog = facts.backlog;
   std::vector<Cause> causes;
   add_wide_causes(facts, causes);
@@ -128,7 +128,7 @@ std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySetting
   return causes;
 }
 
-Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& settings) {
+Ceiling ceiling_of(const Facts& facts, const config::DeliverySettings& settings) {
   const unsigned limit =
       std::min({settings.max_in_flight_per_webhook, settings.max_in_flight_per_host, settings.max_in_flight});
   Ceiling ceiling{facts.backlog.one_at_a_time ? 1 : limit, facts.backlog.median_ms, {}};

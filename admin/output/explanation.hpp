@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/webhook_backlog.hpp"
 #include "lib/store/outages/outages.hpp"
@@ -32,7 +32,7 @@ struct Cause {
 /// Returns the causes that make the webhook's deliveries wait, or would make a new delivery wait. Causes
 /// outside the webhook itself come first. Empty: nothing waits, and a new delivery would wait only for a free
 /// slot.
-std::vector<Cause> causes_of(const Facts& facts, const platform::DeliverySettings& settings);
+std::vector<Cause> causes_of(const Facts& facts, const config::DeliverySettings& settings);
 
 /// The most that one dispatcher with this configuration can send to the webhook.
 struct Ceiling {
@@ -40,7 +40,7 @@ struct Ceiling {
   std::optional<std::int64_t> each_ms;  // median duration of the webhook's latest attempts, if there are any
   std::optional<double> per_second;
 };
-Ceiling ceiling_of(const Facts& facts, const platform::DeliverySettings& settings);
+Ceiling ceiling_of(const Facts& facts, const config::DeliverySettings& settings);
 
 std::int64_t in_flight_to(const Facts& facts);
 

@@ -9,7 +9,7 @@ namespace admin {
 
 namespace {
 
-using platform::LimitSettings;
+using config::LimitSettings;
 
 constexpr unsigned most_concurrent = 65535;  // nginx refuses more
 /// One IPv6 /48, which a client can have to itself, may do as much as this many addresses.

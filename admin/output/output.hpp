@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/json/json.hpp"
-#include "lib/platform/program.hpp"
+#include "lib/program/program.hpp"
 
 namespace admin {
 
@@ -26,7 +26,7 @@ struct Result {
   std::string note{};                 // one further line for people
   std::vector<std::string> problems{};  // one line each on standard error, in every format
   std::optional<PrivateFile> file{};
-  int status = platform::exit_done;
+  int status = program::exit_done;
 };
 
 struct Output {

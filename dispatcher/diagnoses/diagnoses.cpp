@@ -37,14 +37,14 @@ bool is_unverifiable(const store::Target& target, const webhook::KeyRing& keys) 
 }
 
 /// For a network's thread that has only test requests in flight.
-platform::DeliverySettings of_diagnoses(platform::DeliverySettings settings) {
+config::DeliverySettings of_diagnoses(config::DeliverySettings settings) {
   settings.max_in_flight = most_test_requests;
   return settings;
 }
 
 }  // namespace
 
-Diagnoses::Diagnoses(const platform::DeliverySettings& settings, const platform::Log& log,
+Diagnoses::Diagnoses(const config::DeliverySettings& settings, const platform::Log& log,
                      const std::vector<std::string>& database_hosts)
     : settings_(of_diagnoses(settings)),
       hidden_(webhook::operators_networks(settings)),

@@ -17,8 +17,8 @@
 #include "dispatcher/http/attempt.hpp"
 #include "dispatcher/http/sender.hpp"
 #include "dispatcher/schedule/ready_set.hpp"
+#include "lib/config/config.hpp"
 #include "lib/delivery/diagnosis.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/platform/mailbox.hpp"
 #include "lib/platform/watchdog.hpp"
@@ -37,7 +37,7 @@ inline constexpr unsigned most_test_requests = most_diagnoses * delivery::most_h
 class Diagnoses {
  public:
   /// No webhook may reach `database_hosts`. Throws std::runtime_error.
-  Diagnoses(const platform::DeliverySettings& settings, const platform::Log& log,
+  Diagnoses(const config::DeliverySettings& settings, const platform::Log& log,
             const std::vector<std::string>& database_hosts);
 
   struct Round {
@@ -101,7 +101,7 @@ class Diagnoses {
   void finish(store::Session& session, All::iterator one, std::optional<delivery::DiagnosisStop> why);
   void forget(All::iterator one);
 
-  const platform::DeliverySettings settings_;
+  const config::DeliverySettings settings_;
   const std::vector<platform::IpNetwork> hidden_;
   platform::Log log_;
   platform::Mailbox<Attempt> attempts_;

@@ -35,7 +35,7 @@ std::vector<store::NotificationKey> without(const PassedOver& passed_over,
 }  // namespace
 
 FanOut::FanOut(store::Session& session, ReadySet& ready, FairSlots& slots,
-               const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
+               const config::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
                NewerRows& newer)
     : session_(session),
       ready_(ready),

@@ -11,16 +11,15 @@
 #include "dispatcher/scan/pacer.hpp"
 #include "dispatcher/schedule/leased_batch.hpp"
 #include "dispatcher/schedule/ready_set.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace dispatcher {
 
 class FanOut {
  public:
   /// `session`, `ready`, `slots`, `metrics` and `newer` outlive this object.
-  FanOut(store::Session& session, ReadySet& ready, FairSlots& slots,
-         const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
-         NewerRows& newer);
+  FanOut(store::Session& session, ReadySet& ready, FairSlots& slots, const config::DeliverySettings& settings,
+         const platform::Log& log, const Metrics& metrics, NewerRows& newer);
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "dispatcher/http/socket.hpp"
+#include "lib/config/config.hpp"
 #include "lib/delivery/attempt.hpp"
 #include "lib/delivery/observation.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace dispatcher {
@@ -29,7 +29,7 @@ struct Progress {
   /// What libcurl says of an error.
   std::array<char, CURL_ERROR_SIZE> message{};
   CURL* handle = nullptr;
-  const platform::DeliverySettings* settings = nullptr;
+  const config::DeliverySettings* settings = nullptr;
   Connections* connections = nullptr;
   delivery::Observation* observed = nullptr;   // of the request; nullptr: none is wanted
   std::string host;                            // of the request, without its port

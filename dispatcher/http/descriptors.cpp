@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace dispatcher {
 
@@ -23,10 +23,10 @@ void require_descriptors(unsigned max_in_flight, unsigned test_requests) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
     throw std::system_error(errno, std::generic_category(), "getrlimit");
   if (limit.rlim_max < needed) {
-    throw platform::ConfigError("delivery.max_in_flight = " + std::to_string(max_in_flight) + " needs " +
-                                std::to_string(needed) + " file descriptors and " +
-                                std::to_string(limit.rlim_max) +
-                                " are allowed: lower it, or raise LimitNOFILE= of the unit (ulimit -Hn)");
+    throw config::ConfigError("delivery.max_in_flight = " + std::to_string(max_in_flight) + " needs " +
+                              std::to_string(needed) + " file descriptors and " +
+                              std::to_string(limit.rlim_max) +
+                              " are allowed: lower it, or raise LimitNOFILE= of the unit (ulimit -Hn)");
   }
   limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0)

@@ -16,7 +16,7 @@ constexpr unsigned connections_for(unsigned max_in_flight) { return multi_handle
 /// host takes fewer (sockets_per_dial in dialler.hpp).
 constexpr unsigned sockets_per_attempt = 6;
 
-/// Raises the process's soft limit to the hard limit. Throws platform::ConfigError if the hard limit is too
+/// Raises the process's soft limit to the hard limit. Throws config::ConfigError if the hard limit is too
 /// low for max_in_flight deliveries and `test_requests` of diagnoses: without descriptors, receivers would
 /// seem unreachable.
 void require_descriptors(unsigned max_in_flight, unsigned test_requests);

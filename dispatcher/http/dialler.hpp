@@ -20,9 +20,9 @@
 #include "dispatcher/http/poller.hpp"
 #include "dispatcher/http/resolver.hpp"
 #include "dispatcher/http/socket.hpp"
+#include "lib/config/config.hpp"
 #include "lib/delivery/attempt.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace dispatcher {
@@ -52,8 +52,7 @@ class Dialler {
   static constexpr platform::Milliseconds attempt_delay{250};
 
   /// `settings` and `poller` outlive this object.
-  Dialler(const platform::DeliverySettings& settings, Poller& poller)
-      : settings_(settings), poller_(poller) {}
+  Dialler(const config::DeliverySettings& settings, Poller& poller) : settings_(settings), poller_(poller) {}
   ~Dialler();
   Dialler(const Dialler&) = delete;
   Dialler& operator=(const Dialler&) = delete;
@@ -92,7 +91,7 @@ class Dialler {
   void end_if_done(Dials::iterator dial);
   void end(Dials::iterator dial);
 
-  const platform::DeliverySettings& settings_;
+  const config::DeliverySettings& settings_;
   Poller& poller_;
   Dials dials_;
   std::unordered_map<int, Dials::iterator> by_socket_;

@@ -9,13 +9,13 @@ namespace {
 /// How long a lookup may take. If servers answer only one of a name's two questions (IPv4 and IPv6), the
 /// lookup waits for the other answer for most of this time. The last quarter of connect_timeout is left for
 /// dialling.
-platform::Milliseconds patience(const platform::DeliverySettings& settings) {
+platform::Milliseconds patience(const config::DeliverySettings& settings) {
   return settings.connect_timeout * 3 / 4;
 }
 
 }  // namespace
 
-Lookups::Lookups(const platform::DeliverySettings& settings, Poller& poller)
+Lookups::Lookups(const config::DeliverySettings& settings, Poller& poller)
     : routes_(settings.host_overrides), resolver_(patience(settings), poller), poller_(poller) {}
 
 std::optional<Job> Lookups::find(Job job) {

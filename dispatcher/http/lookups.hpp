@@ -13,7 +13,7 @@
 #include "dispatcher/http/poller.hpp"
 #include "dispatcher/http/resolver.hpp"
 #include "dispatcher/http/route.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace dispatcher {
 
@@ -21,7 +21,7 @@ namespace dispatcher {
 class Lookups {
  public:
   /// `settings` and `poller` outlive this object. Throws std::runtime_error.
-  Lookups(const platform::DeliverySettings& settings, Poller& poller);
+  Lookups(const config::DeliverySettings& settings, Poller& poller);
 
   /// Returns the job with its addresses if no lookup is needed; otherwise take_found() returns the job later.
   /// If the URL's host is a name without an override, the Purpose of the request matters: a `handshake` gets

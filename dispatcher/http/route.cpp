@@ -26,7 +26,7 @@ bool is_address(std::string_view host) { return host.starts_with('[') || platfor
 
 }  // namespace
 
-Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides) {
+Route route_of(const std::string& url, const std::vector<config::HostOverride>& overrides) {
   const Url parsed(curl_url(), curl_url_cleanup);
   if (!parsed || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return {};
   Route route{part(parsed.get(), CURLUPART_HOST), part(parsed.get(), CURLUPART_PORT), {}, {}};

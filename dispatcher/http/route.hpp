@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dispatcher/http/resolver.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace dispatcher {
@@ -20,7 +20,7 @@ struct Route {
 };
 
 /// Returns an empty route for text that is no URL; libcurl reports the error.
-Route route_of(const std::string& url, const std::vector<platform::HostOverride>& overrides);
+Route route_of(const std::string& url, const std::vector<config::HostOverride>& overrides);
 
 /// The addresses known without a lookup: from an override or in the URL.
 Addresses addresses_of(const Route& route);
@@ -38,12 +38,12 @@ class Routes {
   static constexpr std::size_t max_kept = 8192;  // routes; before one more is kept, all are forgotten
 
   /// `overrides` outlives this object.
-  explicit Routes(const std::vector<platform::HostOverride>& overrides) : overrides_(overrides) {}
+  explicit Routes(const std::vector<config::HostOverride>& overrides) : overrides_(overrides) {}
   /// The returned reference is valid until the next call.
   const Route& of(const std::string& url);
 
  private:
-  const std::vector<platform::HostOverride>& overrides_;
+  const std::vector<config::HostOverride>& overrides_;
   std::unordered_map<std::string, Route> kept_;
 };
 

@@ -31,7 +31,7 @@ bool outdated(const Request& request, platform::MonotonicTime now) {
 
 class Sender::Impl {
  public:
-  Impl(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
+  Impl(const config::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
        const std::vector<std::string>& database_hosts)
       : settings_(settings),
         own_addresses_(database_hosts),
@@ -244,7 +244,7 @@ class Sender::Impl {
     start(pools_.ended(host, webhook, kept, platform::monotonic_now()));
   }
 
-  platform::DeliverySettings settings_;  // only own_addresses changes
+  config::DeliverySettings settings_;  // only own_addresses changes
   OwnAddresses own_addresses_;
   platform::Mailbox<Attempt>& attempts_;
   platform::Mailbox<Request> submitted_;
@@ -260,7 +260,7 @@ class Sender::Impl {
   std::jthread thread_;         // last: it uses the members above
 };
 
-Sender::Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
+Sender::Sender(const config::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
                const std::vector<std::string>& database_hosts)
     : impl_(std::make_unique<Impl>(settings, attempts, database_hosts)) {}
 Sender::~Sender() = default;

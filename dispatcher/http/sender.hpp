@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dispatcher/http/attempt.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/platform/mailbox.hpp"
 #include "lib/platform/watchdog.hpp"
 
@@ -20,7 +20,7 @@ class Sender {
  public:
   /// Starts the thread. `attempts` must outlive the sender. No webhook may reach `database_hosts`. Throws
   /// std::runtime_error if libcurl or the system fails.
-  Sender(const platform::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
+  Sender(const config::DeliverySettings& settings, platform::Mailbox<Attempt>& attempts,
          const std::vector<std::string>& database_hosts = {});
   /// Abandons what is in flight.
   ~Sender();

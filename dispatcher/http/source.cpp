@@ -12,7 +12,7 @@ namespace dispatcher {
 
 namespace {
 
-using platform::SourceAddress;
+using config::SourceAddress;
 
 /// The kernel chooses the port at connect(), so that one address can use all its ports for each receiver.
 bool bind_source(int fd, const platform::IpAddress& address) {
@@ -64,7 +64,7 @@ SocketAddress socket_address(const platform::IpAddress& address, std::uint16_t p
   return result;
 }
 
-Socket open_source_socket(const platform::DeliverySettings& settings, int family) {
+Socket open_source_socket(const config::DeliverySettings& settings, int family) {
   const auto& sources = settings.source_addresses;
   const auto of_family = [family](const SourceAddress& source) {
     return source.network.base.v6 == (family == AF_INET6);
@@ -84,7 +84,7 @@ Socket open_source_socket(const platform::DeliverySettings& settings, int family
   return {};
 }
 
-void require_source_addresses(const platform::DeliverySettings& settings) {
+void require_source_addresses(const config::DeliverySettings& settings) {
   for (const auto& source : settings.source_addresses) {
     if (!source.bound) continue;
     if (can_send_from(source.network.base)) continue;

@@ -27,7 +27,7 @@ constexpr long receive_buffer = 4096;  // in bytes; answers are short, and their
 
 }  // namespace
 
-Transfer::Transfer(const platform::DeliverySettings& settings, Connections& connections)
+Transfer::Transfer(const config::DeliverySettings& settings, Connections& connections)
     : settings_(settings), connections_(connections), names_(curl_share_init()) {
   if (!names_ || curl_share_setopt(names_.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) != CURLSHE_OK)
     throw std::runtime_error("libcurl cannot make a handle");

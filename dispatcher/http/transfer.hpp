@@ -13,7 +13,7 @@
 #include "dispatcher/http/dialler.hpp"
 #include "dispatcher/http/job.hpp"
 #include "dispatcher/http/socket.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace dispatcher {
 
@@ -23,7 +23,7 @@ class Transfer {
   static constexpr unsigned most_repeats = 2;
 
   /// `settings` and `connections` outlive this object and every connection. Throws std::runtime_error.
-  Transfer(const platform::DeliverySettings& settings, Connections& connections);
+  Transfer(const config::DeliverySettings& settings, Connections& connections);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -105,7 +105,7 @@ class Transfer {
   void note_signs_of_life(CURLcode code, Attempt& attempt) const;
   static void append(List& list, const std::string& line);
 
-  const platform::DeliverySettings& settings_;
+  const config::DeliverySettings& settings_;
   Connections& connections_;
   // A DNS cache for this transfer alone, with only the host of the present request: no other request decides
   // where this one goes.

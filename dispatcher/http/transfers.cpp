@@ -23,7 +23,7 @@ constexpr std::size_t dials_at_once = 8;
 
 }  // namespace
 
-Transfers::Transfers(const platform::DeliverySettings& settings, Poller& poller)
+Transfers::Transfers(const config::DeliverySettings& settings, Poller& poller)
     : settings_(settings),
       poller_(poller),
       dialler_(settings, poller),

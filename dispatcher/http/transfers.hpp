@@ -17,7 +17,7 @@
 #include "dispatcher/http/poller.hpp"
 #include "dispatcher/http/transfer.hpp"
 #include "dispatcher/http/transport.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace dispatcher {
 
@@ -25,7 +25,7 @@ namespace dispatcher {
 class Transfers {
  public:
   /// `settings` and `poller` outlive this object. Throws std::runtime_error if libcurl fails.
-  Transfers(const platform::DeliverySettings& settings, Poller& poller);
+  Transfers(const config::DeliverySettings& settings, Poller& poller);
   /// Abandons what is in progress.
   ~Transfers();
   Transfers(const Transfers&) = delete;
@@ -85,7 +85,7 @@ class Transfers {
   std::optional<Undialled> take_undialled();
   void dial_some();
 
-  const platform::DeliverySettings& settings_;
+  const config::DeliverySettings& settings_;
   const Poller& poller_;
   Dialler dialler_;
   Connections connections_;

@@ -41,7 +41,7 @@ bool take_turn(F&& step) {
 
 }  // namespace
 
-Maintenance::Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics)
+Maintenance::Maintenance(const config::Settings& settings, platform::Log log, const Metrics& metrics)
     : delivery_(settings.delivery),
       retention_(settings.retention),
       log_(std::move(log)),

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "dispatcher/observation/metrics.hpp"
+#include "lib/config/config.hpp"
 #include "lib/delivery/ids.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/deliveries/brought_forward.hpp"
 #include "lib/store/maintenance/clock_watch.hpp"
@@ -33,7 +33,7 @@ namespace dispatcher {
 class Maintenance {
  public:
   /// `metrics` outlives this object.
-  Maintenance(const platform::Settings& settings, platform::Log log, const Metrics& metrics);
+  Maintenance(const config::Settings& settings, platform::Log log, const Metrics& metrics);
 
   /// Runs the task that has been due for longest, if one is due, and returns its name. `idle`: nothing waits
   /// to be delivered, so the tasks wait only as long as the run took, and maintenance may take half of the
@@ -82,8 +82,8 @@ class Maintenance {
   bool forget_diagnoses(store::Session& session);
   bool forget_requests(store::Session& session);
 
-  platform::DeliverySettings delivery_;
-  platform::RetentionSettings retention_;
+  config::DeliverySettings delivery_;
+  config::RetentionSettings retention_;
   platform::Log log_;
   const Metrics& metrics_;
   std::array<Task, 14> tasks_;

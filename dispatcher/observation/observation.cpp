@@ -46,7 +46,7 @@ std::string describe(const store::QueueStatus& queue, std::int64_t in_flight) {
   return text;
 }
 
-Observation::Observation(const platform::Settings& settings, const platform::Log& log)
+Observation::Observation(const config::Settings& settings, const platform::Log& log)
     : settings_(settings),
       log_(log),
       errors_([this](store::ErrorKind kind) { metrics_.count_error(kind); }),
@@ -57,12 +57,12 @@ Observation::Observation(const platform::Settings& settings, const platform::Log
   listen();
 }
 
-void Observation::start(const platform::StopSignal& stop, const platform::Reload& reload) {
+void Observation::start(const platform::StopSignal& stop, const program::Reload& reload) {
   thread_ = std::jthread([this, &stop, &reload](const std::stop_token& end) { run(end, stop, reload); });
 }
 
 void Observation::run(const std::stop_token& end, const platform::StopSignal& stop,
-                      const platform::Reload& reload) {
+                      const program::Reload& reload) {
   std::mutex mutex;
   std::condition_variable_any wake;
   const auto pause = std::min<Span>(report_interval, settings_.metrics.queue_interval);

@@ -12,11 +12,11 @@
 #include <thread>
 
 #include "dispatcher/observation/metrics.hpp"
+#include "lib/config/config.hpp"
 #include "lib/metrics/endpoint.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
-#include "lib/platform/reload.hpp"
 #include "lib/platform/stop_signal.hpp"
+#include "lib/program/reload.hpp"
 #include "lib/store/backlog/queue.hpp"
 #include "lib/store/session/error_stats.hpp"
 #include "lib/store/webhooks/failing.hpp"
@@ -25,7 +25,7 @@ namespace dispatcher {
 
 class Observation {
  public:
-  Observation(const platform::Settings& settings, const platform::Log& log);
+  Observation(const config::Settings& settings, const platform::Log& log);
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
@@ -34,11 +34,11 @@ class Observation {
   store::ErrorStats& errors() { return errors_; }
 
   /// Starts the thread that looks at the queue and reports. The arguments outlive this object.
-  void start(const platform::StopSignal& stop, const platform::Reload& reload);
+  void start(const platform::StopSignal& stop, const program::Reload& reload);
 
  private:
   using Span = platform::MonotonicTime::duration;
-  void run(const std::stop_token& end, const platform::StopSignal& stop, const platform::Reload& reload);
+  void run(const std::stop_token& end, const platform::StopSignal& stop, const program::Reload& reload);
   void listen();
   Span look();
   void show(const store::QueueStatus& queue) const;
@@ -46,7 +46,7 @@ class Observation {
   void forget() const;
   std::string status(bool stopping) const;
 
-  platform::Settings settings_;
+  config::Settings settings_;
   platform::Log log_;
   Metrics metrics_;
   store::ErrorStats errors_;

@@ -40,7 +40,7 @@ std::string url_of(const std::string& host) { return "https://" + host + "/"; }
 
 }  // namespace
 
-OutageWatch::OutageWatch(const platform::DeliverySettings& settings, const platform::Log& log,
+OutageWatch::OutageWatch(const config::DeliverySettings& settings, const platform::Log& log,
                          const Metrics& metrics, Sender& sender)
     : log_(log),
       metrics_(metrics),

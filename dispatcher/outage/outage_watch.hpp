@@ -20,8 +20,8 @@
 #include "dispatcher/observation/metrics.hpp"
 #include "dispatcher/outage/known_hosts.hpp"
 #include "dispatcher/outage/outage_judge.hpp"
+#include "lib/config/config.hpp"
 #include "lib/delivery/ids.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/outages/outages.hpp"
 #include "lib/store/session/session.hpp"
@@ -33,7 +33,7 @@ class Sender;
 class OutageWatch {
  public:
   /// `metrics` and `sender` outlive this object.
-  OutageWatch(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
+  OutageWatch(const config::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
               Sender& sender);
 
   /// Keeps the silent ones of `attempts`. Returns the attempts to be recorded now: the others, and kept ones
@@ -87,7 +87,7 @@ class OutageWatch {
   Sender& sender_;
   std::mt19937_64 random_;
   KnownHosts hosts_;
-  const platform::DeliverySettings settings_;
+  const config::DeliverySettings settings_;
   std::array<Side, 2> sides_;
   std::vector<Attempt> kept_;
   platform::MonotonicTime judged_ = platform::monotonic_now();  // when judge() was last called

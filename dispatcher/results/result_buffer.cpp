@@ -31,7 +31,7 @@ constexpr std::size_t enough_to_tell = 20;
 
 }  // namespace
 
-ResultBuffer::ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log,
+ResultBuffer::ResultBuffer(const config::DeliverySettings& settings, const platform::Log& log,
                            const Metrics& metrics)
     : settings_(settings),
       log_(log),

@@ -14,8 +14,8 @@
 
 #include "dispatcher/observation/metrics.hpp"
 #include "dispatcher/results/local_faults.hpp"
+#include "lib/config/config.hpp"
 #include "lib/delivery/attempt.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/deliveries/results.hpp"
 #include "lib/store/session/session.hpp"
@@ -25,7 +25,7 @@ namespace dispatcher {
 class ResultBuffer {
  public:
   /// `metrics` outlives this object.
-  ResultBuffer(const platform::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
+  ResultBuffer(const config::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics);
 
   /// Takes an attempt; record() then records its result. If the attempt is not_started, record() only
   /// releases its lease. A local_failure is counted and logged, but not recorded; its lease is released if
@@ -85,7 +85,7 @@ class ResultBuffer {
   void report(const Batch& recorded, const store::RecordSummary& summary) const;
   void log_attempt(const delivery::Attempt& attempt, const delivery::DeliveryResult& delivery_result) const;
 
-  platform::DeliverySettings settings_;
+  config::DeliverySettings settings_;
   platform::Log log_;
   const Metrics& metrics_;
   LocalFaults local_faults_;

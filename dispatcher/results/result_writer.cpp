@@ -21,7 +21,7 @@ constexpr Milliseconds trusted_for{1000};  // a connection used within this time
 
 }  // namespace
 
-ResultWriter::ResultWriter(const platform::DeliverySettings& settings, store::Session session,
+ResultWriter::ResultWriter(const config::DeliverySettings& settings, store::Session session,
                            Milliseconds between_looks, const platform::Log& log, const Metrics& metrics)
     : between_looks_(between_looks),
       log_(log),

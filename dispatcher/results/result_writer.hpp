@@ -18,7 +18,7 @@ namespace dispatcher {
 class ResultWriter {
  public:
   /// `metrics` outlives this object. An idle session is checked every `between_looks`.
-  ResultWriter(const platform::DeliverySettings& settings, store::Session session,
+  ResultWriter(const config::DeliverySettings& settings, store::Session session,
                platform::Milliseconds between_looks, const platform::Log& log, const Metrics& metrics);
   /// Ends the thread. A result not recorded by then is lost: its delivery is attempted again after the lease.
   ~ResultWriter();

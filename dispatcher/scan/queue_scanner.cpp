@@ -54,7 +54,7 @@ std::vector<store::IdRange> rest_of(const std::vector<store::IdRange>& ranges,
 
 }  // namespace
 
-QueueScanner::QueueScanner(const platform::DeliverySettings& settings, ReadySet& ready)
+QueueScanner::QueueScanner(const config::DeliverySettings& settings, ReadySet& ready)
     : ready_(ready), poll_interval_(settings.poll_interval), look_interval_(settings.poll_interval) {}
 
 void QueueScanner::look(store::Session& session, MonotonicTime now, bool idle) {

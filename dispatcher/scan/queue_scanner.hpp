@@ -11,8 +11,8 @@
 #include "dispatcher/scan/look_interval.hpp"
 #include "dispatcher/scan/pacer.hpp"
 #include "dispatcher/schedule/ready_set.hpp"
+#include "lib/config/config.hpp"
 #include "lib/delivery/ids.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
 #include "lib/store/session/session.hpp"
 
@@ -21,7 +21,7 @@ namespace dispatcher {
 class QueueScanner {
  public:
   /// Fills `ready`, which outlives this object.
-  QueueScanner(const platform::DeliverySettings& settings, ReadySet& ready);
+  QueueScanner(const config::DeliverySettings& settings, ReadySet& ready);
 
   /// Looks at the queue if a look is due. Otherwise reads only the pauses and, if the last read of new
   /// notifications did not reach their end, the next ones. `idle`: the caller has nothing else to do. Throws

@@ -9,7 +9,7 @@
 
 #include "fcgi-app/handlers/kept_statistics.hpp"
 #include "fcgi-app/http/http.hpp"
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/webhooks/webhooks.hpp"
 #include "lib/webhook/sealed_secret.hpp"
@@ -27,8 +27,8 @@ struct Call {
   std::string_view body;
   store::Session& session;
   const webhook::KeyRing& keys;
-  const std::vector<platform::HostOverride>& overrides;
-  const platform::LimitSettings& limits;
+  const std::vector<config::HostOverride>& overrides;
+  const config::LimitSettings& limits;
   platform::Milliseconds disable_after;  // delivery.disable_after
   const Preconditions& preconditions;
   const std::optional<std::string>& idempotency_key;        // the header's lines, joined

@@ -14,7 +14,7 @@ namespace {
 /// repeated, the longest wait counts. Returns nullopt if the status is neither 429 nor 503, or no field can
 /// be parsed.
 std::optional<platform::Milliseconds> retry_after(const Attempt& attempt,
-                                                  const platform::DeliverySettings& settings,
+                                                  const config::DeliverySettings& settings,
                                                   platform::UtcTime now) {
   std::optional<platform::Milliseconds> longest;
   if (!asks_to_wait(attempt)) return longest;
@@ -52,7 +52,7 @@ DeliveryResult describe(const Attempt& attempt) {
 
 }  // namespace
 
-DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
+DeliveryResult classify(const Attempt& attempt, const config::DeliverySettings& settings, double chance,
                         platform::UtcTime now) {
   auto result = describe(attempt);
   if (!attempt.counted) {

@@ -2,9 +2,9 @@
 // are arguments.
 #pragma once
 
+#include "lib/config/config.hpp"
 #include "lib/delivery/attempt.hpp"
 #include "lib/delivery/result.hpp"
-#include "lib/platform/config/config.hpp"
 
 namespace delivery {
 
@@ -13,7 +13,7 @@ inline bool asks_to_wait(const Attempt& attempt) { return asks_to_wait(attempt.t
 /// Returns the result of the attempt. `chance` in [0, 1) places the retry within its jitter; a Retry-After
 /// that is a date counts from `now`. Not for TransportResult not_started and local_failure, which do not
 /// count as attempts.
-DeliveryResult classify(const Attempt& attempt, const platform::DeliverySettings& settings, double chance,
+DeliveryResult classify(const Attempt& attempt, const config::DeliverySettings& settings, double chance,
                         platform::UtcTime now);
 
 /// Adapts the result of an attempt that went to a URL which the webhook has since replaced. Such an attempt

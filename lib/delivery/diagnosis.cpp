@@ -38,7 +38,7 @@ constexpr std::string_view ask_again = "Pida otro diagnóstico más tarde";
 
 }  // namespace
 
-Diagnosis::Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now)
+Diagnosis::Diagnosis(Subject subject, const config::DeliverySettings& settings, platform::UtcTime now)
     : subject_(std::move(subject)), settings_(settings), now_(now) {
   const auto authority = webhook::host_and_port(subject_.url);
   host_ = webhook::host_name(authority);

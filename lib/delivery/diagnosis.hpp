@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/config/config.hpp"
 #include "lib/delivery/attempt.hpp"
 #include "lib/delivery/observation.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace delivery {
@@ -140,7 +140,7 @@ class Diagnosis {
     bool unverifiable_secret = false;           // !webhook::is_verifiable
   };
   /// `settings` must outlive this object. `now`: for the days until a certificate expires.
-  Diagnosis(Subject subject, const platform::DeliverySettings& settings, platform::UtcTime now);
+  Diagnosis(Subject subject, const config::DeliverySettings& settings, platform::UtcTime now);
 
   /// The next test requests, to be made at the same time; empty when the diagnosis has ended. Call it only
   /// when no test request is in flight: until note() takes an outcome, it returns the same requests.
@@ -189,7 +189,7 @@ class Diagnosis {
   CheckedItem check_rare_form(TestRequestKind kind) const;
 
   Subject subject_;
-  const platform::DeliverySettings& settings_;
+  const config::DeliverySettings& settings_;
   platform::UtcTime now_;
   std::string host_;                  // the URL's, without port
   platform::Milliseconds spent_{};    // by all test requests

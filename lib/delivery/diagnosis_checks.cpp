@@ -37,7 +37,7 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
   return std::to_string(count) + " " + std::string(count == 1 ? one : many);
 }
 
-std::string unanswered_text(TransportResult result, const platform::DeliverySettings& settings) {
+std::string unanswered_text(TransportResult result, const config::DeliverySettings& settings) {
   switch (result) {
     case timeout:
       return "el receptor no terminó de responder en " + platform::format_duration(settings.timeout);

@@ -19,7 +19,7 @@ std::string answer_text(int status) {
 
 std::string unexpected_status_text(int status) { return status_text(status) + ": se espera un 2xx"; }
 
-std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
+std::string failure_text(TransportResult result, int status, const config::DeliverySettings& settings,
                          std::string_view host) {
   switch (result) {
     case TransportResult::answered:

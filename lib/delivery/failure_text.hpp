@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "lib/config/config.hpp"
 #include "lib/delivery/attempt.hpp"
-#include "lib/platform/config/config.hpp"
 
 namespace delivery {
 
 /// Returns the text for an attempt with this result, at most 500 characters. The text is empty for a 2xx, for
 /// not_started and for local_failure. `status` is the HTTP status of an `answered` attempt; `host` is
 /// `host:port`.
-std::string failure_text(TransportResult result, int status, const platform::DeliverySettings& settings,
+std::string failure_text(TransportResult result, int status, const config::DeliverySettings& settings,
                          std::string_view host = {});
 
 /// The text that says only which status the receiver answered, and that a 2xx is expected.

@@ -21,12 +21,12 @@ std::string database_user(Program program) {
   return "apientidades_admin";
 }
 
-std::vector<StartProblem> file_problems(Program program, const platform::Settings& settings) {
+std::vector<StartProblem> file_problems(Program program, const config::Settings& settings) {
   std::vector<StartProblem> problems;
   const auto check = [&](const std::string& key, auto read) {
     try {
       read(key);
-    } catch (const platform::ConfigError& error) {
+    } catch (const config::ConfigError& error) {
       problems.push_back({key, error.what()});
     }
   };
@@ -40,14 +40,14 @@ std::vector<StartProblem> file_problems(Program program, const platform::Setting
   return problems;
 }
 
-void require_files(Program program, const platform::Settings& settings) {
+void require_files(Program program, const config::Settings& settings) {
   std::string all;
   for (const auto& problem : file_problems(program, settings))
     all += (all.empty() ? "" : "; ") + problem.text;
-  if (!all.empty()) throw platform::ConfigError(all);
+  if (!all.empty()) throw config::ConfigError(all);
 }
 
-void require_start(Program program, const platform::Settings& settings) {
+void require_start(Program program, const config::Settings& settings) {
   require_files(program, settings);
   Session session(settings.database, {.program_user = database_user(program)});
   require_database(program, session);

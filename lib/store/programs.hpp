@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/store/session/session.hpp"
 
@@ -23,10 +23,10 @@ struct StartProblem {
 
 /// The problems of the keys and certificates that the program reads. The program's sessions check its
 /// password's file.
-std::vector<StartProblem> file_problems(Program program, const platform::Settings& settings);
+std::vector<StartProblem> file_problems(Program program, const config::Settings& settings);
 
-/// Throws platform::ConfigError with all problems of file_problems().
-void require_files(Program program, const platform::Settings& settings);
+/// Throws config::ConfigError with all problems of file_problems().
+void require_files(Program program, const config::Settings& settings);
 
 /// Throws a DatabaseError when the database is unavailable, refuses the user, lacks what the program reads
 /// first, or fails the requirements (lib/store/session/requirements.hpp). Returns the warnings.
@@ -36,6 +36,6 @@ void require_database(Program program, Session& session, const platform::Log& lo
 
 /// Throws if the program could not start with the settings now, also if the database is away: a program that
 /// drains without it gives up results.
-void require_start(Program program, const platform::Settings& settings);
+void require_start(Program program, const config::Settings& settings);
 
 }  // namespace store

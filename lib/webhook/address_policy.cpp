@@ -144,23 +144,22 @@ bool host_matches(std::string_view pattern, std::string_view host) {
          text::equal_ignoring_case(host.substr(host.size() - domain.size()), domain);
 }
 
-bool may_connect(const IpAddress& address, std::string_view host,
-                 const platform::DeliverySettings& settings) {
+bool may_connect(const IpAddress& address, std::string_view host, const config::DeliverySettings& settings) {
   const auto within = within_which(address);
-  const auto open_for_host = [&](const platform::AllowedNetwork& allowed) {
+  const auto open_for_host = [&](const config::AllowedNetwork& allowed) {
     if (!allowed.pattern.empty()) return host_matches(allowed.pattern, host);
-    return std::ranges::any_of(settings.host_overrides, [host](const platform::HostOverride& override) {
+    return std::ranges::any_of(settings.host_overrides, [host](const config::HostOverride& override) {
       return host_matches(override.pattern, host);
     });
   };
   if (std::ranges::any_of(settings.denied_networks, within)) return false;
   return (is_public_address(address) && std::ranges::none_of(settings.own_addresses, within)) ||
-         std::ranges::any_of(settings.allowed_networks, [&](const platform::AllowedNetwork& allowed) {
+         std::ranges::any_of(settings.allowed_networks, [&](const config::AllowedNetwork& allowed) {
            return within(allowed.network) && open_for_host(allowed);
          });
 }
 
-std::vector<IpNetwork> operators_networks(const platform::DeliverySettings& settings) {
+std::vector<IpNetwork> operators_networks(const config::DeliverySettings& settings) {
   std::vector<IpNetwork> networks;
   for (const auto& one : settings.host_overrides)
     networks.push_back({one.address, one.address.v6 ? 128U : 32U});

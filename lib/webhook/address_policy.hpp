@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/platform/ip.hpp"
 
 namespace webhook {
@@ -22,11 +22,11 @@ bool host_matches(std::string_view pattern, std::string_view host);
 /// is the name that resolved to the address. The address must be outside `denied_networks`, and either public
 /// and not in `own_addresses`, or in one of the `allowed_networks` that are open for that name.
 bool may_connect(const platform::IpAddress& address, std::string_view host,
-                 const platform::DeliverySettings& settings);
+                 const config::DeliverySettings& settings);
 
 /// The parts of the operator's own network that the configuration names: the addresses of host_overrides, and
 /// allowed_networks.
-std::vector<platform::IpNetwork> operators_networks(const platform::DeliverySettings& settings);
+std::vector<platform::IpNetwork> operators_networks(const config::DeliverySettings& settings);
 
 /// Whether an entity may see that an attempt dialled this address: the address is public and in none of
 /// `hidden`. The webhook's present URL does not matter.

@@ -4,15 +4,14 @@
 
 namespace webhook {
 
-std::string receivers_ca_file(const platform::DeliverySettings& settings) {
+std::string receivers_ca_file(const config::DeliverySettings& settings) {
   return settings.ca_file.empty() ? "/etc/ssl/certs/ca-certificates.crt" : settings.ca_file;
 }
 
 void require_authorities(std::string_view key, const std::string& path) {
-  platform::require_certificates(key, path);
+  config::require_certificates(key, path);
   if (!crypto::can_load_certificates(path))
-    throw platform::ConfigError(std::string(key) + ": " + path +
-                                ": a certificate in it is cut off or damaged");
+    throw config::ConfigError(std::string(key) + ": " + path + ": a certificate in it is cut off or damaged");
 }
 
 }  // namespace webhook

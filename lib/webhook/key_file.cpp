@@ -17,8 +17,8 @@ std::string joined(const std::vector<std::string>& ids) {
 }  // namespace
 
 KeyRing read_key_file(const std::string& path) {
-  auto ring = KeyRing::parse(platform::read_configured_file(key, path), path);
-  platform::require_private_file(key, path);
+  auto ring = KeyRing::parse(config::read_configured_file(key, path), path);
+  config::require_private_file(key, path);
   return ring;
 }
 
@@ -37,7 +37,7 @@ void reload_keys(SharedKeys& keys, const std::string& path, const platform::Log&
     const auto ids = joined(ring.ids());
     keys.replace(std::move(ring));
     log.info("keys reloaded", {{"current", current}, {"keys", ids}});
-  } catch (const platform::ConfigError& error) {
+  } catch (const config::ConfigError& error) {
     log.error("keys not reloaded; the previous ones stay in force", {{"error", error.what()}});
   }
 }

@@ -9,7 +9,7 @@
 
 namespace webhook {
 
-/// Throws platform::ConfigError. The message is one line; it names secrets.key_file, `path` and the number of
+/// Throws config::ConfigError. The message is one line; it names secrets.key_file, `path` and the number of
 /// a faulty line. Also throws if every user of this host may read the file.
 KeyRing read_key_file(const std::string& path);
 /// As read_key_file; nullopt: this user cannot read the file.

@@ -31,7 +31,7 @@ const std::string* find_text(const json::Value& body, const std::string& field) 
   return value->string();
 }
 
-std::string checked_url(const json::Value& body, const std::vector<platform::HostOverride>& overrides) {
+std::string checked_url(const json::Value& body, const std::vector<config::HostOverride>& overrides) {
   const std::string* url = find_text(body, "url");
   auto verdict = judge_target_url(url == nullptr ? std::string_view() : *url, overrides);
   if (const auto* rejection = std::get_if<UrlRejection>(&verdict)) throw InvalidRequest(rejection->message);
@@ -199,7 +199,7 @@ NewSecret parse_new_secret(std::string_view body) {
   return {std::move(*secret), checked_grace(fields)};
 }
 
-WebhookPatch parse_patch(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
+WebhookPatch parse_patch(std::string_view body, const std::vector<config::HostOverride>& overrides) {
   const json::Value fields = parse_object(body);
   check_members(fields);
   WebhookPatch patch;
@@ -209,7 +209,7 @@ WebhookPatch parse_patch(std::string_view body, const std::vector<platform::Host
   return patch;
 }
 
-Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides) {
+Registration parse_registration(std::string_view body, const std::vector<config::HostOverride>& overrides) {
   const json::Value fields = parse_object(body);
   // A braced list is evaluated from left to right, so the fields are judged in the order of
   // web/docs/webhooks.md#las-reglas-de-cada-campo.

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/config/config.hpp"
 #include "lib/json/json.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/platform/config/config.hpp"
 #include "lib/webhook/event.hpp"
 #include "lib/webhook/limits.hpp"
 
@@ -36,7 +36,7 @@ struct Registration {
 
 /// Throws InvalidRequest for the first rule that fails, in the order of
 /// web/docs/webhooks.md#las-reglas-de-cada-campo.
-Registration parse_registration(std::string_view body, const std::vector<platform::HostOverride>& overrides);
+Registration parse_registration(std::string_view body, const std::vector<config::HostOverride>& overrides);
 
 /// The changes of PATCH /webhooks/{id}, a merge patch (RFC 7396). Unset fields keep their values.
 struct WebhookPatch {
@@ -47,7 +47,7 @@ struct WebhookPatch {
 
 /// Throws InvalidRequest for the first rule that fails, in the order of
 /// web/docs/webhooks.md#cambiar-un-webhook.
-WebhookPatch parse_patch(std::string_view body, const std::vector<platform::HostOverride>& overrides);
+WebhookPatch parse_patch(std::string_view body, const std::vector<config::HostOverride>& overrides);
 
 /// PUT /webhooks/{id}/secreto.
 struct NewSecret {

@@ -11,14 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/webhook/ids.hpp"
 
 namespace webhook {
 
 /// what() is one line, `secrets.key_file: <path>: …`, with the number of a faulty line. It never shows a key.
-struct KeyFileError : platform::ConfigError {
-  using platform::ConfigError::ConfigError;
+struct KeyFileError : config::ConfigError {
+  using config::ConfigError::ConfigError;
 };
 
 struct SealedSecret {

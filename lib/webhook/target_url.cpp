@@ -19,7 +19,7 @@ namespace webhook {
 
 namespace {
 
-using platform::HostOverride;
+using config::HostOverride;
 using platform::IpAddress;
 using text::is_digit;
 using text::lower;

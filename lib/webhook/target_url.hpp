@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace webhook {
 
@@ -27,7 +27,7 @@ struct UrlRejection {
 
 /// Judges a URL as libcurl's own parser reads it, because libcurl dials it.
 std::variant<TargetUrl, UrlRejection> judge_target_url(std::string_view url,
-                                                       const std::vector<platform::HostOverride>& overrides);
+                                                       const std::vector<config::HostOverride>& overrides);
 
 /// The `host:port` of a stored URL, the same for every spelling of an IPv6 address and of a port. The limits
 /// per host and the connections use it to tell hosts apart; the pauses use comparable_host().
@@ -43,7 +43,7 @@ std::string comparable_host(std::string_view stored_url);
 std::string comparable_url(std::string_view stored_url);
 
 /// The first override that covers the host (ignoring case), or nullptr.
-const platform::HostOverride* find_override(std::string_view host,
-                                            const std::vector<platform::HostOverride>& overrides);
+const config::HostOverride* find_override(std::string_view host,
+                                          const std::vector<config::HostOverride>& overrides);
 
 }  // namespace webhook

@@ -118,8 +118,8 @@ class Receiver {
   fakes::TlsServer server_;
 };
 
-platform::DeliverySettings settings_for(const fakes::TlsServer& server) {
-  platform::DeliverySettings settings;
+config::DeliverySettings settings_for(const fakes::TlsServer& server) {
+  config::DeliverySettings settings;
   settings.allowed_networks = {{platform::IpNetwork::parse("127.0.0.1/32").value(), ""}};
   settings.host_overrides = {{"*.receptor.test", platform::IpAddress::parse("127.0.0.1").value()}};
   settings.ca_file = server.ca_file();

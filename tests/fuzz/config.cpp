@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/text/text.hpp"
 #include "tests/fuzz/property.hpp"
 
 namespace {
 
-using platform::Config;
+using config::Config;
 
 /// A file in memory, which exists as long as the object.
 class MemoryFile {
@@ -43,12 +43,12 @@ std::vector<std::string> lines(std::string_view text) {
 }
 
 bool same_values(const Config& a, const Config& b) {
-  return std::ranges::equal(a.values, b.values, {}, &platform::KeyValue::value, &platform::KeyValue::value);
+  return std::ranges::equal(a.values, b.values, {}, &config::KeyValue::value, &config::KeyValue::value);
 }
 
 void check(const Config& config) {
   const auto& settings = config.settings;
-  fuzz::require(config.values.size() == platform::config_keys().size(), "every key has a value");
+  fuzz::require(config.values.size() == config::config_keys().size(), "every key has a value");
   fuzz::require(settings.api.threads >= 1 && settings.api.threads <= 256, "threads in range");
   fuzz::require(settings.delivery.lease >= settings.delivery.timeout + std::chrono::seconds(10),
                 "a lease outlasts an attempt");
@@ -60,7 +60,7 @@ void check(const Config& config) {
   std::vector<std::string> arguments;
   for (const auto& [name, value, source] : config.values)
     arguments.push_back(std::string("--").append(name).append("=").append(value));
-  fuzz::require(same_values(platform::load_config(arguments, MemoryFile("").path(), {}), config),
+  fuzz::require(same_values(config::load_config(arguments, MemoryFile("").path(), {}), config),
                 "the output, loaded again, gives the same values");
 }
 
@@ -73,8 +73,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto environment = lines(rest);
   std::optional<Config> config;
   try {
-    config = platform::load_config(arguments, file.path(), environment);
-  } catch (const platform::ConfigError& error) {
+    config = config::load_config(arguments, file.path(), environment);
+  } catch (const config::ConfigError& error) {
     fuzz::require(text::one_line(error.what()) == error.what(), "an error is one line");
     return 0;
   }

@@ -18,8 +18,8 @@ std::string environment(const char* name) {
   return value;
 }
 
-platform::DatabaseSettings server(const std::string& database) {
-  platform::DatabaseSettings settings;
+config::DatabaseSettings server(const std::string& database) {
+  config::DatabaseSettings settings;
   settings.socket = environment("TEST_DB_SOCKET");
   settings.user = "root";
   settings.name = database;

@@ -22,7 +22,7 @@
 namespace store::testing {
 
 /// The settings of a connection as root. An empty `database`: no default database.
-platform::DatabaseSettings server(const std::string& database);
+config::DatabaseSettings server(const std::string& database);
 
 /// A variable that `./dev test` sets. Throws std::runtime_error if it is not set.
 std::string environment(const char* name);

@@ -99,18 +99,18 @@ struct Purged {
   std::uint64_t rows = 0;
   unsigned windows = 0;
 };
-inline Purged purge(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
+inline Purged purge(Session& session, const config::RetentionSettings& retention, PurgeWalk& walk,
                     unsigned window = 512) {
   Purged result;
   for (walk.restart(); !walk.done(); ++result.windows)
     result.rows += purge_window(session, retention, walk, window);
   return result;
 }
-inline Purged sweep(Session& session, const platform::RetentionSettings& retention) {
+inline Purged sweep(Session& session, const config::RetentionSettings& retention) {
   PurgeWalk walk{true};
   return purge(session, retention, walk);
 }
 
-inline constexpr platform::RetentionSettings retention{30 * day, 90 * day, 60 * day, {}, {}, 2 * day};
+inline constexpr config::RetentionSettings retention{30 * day, 90 * day, 60 * day, {}, {}, 2 * day};
 
 }  // namespace store::testing

@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(no_rest_follows_a_walk_that_changed_something) {
   const auto many = add_webhook(session, 1), few = add_webhook(session, 2);
   add_held(session, 1, many.id, 1200);
   const dispatcher::Metrics metrics;
-  platform::Settings settings;
+  config::Settings settings;
   settings.retention = retention;
   settings.retention.held = 90 * day;
   dispatcher::Maintenance maintenance(settings, platform::Log(), metrics);

@@ -52,7 +52,7 @@ struct NetworkUser {
 
   Database& database;
   std::string password_file = std::filesystem::temp_directory_path() / (database.name + ".password");
-  platform::DatabaseSettings settings;
+  config::DatabaseSettings settings;
 };
 
 }  // namespace

@@ -12,11 +12,13 @@ LIB = {
     "text": set(),
     "crypto": set(),
     "platform": {"text"},
+    "config": {"text", "platform"},
+    "program": {"text", "platform", "config"},
     "metrics": set(),
     "json": {"text", "platform"},
-    "webhook": {"text", "platform", "json", "crypto"},
-    "delivery": {"text", "platform", "json", "crypto", "webhook"},
-    "store": {"text", "platform", "json", "crypto", "webhook", "delivery"},
+    "webhook": {"text", "platform", "config", "json", "crypto"},
+    "delivery": {"text", "platform", "config", "json", "crypto", "webhook"},
+    "store": {"text", "platform", "config", "json", "crypto", "webhook", "delivery"},
 }
 PROGRAMS = ("fcgi-app", "dispatcher", "admin")
 # The beginnings of the paths of files that decide by values alone, without database or network.

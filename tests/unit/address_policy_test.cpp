@@ -110,14 +110,14 @@ BOOST_AUTO_TEST_CASE(carried_ipv4) {
   }
 }
 
-platform::DeliverySettings allowing(std::initializer_list<platform::AllowedNetwork> networks) {
-  platform::DeliverySettings settings;
+config::DeliverySettings allowing(std::initializer_list<config::AllowedNetwork> networks) {
+  config::DeliverySettings settings;
   settings.allowed_networks = networks;
   settings.host_overrides = {{"*.interno.example", address("10.1.2.3")}};
   return settings;
 }
 
-bool opens(const platform::DeliverySettings& settings, const std::string& text,
+bool opens(const config::DeliverySettings& settings, const std::string& text,
            std::string_view host = "a.interno.example") {
   return may_connect(address(text), host, settings);
 }

@@ -20,7 +20,7 @@ Facts facts() {
           std::vector<std::string>{"k1"}};
 }
 
-std::vector<std::string> names(const Facts& facts, const platform::DeliverySettings& settings = {}) {
+std::vector<std::string> names(const Facts& facts, const config::DeliverySettings& settings = {}) {
   std::vector<std::string> result;
   for (const auto& cause : admin::causes_of(facts, settings)) result.push_back(cause.name);
   return result;
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(each_cause_by_itself) {
 }
 
 BOOST_AUTO_TEST_CASE(the_ceiling_is_concurrency_divided_by_the_median_time) {
-  const platform::DeliverySettings settings;
+  const config::DeliverySettings settings;
   auto some = facts();
   BOOST_TEST(admin::ceiling_of(some, settings).at_once == 10U);
   BOOST_TEST(admin::ceiling_of(some, settings).per_second.value() == 40.0);

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_authorities_is_whole) {
     try {
       webhook::require_authorities("delivery.ca_file", folder.write("ca", text));
       return std::string();
-    } catch (const platform::ConfigError& error) {
+    } catch (const config::ConfigError& error) {
       return std::string(error.what());
     }
   };

@@ -19,8 +19,8 @@ using platform::Milliseconds;
 const platform::UtcTime now(Milliseconds(1795168800000));  // 2026-11-20T10:00:00Z
 constexpr double middle = 0.5;                             // the chance that adds no jitter
 
-platform::DeliverySettings settings() {
-  platform::DeliverySettings result;
+config::DeliverySettings settings() {
+  config::DeliverySettings result;
   result.retry_schedule = {5s, 5min, 30min};
   result.retry_jitter = 0.2;
   result.retry_after_max = 24h;

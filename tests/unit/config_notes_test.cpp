@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(an_nginx_with_few_connections_is_named) {
 BOOST_AUTO_TEST_CASE(a_public_host_without_denied_networks_is_named) {
   const auto private_one = IpAddress::parse("10.1.2.3").value();
   const auto public_one = IpAddress::parse("2620:fe::fe").value();
-  platform::DeliverySettings settings;
+  config::DeliverySettings settings;
   BOOST_TEST(admin::denied_networks_note(settings, {private_one}).empty());
   BOOST_TEST(admin::denied_networks_note(settings, {private_one, public_one}).find("address 2620:fe::fe:") !=
              std::string::npos);
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_public_host_without_denied_networks_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(a_server_with_few_connections_is_named) {
-  platform::Settings settings;  // 50 + 2 * 17 + 3 + 10
+  config::Settings settings;  // 50 + 2 * 17 + 3 + 10
   BOOST_TEST(admin::connections_note(settings, 2, 97).empty());
   BOOST_TEST(admin::connections_note(settings, 2, 96).find("max_connections is 96,") != std::string::npos);
   BOOST_TEST(!admin::connections_note(settings, 3, 97).empty());

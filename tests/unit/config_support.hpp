@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "tests/unit/temporary_folder.hpp"
 
 namespace unit {
@@ -16,10 +16,9 @@ struct Sources {
   std::vector<std::string> arguments{};
 };
 
-inline platform::Config load(const Sources& sources) {
+inline config::Config load(const Sources& sources) {
   const TemporaryFolder folder;
-  return platform::load_config(sources.arguments, folder.write("test.conf", sources.file),
-                               sources.environment);
+  return config::load_config(sources.arguments, folder.write("test.conf", sources.file), sources.environment);
 }
 
 /// Returns the message of the ConfigError, without the temporary folder in the first path that it names.
@@ -27,8 +26,8 @@ inline platform::Config load(const Sources& sources) {
 inline std::string config_failure(const Sources& sources) {
   const TemporaryFolder folder;
   try {
-    platform::load_config(sources.arguments, folder.write("test.conf", sources.file), sources.environment);
-  } catch (const platform::ConfigError& error) {
+    config::load_config(sources.arguments, folder.write("test.conf", sources.file), sources.environment);
+  } catch (const config::ConfigError& error) {
     std::string message = error.what();
     const auto at = message.find(folder.path() + "/");
     return at == std::string::npos ? message : message.erase(at, folder.path().size() + 1);
@@ -36,7 +35,7 @@ inline std::string config_failure(const Sources& sources) {
   return "no error";
 }
 
-inline platform::KeyValue value_in_force(const platform::Config& config, const std::string& name) {
+inline config::KeyValue value_in_force(const config::Config& config, const std::string& name) {
   for (const auto& value : config.values) {
     if (value.name == name) return value;
   }

@@ -1,4 +1,4 @@
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -12,6 +12,7 @@
 #include "tests/unit/config_support.hpp"
 
 using namespace std::chrono_literals;
+using namespace config;
 using namespace platform;
 using unit::config_failure;
 using unit::load;
@@ -201,7 +202,7 @@ BOOST_AUTO_TEST_CASE(files_beside_the_file_override_it_in_the_order_of_their_nam
   const auto config = load_config({}, file, {});
   BOOST_TEST(config.settings.api.threads == 4U);
   BOOST_TEST((config.settings.delivery.timeout == 8s && config.settings.delivery.lease == 1min));
-  const auto shown = std::ranges::find(config.values, "delivery.timeout", &platform::KeyValue::name);
+  const auto shown = std::ranges::find(config.values, "delivery.timeout", &config::KeyValue::name);
   BOOST_TEST(shown->source == folder.path() + "/test.conf.d/10-a.conf:4");
   folder.write("test.conf.d/40-d.conf", "[api]\nthread = 5\n");
   BOOST_CHECK_THROW(load_config({}, file, {}), ConfigError);

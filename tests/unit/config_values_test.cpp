@@ -4,7 +4,7 @@
 #include "tests/unit/config_support.hpp"
 
 using namespace std::chrono_literals;
-using platform::Config;
+using config::Config;
 using platform::Milliseconds;
 using unit::load;
 

@@ -36,7 +36,7 @@ struct Receiver {
 };
 
 struct Fixture {
-  platform::DeliverySettings settings{};
+  config::DeliverySettings settings{};
   Diagnosis::Subject subject{"https://receptor.example.es/avisos", true, false, {}, 60s};
   platform::MonotonicTime clock{};
   std::vector<Kind> asked{};

@@ -22,7 +22,7 @@ using dispatcher::Socket;
 platform::IpAddress ip(const char* text) { return platform::IpAddress::parse(text).value(); }
 
 struct Fixture {
-  platform::DeliverySettings settings;
+  config::DeliverySettings settings;
   dispatcher::Poller poller;
   std::uint16_t port = 0;
   std::list<Socket> sockets;
@@ -168,7 +168,7 @@ std::string source_of(const Socket& socket) {
 BOOST_AUTO_TEST_CASE(it_dials_from_the_first_source_of_the_family) {
   listen("127.0.0.2");
   const auto one = [](const char* text, bool bound) {
-    return platform::SourceAddress{platform::IpNetwork::parse(text).value(), bound};
+    return config::SourceAddress{platform::IpNetwork::parse(text).value(), bound};
   };
   settings.source_addresses = {one("::1", true), one("127.0.0.0/8", false), one("127.0.0.7", true),
                                one("127.0.0.8", true)};
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_none_of_this_host_is_named) {
       [](const std::runtime_error& error) {
         const std::string text = error.what();
         // After a ConfigError, systemd would not try again, and the host may get the address later.
-        return dynamic_cast<const platform::ConfigError*>(&error) == nullptr &&
+        return dynamic_cast<const config::ConfigError*>(&error) == nullptr &&
                text.starts_with("delivery.source_addresses: nothing can be sent from 11.9.9.9 on") &&
                text.find('\n') == std::string::npos;
       });

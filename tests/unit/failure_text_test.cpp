@@ -13,7 +13,7 @@ namespace {
 using delivery::failure_text;
 using delivery::TransportResult;
 
-const platform::DeliverySettings settings{};
+const config::DeliverySettings settings{};
 
 std::string answer(int status) { return failure_text(TransportResult::answered, status, settings); }
 std::string unanswered(TransportResult result) { return failure_text(result, 0, settings); }
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(no_attempt_is_no_failure) {
 }
 
 BOOST_AUTO_TEST_CASE(time_outs_say_how_long_was_waited) {
-  platform::DeliverySettings other;
+  config::DeliverySettings other;
   other.connect_timeout = std::chrono::milliseconds(1500);
   other.timeout = std::chrono::minutes(2);
   BOOST_TEST(failure_text(TransportResult::connection_timeout, 0, other).find(" 1500ms:") !=
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(time_outs_say_how_long_was_waited) {
 
 // The text of a refusal must tell neither which private address was refused nor what answers there.
 BOOST_AUTO_TEST_CASE(a_refused_address_has_one_text_without_any_detail) {
-  platform::DeliverySettings other;
+  config::DeliverySettings other;
   other.allowed_networks = {{platform::IpNetwork::parse("10.0.0.0/8").value(), ""}};
   other.host_overrides = {{"receptor.example", platform::IpAddress::parse("10.1.2.3").value()}};
   other.timeout = std::chrono::seconds(1);

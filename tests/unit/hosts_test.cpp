@@ -7,7 +7,7 @@ BOOST_AUTO_TEST_SUITE(hosts)
 namespace {
 
 store::Hosts hosts_of(const std::vector<std::string>& names) {
-  platform::DatabaseSettings settings;
+  config::DatabaseSettings settings;
   settings.hosts = names;
   settings.port = 3306;
   settings.socket = "/run/db.sock";

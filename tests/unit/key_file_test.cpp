@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(keys_that_every_user_may_read_are_refused) {
   const auto path = folder.write("secrets.keys", line("new", 'n'));
   BOOST_TEST(webhook::read_key_file(path).current_id() == "new");
   std::filesystem::permissions(path, std::filesystem::perms(0644));
-  BOOST_CHECK_EXCEPTION(webhook::read_key_file(path), platform::ConfigError, [&](const auto& error) {
+  BOOST_CHECK_EXCEPTION(webhook::read_key_file(path), config::ConfigError, [&](const auto& error) {
     return std::string(error.what()).starts_with("secrets.key_file: " + path + ": every user");
   });
   BOOST_TEST(log_of_reload(path, "old").find("chmod o= ") != std::string::npos);

@@ -68,7 +68,7 @@ const std::vector<std::pair<int, LocalFault>> ours{{ENOBUFS, LocalFault::enobufs
 
 struct Fixture {
   SilentPort port;
-  platform::DeliverySettings settings;
+  config::DeliverySettings settings;
   dispatcher::Poller poller;
 
   Fixture() {

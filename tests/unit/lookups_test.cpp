@@ -15,7 +15,7 @@ using dispatcher::Request;
 platform::IpAddress ip(const char* text) { return platform::IpAddress::parse(text).value(); }
 
 struct Fixture {
-  platform::DeliverySettings settings;
+  config::DeliverySettings settings;
   dispatcher::Poller poller;
   std::optional<Lookups> lookups;
 

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-using platform::LimitSettings;
+using config::LimitSettings;
 
 BOOST_AUTO_TEST_SUITE(nginx_limits)
 

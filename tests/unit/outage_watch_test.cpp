@@ -22,7 +22,7 @@ using platform::MonotonicTime;
 struct Fixture {
   const platform::Log log{platform::LogLevel::error};
   const dispatcher::Metrics metrics;
-  const platform::DeliverySettings settings = settings_of({"127.0.0.1/32"});
+  const config::DeliverySettings settings = settings_of({"127.0.0.1/32"});
   std::array<SilentPort, 5> ports;  // of hosts that answered before, and are silent now
   platform::Mailbox<Attempt> attempts;
   dispatcher::Sender sender{settings, attempts};
@@ -31,8 +31,8 @@ struct Fixture {
 
   Fixture() { BOOST_REQUIRE_EQUAL(watch.judge(answers("127.0.0.1"), now).size(), 5U); }
 
-  static platform::DeliverySettings settings_of(std::initializer_list<const char*> allowed) {
-    platform::DeliverySettings result;
+  static config::DeliverySettings settings_of(std::initializer_list<const char*> allowed) {
+    config::DeliverySettings result;
     for (const auto* network : allowed)
       result.allowed_networks.push_back({platform::IpNetwork::parse(network).value(), "127.0.0.1"});
     return result;

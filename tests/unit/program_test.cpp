@@ -1,4 +1,4 @@
-#include "lib/platform/program.hpp"
+#include "lib/program/program.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,9 @@
 
 #include "tests/unit/child.hpp"
 
+using namespace config;
 using namespace platform;
+using namespace program;
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 
-#include "lib/platform/reload.hpp"
 #include "lib/platform/stop_signal.hpp"
+#include "lib/program/reload.hpp"
 #include "tests/unit/child.hpp"
 
 using platform::ReloadSignal;
@@ -38,11 +38,11 @@ BOOST_AUTO_TEST_CASE(a_configuration_file_that_has_vanished_is_not_good) {
     bool loaded = false;
     const auto load = [&] {
       loaded = true;
-      return platform::Config{{}, {}, {{"log.level", "debug", ""}}};
+      return config::Config{{}, {}, {{"log.level", "debug", ""}}};
     };
     const auto loads_again = [&](const std::string& source) {
-      platform::Reload reload(signal, {"/nonexistent/x.conf", {}, {{"log.level", "debug", source}}}, load, {},
-                              platform::Log());
+      program::Reload reload(signal, {"/nonexistent/x.conf", {}, {{"log.level", "debug", source}}}, load, {},
+                             platform::Log());
       ::kill(::getpid(), SIGHUP);
       return reload.take() && loaded;
     };

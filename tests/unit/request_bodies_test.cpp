@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(url) {
 }
 
 BOOST_AUTO_TEST_CASE(an_overridden_host_is_accepted) {
-  const std::vector<platform::HostOverride> overrides{{"*.receptor.test", platform::IpAddress{}}};
+  const std::vector<config::HostOverride> overrides{{"*.receptor.test", platform::IpAddress{}}};
   BOOST_TEST(
       parse_registration(R"({"url":"https://a.receptor.test/","eventos":["incidencia.cerrada"]})", overrides)
           .url == "https://a.receptor.test/");

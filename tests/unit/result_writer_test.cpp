@@ -20,8 +20,8 @@ Attempt ended(TransportResult result) {
   return attempt;
 }
 
-platform::DatabaseSettings unreachable_database() {
-  platform::DatabaseSettings settings;
+config::DatabaseSettings unreachable_database() {
+  config::DatabaseSettings settings;
   settings.socket = "/nonexistent/apientidades.sock";
   return settings;
 }
@@ -29,7 +29,7 @@ platform::DatabaseSettings unreachable_database() {
 struct Fixture {
   const platform::Log log{platform::LogLevel::error};
   const dispatcher::Metrics metrics;
-  platform::DeliverySettings settings;
+  config::DeliverySettings settings;
   ResultWriter writer{settings, store::Session(unreachable_database(), {"nobody"}), std::chrono::seconds(10),
                       log, metrics};
 

@@ -11,7 +11,7 @@ using dispatcher::route_of;
 
 platform::IpAddress ip(const char* text) { return platform::IpAddress::parse(text).value(); }
 
-const std::vector<platform::HostOverride> overrides{{"*.receptor.test", ip("127.0.0.1")}};
+const std::vector<config::HostOverride> overrides{{"*.receptor.test", ip("127.0.0.1")}};
 
 }  // namespace
 

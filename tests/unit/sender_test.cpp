@@ -25,7 +25,7 @@ using dispatcher::Request;
 constexpr std::string_view ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 struct Fixture {
-  platform::DeliverySettings settings;
+  config::DeliverySettings settings;
   platform::Mailbox<Attempt> attempts;
   SilentPort port;
 

@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <clocale>
 
-using platform::HostOverride;
+using config::HostOverride;
 using platform::IpAddress;
 using webhook::find_override;
 using webhook::judge_target_url;

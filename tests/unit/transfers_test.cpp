@@ -84,7 +84,7 @@ struct Fixture {
   Receiver answering, hanging_up, silent;
   SilentPort without_tls;
   FullPort full;
-  platform::DeliverySettings settings;
+  config::DeliverySettings settings;
   Poller poller;
   std::optional<dispatcher::Transfers> transfers;
   platform::Milliseconds lease = 1h;

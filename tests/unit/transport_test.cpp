@@ -85,7 +85,7 @@ class Sending {
                 });
   }
 
-  const platform::DeliverySettings& settings() const { return settings_; }
+  const config::DeliverySettings& settings() const { return settings_; }
   dispatcher::Connections connections;
   std::map<const Transfer*, TransportResult> results;
 
@@ -109,7 +109,7 @@ class Sending {
     }
   }
 
-  platform::DeliverySettings settings_;
+  config::DeliverySettings settings_;
   Poller poller_;
   Transport transport_{4, poller_};
   std::vector<Transfer*> started_;

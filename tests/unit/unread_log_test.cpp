@@ -14,10 +14,12 @@
 #include <string>
 
 #include "lib/platform/log.hpp"
-#include "lib/platform/program.hpp"
+#include "lib/program/program.hpp"
 #include "tests/unit/child.hpp"
 
+using namespace config;
 using namespace platform;
+using namespace program;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
 

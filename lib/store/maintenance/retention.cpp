@@ -21,8 +21,8 @@ namespace store {
 
 namespace {
 
+using config::RetentionSettings;
 using platform::Milliseconds;
-using platform::RetentionSettings;
 using Ids = std::vector<std::int64_t>;
 
 // A walk reads these columns of each table:

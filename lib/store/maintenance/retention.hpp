@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/store/session/session.hpp"
 
 namespace store {
@@ -40,7 +40,7 @@ struct PurgeWalk {
 /// detect, throws the next such error. If a window has more attempts than one transaction may delete, the
 /// next call goes on with the same window. Restarts a walk that is done. After any other exception the walk
 /// is past the window, and the next sweep finds what is left of it.
-std::uint64_t purge_window(Session& session, const platform::RetentionSettings& retention, PurgeWalk& walk,
+std::uint64_t purge_window(Session& session, const config::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 
 }  // namespace store

@@ -19,7 +19,7 @@ std::string value_of(const ServerVariables& variables, const std::string& name) 
 
 }  // namespace
 
-Hosts::Hosts(const platform::DatabaseSettings& settings) {
+Hosts::Hosts(const config::DatabaseSettings& settings) {
   for (const auto& host : settings.hosts) addresses_.push_back(tcp_address(host, settings.port));
   if (addresses_.empty()) addresses_.push_back("unix://" + settings.socket);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 namespace store {
 
@@ -15,7 +15,7 @@ namespace store {
 class Hosts {
  public:
   /// Takes database.hosts or, if empty, database.socket.
-  explicit Hosts(const platform::DatabaseSettings& settings);
+  explicit Hosts(const config::DatabaseSettings& settings);
 
   std::size_t size() const { return addresses_.size(); }
   bool several() const { return addresses_.size() > 1; }

@@ -39,7 +39,7 @@ sql::Driver& driver() {
   throw platform::FileError(std::string("database.password_file: ") + error.what());
 }
 
-std::string password_of(const platform::DatabaseSettings& settings) try {
+std::string password_of(const config::DatabaseSettings& settings) try {
   return settings.password_file.empty() ? std::string() : platform::read_secret_file(settings.password_file);
 } catch (const platform::FileError& error) {
   throw_naming_the_key(error);
@@ -126,10 +126,10 @@ std::string text_of(const sql::SQLException& error) {
 }  // namespace
 
 struct Session::Impl {
-  Impl(platform::DatabaseSettings settings_, SessionOptions options_)
+  Impl(config::DatabaseSettings settings_, SessionOptions options_)
       : settings(std::move(settings_)), options(std::move(options_)), hosts(settings) {}
 
-  platform::DatabaseSettings settings;
+  config::DatabaseSettings settings;
   SessionOptions options;
   std::function<void()> before_statement;
   Hosts hosts;
@@ -363,7 +363,7 @@ sql::PreparedStatement& Session::Impl::prepare(std::string_view sql) {
   return *statements.emplace(std::string(sql), std::move(statement)).first->second;
 }
 
-std::string password_file(const platform::DatabaseSettings& settings, const std::string& program_user) {
+std::string password_file(const config::DatabaseSettings& settings, const std::string& program_user) {
   return settings.password_file.empty() ? default_password_file(program_user) : settings.password_file;
 }
 
@@ -378,7 +378,7 @@ void require_password(const std::string& file) try {
   throw_naming_the_key(error);
 }
 
-Session::Session(platform::DatabaseSettings settings, SessionOptions options) {
+Session::Session(config::DatabaseSettings settings, SessionOptions options) {
   settings.password_file = password_file(settings, options.program_user);
   // Read at every connect. Read here, too, to report a missing file at once.
   if (options.needs_password && !settings.password_file.empty()) require_password(settings.password_file);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/store/session/errors.hpp"
 #include "lib/store/session/parameter.hpp"
 #include "lib/store/session/row.hpp"
@@ -33,7 +33,7 @@ struct SessionOptions {
 };
 
 /// The file of the password of the program with the user `program_user`; empty: it connects without one.
-std::string password_file(const platform::DatabaseSettings& settings, const std::string& program_user);
+std::string password_file(const config::DatabaseSettings& settings, const std::string& program_user);
 
 /// The file in /etc/apientidades of the password of the program with the user `program_user`.
 std::string installed_password_file(const std::string& program_user);
@@ -56,7 +56,7 @@ class OpenTransaction;
 class Session {
  public:
   /// Throws platform::FileError as require_password() does, if the options need the password.
-  Session(platform::DatabaseSettings settings, SessionOptions options);
+  Session(config::DatabaseSettings settings, SessionOptions options);
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace platform {
+namespace config {
 
 struct GivenValue {
   std::string text;
@@ -29,4 +29,4 @@ void read_environment(const std::vector<std::string>& environment, GivenValues& 
 /// Accepts only `--section.key=value` and `--section.key value`.
 void read_arguments(const std::vector<std::string>& arguments, GivenValues& given);
 
-}  // namespace platform
+}  // namespace config

@@ -1,4 +1,4 @@
-#include "lib/platform/config/values.hpp"
+#include "lib/config/values.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "lib/text/text.hpp"
 
-namespace platform {
+namespace config {
 
 namespace {
 
@@ -36,17 +36,19 @@ bool is_host_and_port(const std::string& text) {
     read_number(port.substr(1), 1, 65535);
   }
   if (!host.starts_with('[')) return is_host_name(host);
-  const auto address = IpAddress::parse(std::string_view(host).substr(1, host.size() - 2));
+  const auto address = platform::IpAddress::parse(std::string_view(host).substr(1, host.size() - 2));
   return address && address->v6;
 }
 
 /// False for multicast, broadcast, and IPv4 written as IPv6: no connection comes from there. Linux binds a
 /// socket to such an address all the same.
-bool can_be_source(const IpAddress& address) {
-  static const std::array never{
-      IpNetwork::parse("224.0.0.0/4").value(), IpNetwork::parse("255.255.255.255").value(),
-      IpNetwork::parse("ff00::/8").value(), IpNetwork::parse("::ffff:0:0/96").value()};
-  return std::ranges::none_of(never, [&](const IpNetwork& network) { return network.contains(address); });
+bool can_be_source(const platform::IpAddress& address) {
+  static const std::array never{platform::IpNetwork::parse("224.0.0.0/4").value(),
+                                platform::IpNetwork::parse("255.255.255.255").value(),
+                                platform::IpNetwork::parse("ff00::/8").value(),
+                                platform::IpNetwork::parse("::ffff:0:0/96").value()};
+  return std::ranges::none_of(never,
+                              [&](const platform::IpNetwork& network) { return network.contains(address); });
 }
 
 /// Accepts a name, with or without `*.` before it. Refuses an address (its last label has no letter, or
@@ -86,25 +88,26 @@ double read_fraction(const std::string& text) {
   return *value;
 }
 
-Milliseconds read_duration(const std::string& text, Milliseconds least, Milliseconds most) {
-  const auto value = parse_duration(text);
+platform::Milliseconds read_duration(const std::string& text, platform::Milliseconds least,
+                                     platform::Milliseconds most) {
+  const auto value = platform::parse_duration(text);
   if (!value || *value < least || *value > most) refuse();
   return *value;
 }
 
-std::vector<Milliseconds> read_durations(const std::string& text) {
-  std::vector<Milliseconds> result;
+std::vector<platform::Milliseconds> read_durations(const std::string& text) {
+  std::vector<platform::Milliseconds> result;
   for (const auto& item : read_list(text))
-    result.push_back(read_duration(item, Milliseconds(1), std::chrono::days(30)));
+    result.push_back(read_duration(item, platform::Milliseconds(1), std::chrono::days(30)));
   if (result.empty() || result.size() > 50) refuse();
   return result;
 }
 
-LogLevel read_log_level(const std::string& text) {
-  if (text == "debug") return LogLevel::debug;
-  if (text == "info") return LogLevel::info;
-  if (text == "warning") return LogLevel::warning;
-  if (text == "error") return LogLevel::error;
+platform::LogLevel read_log_level(const std::string& text) {
+  if (text == "debug") return platform::LogLevel::debug;
+  if (text == "info") return platform::LogLevel::info;
+  if (text == "warning") return platform::LogLevel::warning;
+  if (text == "error") return platform::LogLevel::error;
   refuse();
 }
 
@@ -145,17 +148,18 @@ std::string read_loopback_listener(const std::string& text) {
   if (colon == std::string::npos || !is_host_and_port(text)) refuse();
   std::string_view host = std::string_view(text).substr(0, colon);
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  const auto address = IpAddress::parse(host);
-  static const std::array loopback{IpNetwork::parse("127.0.0.0/8").value(), IpNetwork::parse("::1").value()};
-  const auto contains = [&](const IpNetwork& network) { return network.contains(*address); };
+  const auto address = platform::IpAddress::parse(host);
+  static const std::array loopback{platform::IpNetwork::parse("127.0.0.0/8").value(),
+                                   platform::IpNetwork::parse("::1").value()};
+  const auto contains = [&](const platform::IpNetwork& network) { return network.contains(*address); };
   if (!address || !std::ranges::any_of(loopback, contains)) refuse();
   return text;
 }
 
-std::vector<IpNetwork> read_networks(const std::string& text) {
-  std::vector<IpNetwork> result;
+std::vector<platform::IpNetwork> read_networks(const std::string& text) {
+  std::vector<platform::IpNetwork> result;
   for (const auto& item : read_list(text)) {
-    const auto network = IpNetwork::parse(item);
+    const auto network = platform::IpNetwork::parse(item);
     if (!network) refuse();
     result.push_back(*network);
   }
@@ -167,8 +171,9 @@ std::vector<IpNetwork> read_networks(const std::string& text) {
 std::vector<SourceAddress> read_source_addresses(const std::string& text) {
   std::vector<SourceAddress> result;
   for (const auto& item : read_list(text)) {
-    const auto network = IpNetwork::parse(item);
-    if (!network || network->base == IpAddress{network->base.v6, {}} || !can_be_source(network->base))
+    const auto network = platform::IpNetwork::parse(item);
+    if (!network || network->base == platform::IpAddress{network->base.v6, {}} ||
+        !can_be_source(network->base))
       refuse();
     result.push_back({*network, item.find('/') == std::string::npos});
   }
@@ -179,7 +184,7 @@ std::vector<AllowedNetwork> read_allowed_networks(const std::string& text) {
   std::vector<AllowedNetwork> result;
   for (const auto& item : read_list(text)) {
     const auto at = std::min(item.find('@'), item.size());
-    const auto network = IpNetwork::parse(text::trim(std::string_view(item).substr(0, at)));
+    const auto network = platform::IpNetwork::parse(text::trim(std::string_view(item).substr(0, at)));
     const auto pattern =
         at == item.size() ? "" : text::lower(text::trim(std::string_view(item).substr(at + 1)));
     if (!network || (at < item.size() && !is_pattern(pattern))) refuse();
@@ -194,11 +199,11 @@ std::vector<HostOverride> read_overrides(const std::string& text) {
     const auto equals = item.find('=');
     if (equals == std::string::npos) refuse();
     const auto pattern = text::lower(text::trim(std::string_view(item).substr(0, equals)));
-    const auto address = IpAddress::parse(text::trim(std::string_view(item).substr(equals + 1)));
+    const auto address = platform::IpAddress::parse(text::trim(std::string_view(item).substr(equals + 1)));
     if (!address || !is_pattern(pattern)) refuse();
     result.push_back({pattern, *address});
   }
   return result;
 }
 
-}  // namespace platform
+}  // namespace config

@@ -1,4 +1,4 @@
-#include "lib/platform/reload.hpp"
+#include "lib/program/reload.hpp"
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "lib/platform/program.hpp"
 #include "lib/platform/service_manager.hpp"
+#include "lib/program/program.hpp"
 
-namespace platform {
+namespace program {
 
 namespace {
 
@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 /// The keys with other values, whatever their sources.
-std::vector<std::string> changed_keys(const Config& before, const Config& after) {
+std::vector<std::string> changed_keys(const config::Config& before, const config::Config& after) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < before.values.size(); ++i)
     if (before.values[i].value != after.values.at(i).value) names.push_back(before.values[i].name);
@@ -47,8 +47,9 @@ void withdraw_stop() {
 
 }  // namespace
 
-Reload::Reload(const ReloadSignal& signal, Config in_force, std::function<Config()> load,
-               std::function<void(const Config&)> check, const Log& log)
+Reload::Reload(const platform::ReloadSignal& signal, config::Config in_force,
+               std::function<config::Config()> load, std::function<void(const config::Config&)> check,
+               const platform::Log& log)
     : signal_(signal),
       in_force_(std::move(in_force)),
       load_(std::move(load)),
@@ -64,15 +65,15 @@ bool Reload::take() {
 }
 
 /// Throws ConfigError.
-Config Reload::read() const {
+config::Config Reload::read() const {
   using Type = std::filesystem::file_type;
   const auto& file = in_force_.file;
   std::error_code unknown;
   const auto type = std::filesystem::status(file, unknown).type();
-  if (type == Type::fifo) throw ConfigError(file + " is a FIFO, which can be read only once");
+  if (type == Type::fifo) throw config::ConfigError(file + " is a FIFO, which can be read only once");
   const auto of_file = [&](const auto& key) { return key.source.starts_with(file + ':'); };
   if (type == Type::not_found && std::ranges::any_of(in_force_.values, of_file))
-    throw ConfigError(file + " has vanished");
+    throw config::ConfigError(file + " has vanished");
   return load_();
 }
 
@@ -95,10 +96,10 @@ int Reload::end() const {
   for (bool told = false; !stop_ordered(); ::sleep(1)) try {
       check_(read());
       break;
-    } catch (const ConfigError& error) {
+    } catch (const config::ConfigError& error) {
       if (!std::exchange(told, true))
         log_.error("configuration is no longer good; starting anew once it is", {{"error", error.what()}});
-      notify_service_manager("WATCHDOG=1");
+      platform::notify_service_manager("WATCHDOG=1");
     } catch (const std::exception&) {  // may end by itself: the program waits for that when it starts
       break;
     }
@@ -119,4 +120,4 @@ int start_anew_if(int status, char** argv) {
   return exit_failed;
 }
 
-}  // namespace platform
+}  // namespace program

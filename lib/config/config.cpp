@@ -1,18 +1,18 @@
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
 
-#include "lib/platform/config/keys.hpp"
-#include "lib/platform/config/sources.hpp"
+#include "lib/config/keys.hpp"
+#include "lib/config/sources.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/platform/ip.hpp"
 #include "lib/platform/service_manager.hpp"
 #include "lib/text/text.hpp"
 
-namespace platform {
+namespace config {
 
 namespace {
 
@@ -45,7 +45,7 @@ KeyValue& value_of(Config& config, std::string_view name) {
 /// A systemd credential replaces the default path of the key file.
 void apply_credentials(Config& config, const GivenValues& given) {
   if (given.contains("secrets.key_file")) return;
-  const auto path = credential_path("secrets.keys");
+  const auto path = platform::credential_path("secrets.keys");
   if (!path) return;
   config.settings.secrets.key_file = *path;
   value_of(config, "secrets.key_file") = {"secrets.key_file", *path, "systemd credential"};
@@ -80,7 +80,7 @@ void require_verifiable_hosts(Config& config) {
 bool is_on_this_machine(std::string_view host) {
   if (is_loopback_address(host)) return true;
   const auto name = host.substr(0, host.find(':'));
-  return name == "localhost" || (name.starts_with("127.") && IpAddress::parse(name));
+  return name == "localhost" || (name.starts_with("127.") && platform::IpAddress::parse(name));
 }
 
 /// Refuses remote servers without TLS before anything is sent. The server chooses how the client must prove
@@ -97,7 +97,7 @@ void require_tls_to_others(Config& config) {
 void check_together(Config& config) {
   require_verifiable_hosts(config);
   require_tls_to_others(config);
-  constexpr Milliseconds margin{10000};
+  constexpr platform::Milliseconds margin{10000};
   const auto& delivery = config.settings.delivery;
   if (delivery.lease < delivery.timeout + margin)
     throw_config_error(shown(config, "delivery.lease") + " must be at least 10s longer than " +
@@ -148,14 +148,14 @@ Config load_config(const std::vector<std::string>& arguments, const std::optiona
 }
 
 std::string read_configured_file(std::string_view key, const std::string& path) try {
-  return read_file(path);
-} catch (const FileError& error) {
+  return platform::read_file(path);
+} catch (const platform::FileError& error) {
   throw ConfigError(std::string(key) + ": " + error.what());
 }
 
 void require_private_file(std::string_view key, const std::string& path) try {
-  require_private(path);
-} catch (const FileError& error) {
+  platform::require_private(path);
+} catch (const platform::FileError& error) {
   throw ConfigError(std::string(key) + ": " + error.what());
 }
 
@@ -165,4 +165,4 @@ void require_certificates(std::string_view key, const std::string& path) {
   }
 }
 
-}  // namespace platform
+}  // namespace config

@@ -1,4 +1,4 @@
-#include "lib/platform/running_config.hpp"
+#include "lib/config/running_config.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -17,7 +17,7 @@
 #include "lib/platform/service_manager.hpp"
 #include "lib/text/text.hpp"
 
-namespace platform {
+namespace config {
 
 namespace {
 
@@ -88,12 +88,12 @@ RunningConfig parse(pid_t pid, const std::string& text) {
 }  // namespace
 
 RunningNote::RunningNote(const std::string& program, const Config& config) {
-  const auto folder = runtime_directory();
+  const auto folder = platform::runtime_directory();
   if (!folder) return;
   remove_notes_of_the_dead(*folder);
   const auto pid = std::to_string(::getpid());
   path_ = *folder + '/' + std::string(prefix) + pid;
-  std::string text = program + '\t' + format_iso8601(utc_now()) + '\n';
+  std::string text = program + '\t' + platform::format_iso8601(platform::utc_now()) + '\n';
   for (const auto& key : config.values) text += key.name + '\t' + key.value + '\t' + key.source + '\n';
   const auto unfinished = *folder + "/new." + pid;
   lock_ = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -116,4 +116,4 @@ std::vector<RunningConfig> read_running_notes(const std::vector<std::string>& fo
   return result;
 }
 
-}  // namespace platform
+}  // namespace config

@@ -1,4 +1,4 @@
-#include "lib/platform/program.hpp"
+#include "lib/program/program.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,11 +10,11 @@
 #include <iostream>
 #include <utility>
 
-#include "lib/platform/reload.hpp"
 #include "lib/platform/standard_error.hpp"
+#include "lib/program/reload.hpp"
 #include "lib/text/text.hpp"
 
-namespace platform {
+namespace program {
 
 namespace {
 
@@ -55,8 +55,8 @@ struct CommandLine {
 CommandLine parse(int argc, const char* const* argv) {
   CommandLine line;
   const auto set_config = [&line](const std::string& file) {
-    if (file.empty()) throw ConfigError("command line: --config needs a file");
-    if (line.config) throw ConfigError("command line: --config is given twice");
+    if (file.empty()) throw config::ConfigError("command line: --config needs a file");
+    if (line.config) throw config::ConfigError("command line: --config is given twice");
     line.config = file;
   };
   for (int i = 1; i < argc; ++i) {
@@ -84,15 +84,15 @@ int finish_output() {
 int fail(const std::string& program, const std::exception& error, int status) {
   // Under the journal, a prefix gives the line the priority of an error (sd-daemon(3)).
   const std::string priority = std::getenv("JOURNAL_STREAM") != nullptr ? "<3>" : "";
-  StandardError().write_line(priority + text::one_line(program + ": " + error.what()));
+  platform::StandardError().write_line(priority + text::one_line(program + ": " + error.what()));
   return status;
 }
 
 }  // namespace
 
-Config load_daemon_config(int argc, const char* const* argv) {
+config::Config load_daemon_config(int argc, const char* const* argv) {
   const auto line = parse(argc, argv);
-  return load_config(line.keys, line.config, process_environment());
+  return config::load_config(line.keys, line.config, process_environment());
 }
 
 void open_standard_descriptors() noexcept {
@@ -113,12 +113,12 @@ std::vector<std::string> process_environment() {
 
 std::string describe_keys() {
   std::string text = wrap(
-      "Configuration keys, by section of the INI file " + std::string(default_config_path) +
+      "Configuration keys, by section of the INI file " + std::string(config::default_config_path) +
           ". The environment variable APIENTIDADES_SECTION_KEY overrides the file, and "
           "--section.key=value on the command line overrides both. Durations are written 50ms, 5s, 30m, 2h, "
           "5d; sizes 512, 64KiB, 1MiB.",
       0);
-  for (const auto& key : config_keys()) {
+  for (const auto& key : config::config_keys()) {
     text += "\n  " + key.name + " = " + (key.default_value.empty() ? "(empty)" : key.default_value) + "\n" +
             wrap(key.description + " [" + key.accepts + "]", 6);
   }
@@ -126,7 +126,7 @@ std::string describe_keys() {
 }
 
 int run_daemon(int argc, const char* const* argv, const std::string& summary,
-               const std::function<int(const Config&, const Signals&)>& body) {
+               const std::function<int(const config::Config&, const Signals&)>& body) {
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "apientidades";
   try {
     open_standard_descriptors();
@@ -140,8 +140,8 @@ int run_daemon(int argc, const char* const* argv, const std::string& summary,
       std::cout << program << " " << APIENTIDADES_VERSION << "\n";
       return finish_output();
     }
-    return body(load_config(line.keys, line.config, process_environment()), signals);
-  } catch (const ConfigError& error) {
+    return body(config::load_config(line.keys, line.config, process_environment()), signals);
+  } catch (const config::ConfigError& error) {
     return fail(program, error, exit_usage);
   } catch (const std::exception& error) {
     return fail(program, error, exit_failed);
@@ -161,4 +161,4 @@ void end_if_broken_pipe(int fd) {
   std::raise(SIGPIPE);
 }
 
-}  // namespace platform
+}  // namespace program

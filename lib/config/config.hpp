@@ -13,7 +13,7 @@
 #include "lib/platform/ip.hpp"
 #include "lib/platform/log.hpp"
 
-namespace platform {
+namespace config {
 
 /// what() is one line. For a value that is not accepted it names the key, the origin (file and line, variable
 /// or command line) and what is accepted.
@@ -44,53 +44,53 @@ struct SecretsSettings {
 /// which stands for one or more labels.
 struct HostOverride {
   std::string pattern;
-  IpAddress address;
+  platform::IpAddress address;
 };
 
 /// `network` or `network@pattern`, the pattern as in HostOverride.
 struct AllowedNetwork {
-  IpNetwork network;
+  platform::IpNetwork network;
   std::string pattern;  // hosts that may have an address in `network`; empty: those of host_overrides
 };
 
 /// Where our POSTs come from: an address of this host that sockets are bound to, or a network that is only
 /// published to entities.
 struct SourceAddress {
-  IpNetwork network;
+  platform::IpNetwork network;
   bool bound = false;
 };
 
 struct DeliverySettings {
-  Milliseconds poll_interval{50};
+  platform::Milliseconds poll_interval{50};
   unsigned max_in_flight = 512;
   unsigned max_in_flight_per_webhook = 10;
   unsigned max_in_flight_per_host = 50;
-  Milliseconds connect_timeout{5000};
-  Milliseconds timeout{15000};  // the whole attempt, DNS included
-  Milliseconds lease{60000};    // at least timeout + 10 s, or loading fails
-  std::vector<Milliseconds> retry_schedule;
+  platform::Milliseconds connect_timeout{5000};
+  platform::Milliseconds timeout{15000};  // the whole attempt, DNS included
+  platform::Milliseconds lease{60000};    // at least timeout + 10 s, or loading fails
+  std::vector<platform::Milliseconds> retry_schedule;
   double retry_jitter = 0.2;  // 0..1: a wait is multiplied by a number in [1 - jitter, 1 + jitter]
-  Milliseconds retry_after_max{86400000};
-  Milliseconds probe_interval{900000};  // 0: no probes
-  Milliseconds outage_max{86400000};    // 0: no outage of our own is recognised
+  platform::Milliseconds retry_after_max{86400000};
+  platform::Milliseconds probe_interval{900000};  // 0: no probes
+  platform::Milliseconds outage_max{86400000};    // 0: no outage of our own is recognised
   std::vector<AllowedNetwork> allowed_networks;
-  std::vector<IpNetwork> denied_networks;
+  std::vector<platform::IpNetwork> denied_networks;
   std::vector<SourceAddress> source_addresses;  // if none is bound, the system chooses
-  std::vector<IpNetwork>
+  std::vector<platform::IpNetwork>
       own_addresses;  // not a key: addresses of this host and of the database, found by the dispatcher
   std::vector<HostOverride> host_overrides;
   std::string ca_file;                                    // empty: the system's bundle
-  Milliseconds disable_after{432000000};                  // 0: never
+  platform::Milliseconds disable_after{432000000};        // 0: never
   std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes; for a response's headers, and for its body
 };
 
 struct RetentionSettings {
-  Milliseconds delivered{};
-  Milliseconds failed{};
-  Milliseconds rejected{};
-  Milliseconds held{};
-  Milliseconds audit{};
-  Milliseconds tests{};
+  platform::Milliseconds delivered{};
+  platform::Milliseconds failed{};
+  platform::Milliseconds rejected{};
+  platform::Milliseconds held{};
+  platform::Milliseconds audit{};
+  platform::Milliseconds tests{};
 };
 
 /// 0 means no limit. The defaults of the keys replace these zeros. nginx enforces the first four limits,
@@ -112,11 +112,11 @@ struct MetricsSettings {
   std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
   std::string api_file;  // file with the counters that all API processes share; empty: the default place,
                          // which the key's description in config_keys() names
-  Milliseconds queue_interval{15000};
+  platform::Milliseconds queue_interval{15000};
 };
 
 struct LogSettings {
-  LogLevel level = LogLevel::info;
+  platform::LogLevel level = platform::LogLevel::info;
 };
 
 struct Settings {
@@ -171,4 +171,4 @@ void require_private_file(std::string_view key, const std::string& path);
 /// Checks that the file holds certificates in PEM. Throws ConfigError, which names the key.
 void require_certificates(std::string_view key, const std::string& path);
 
-}  // namespace platform
+}  // namespace config

@@ -1,17 +1,17 @@
-#include "lib/platform/config/keys.hpp"
+#include "lib/config/keys.hpp"
 
 #include <utility>
 
-#include "lib/platform/config/values.hpp"
+#include "lib/config/values.hpp"
 
-namespace platform {
+namespace config {
 
 namespace {
 
 using namespace std::chrono_literals;
 using Text = const std::string&;
 
-constexpr Milliseconds year = std::chrono::days(366);
+constexpr platform::Milliseconds year = std::chrono::days(366);
 
 std::vector<ConfigKey> database_keys() {
   return {
@@ -249,4 +249,4 @@ const std::vector<KeyDoc>& config_keys() {
   return docs;
 }
 
-}  // namespace platform
+}  // namespace config

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
-namespace platform {
+namespace config {
 
 struct ConfigKey {
   KeyDoc doc;
@@ -19,4 +19,4 @@ struct ConfigKey {
 
 const std::vector<ConfigKey>& config_table();
 
-}  // namespace platform
+}  // namespace config

@@ -6,25 +6,26 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
-namespace platform {
+namespace config {
 
 std::uint64_t read_number(const std::string& text, std::uint64_t least, std::uint64_t most);
 /// Reads `65536`, `64KiB`, `1MiB`.
 std::uint64_t read_size(const std::string& text, std::uint64_t least, std::uint64_t most);
 double read_fraction(const std::string& text);  // 0 to 1
-Milliseconds read_duration(const std::string& text, Milliseconds least, Milliseconds most);
-std::vector<Milliseconds> read_durations(const std::string& text);
-LogLevel read_log_level(const std::string& text);
+platform::Milliseconds read_duration(const std::string& text, platform::Milliseconds least,
+                                     platform::Milliseconds most);
+std::vector<platform::Milliseconds> read_durations(const std::string& text);
+platform::LogLevel read_log_level(const std::string& text);
 std::string read_path(const std::string& text);               // absolute
 std::string read_identifier(const std::string& text);         // name of a database or a user
 std::vector<std::string> read_list(const std::string& text);  // comma-separated, trimmed; no empty elements
 std::vector<std::string> read_hosts(const std::string& text);
 std::string read_loopback_listener(const std::string& text);  // address:port
-std::vector<IpNetwork> read_networks(const std::string& text);
+std::vector<platform::IpNetwork> read_networks(const std::string& text);
 std::vector<SourceAddress> read_source_addresses(const std::string& text);
 std::vector<AllowedNetwork> read_allowed_networks(const std::string& text);
 std::vector<HostOverride> read_overrides(const std::string& text);
 
-}  // namespace platform
+}  // namespace config

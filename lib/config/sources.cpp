@@ -1,16 +1,16 @@
-#include "lib/platform/config/sources.hpp"
+#include "lib/config/sources.hpp"
 
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <set>
 #include <sstream>
 
-#include "lib/platform/config/keys.hpp"
+#include "lib/config/keys.hpp"
 #include "lib/platform/file.hpp"
 #include "lib/text/suggestion.hpp"
 #include "lib/text/text.hpp"
 
-namespace platform {
+namespace config {
 
 namespace options = boost::program_options;
 
@@ -117,8 +117,8 @@ class FileReader {
 
 std::string file_text(const std::string& path) {
   try {
-    return read_file(path);
-  } catch (const FileError& error) {
+    return platform::read_file(path);
+  } catch (const platform::FileError& error) {
     throw_config_error(std::string("configuration file ") + error.what());
   }
 }
@@ -206,4 +206,4 @@ void read_arguments(const std::vector<std::string>& arguments, GivenValues& give
   }
 }
 
-}  // namespace platform
+}  // namespace config

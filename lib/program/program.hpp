@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/platform/reload_signal.hpp"
 #include "lib/platform/stop_signal.hpp"
 
-namespace platform {
+namespace program {
 
 /// Returns the process's environment as NAME=VALUE texts.
 std::vector<std::string> process_environment();
@@ -30,8 +30,8 @@ inline constexpr int exit_usage = 2;
 void open_standard_descriptors() noexcept;
 
 struct Signals {
-  StopSignal stop;
-  ReloadSignal reload;
+  platform::StopSignal stop;
+  platform::ReloadSignal reload;
 };
 
 /// Runs a daemon's body with its configuration: takes over the signals before all else, handles `--help` and
@@ -39,9 +39,9 @@ struct Signals {
 /// exit_usage, any other exception into one line and exit_failed. --help shows `summary`, a description of
 /// the program, above the table of keys.
 int run_daemon(int argc, const char* const* argv, const std::string& summary,
-               const std::function<int(const Config&, const Signals&)>& body);
+               const std::function<int(const config::Config&, const Signals&)>& body);
 
 /// Ends the process as SIGPIPE would, if the reader of the descriptor is gone.
 void end_if_broken_pipe(int fd);
 
-}  // namespace platform
+}  // namespace program

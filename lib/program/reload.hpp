@@ -7,20 +7,20 @@
 #include <functional>
 #include <string_view>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 #include "lib/platform/log.hpp"
 #include "lib/platform/reload_signal.hpp"
 
-namespace platform {
+namespace program {
 
 /// Loads the configuration of a daemon, as run_daemon does. Throws ConfigError.
-Config load_daemon_config(int argc, const char* const* argv);
+config::Config load_daemon_config(int argc, const char* const* argv);
 
 class Reload {
  public:
   /// `signal` outlives this object. `check` throws if the program could not start with the configuration.
-  Reload(const ReloadSignal& signal, Config in_force, std::function<Config()> load,
-         std::function<void(const Config&)> check, const Log& log);
+  Reload(const platform::ReloadSignal& signal, config::Config in_force, std::function<config::Config()> load,
+         std::function<void(const config::Config&)> check, const platform::Log& log);
 
   /// Readable while an order to reload is pending.
   int fd() const { return signal_.fd(); }
@@ -39,13 +39,13 @@ class Reload {
 
  private:
   void read_again();
-  Config read() const;
+  config::Config read() const;
 
-  const ReloadSignal& signal_;
-  const Config in_force_;
-  std::function<Config()> load_;
-  std::function<void(const Config&)> check_;
-  const Log log_;
+  const platform::ReloadSignal& signal_;
+  const config::Config in_force_;
+  std::function<config::Config()> load_;
+  std::function<void(const config::Config&)> check_;
+  const platform::Log log_;
   bool wanted_ = false;
   std::atomic<bool> refused_ = false;
 };
@@ -58,4 +58,4 @@ bool stop_ordered();
 /// Else it returns `status`. A descriptor other than the standard ones is closed.
 int start_anew_if(int status, char** argv);
 
-}  // namespace platform
+}  // namespace program

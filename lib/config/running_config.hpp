@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/config/config.hpp"
+#include "lib/config/config.hpp"
 
-namespace platform {
+namespace config {
 
 struct RunningConfig {
   std::string program;
@@ -33,4 +33,4 @@ class RunningNote {
 /// exist or that this user cannot read.
 std::vector<RunningConfig> read_running_notes(const std::vector<std::string>& folders);
 
-}  // namespace platform
+}  // namespace config
