@@ -306,8 +306,9 @@ void Loop::collect() {
   }
   diagnoses_.take_ended();
   auto attempts = attempts_.take();
-  for (const auto& attempt : attempts)
-    slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);
+  for (const auto& attempt : attempts) {
+    if (!attempt.observed) slots_.ended(attempt.delivery.webhook, outcome_of(attempt), attempt.duration);
+  }
   attempts = outages_.judge(std::move(attempts), now);
   writer_.add(std::move(attempts));
   follow_outages();

@@ -1,5 +1,4 @@
-// Values that pass between the loop and the network's thread: requests, and the results of attempts and
-// checks.
+// Values that pass between the loop and the network's thread: requests, and their attempts.
 #pragma once
 
 #include <memory>
@@ -21,8 +20,8 @@ using delivery::Unreadable;
 /// A POST to be sent, or a check. The POST of a delivery is signed when it is sent (headers_of), because
 /// receivers refuse an old signature.
 struct Request {
-  /// A `handshake` or `lookup` only finds out whether the host or a name server answers, and has a URL but no
-  /// delivery. If it is to be observed, its result is an Attempt; otherwise its result is an OutageCheck.
+  /// A `handshake` or `lookup` only finds out whether the host or a name server answers. It has a URL but no
+  /// delivery, and is observed.
   enum class Purpose { deliver, handshake, lookup };
   Purpose purpose = Purpose::deliver;
   std::optional<platform::IpAddress> address;  // for `handshake`: the address to connect to
@@ -39,25 +38,6 @@ struct Request {
   std::shared_ptr<delivery::Observation> observed;  // to be filled in and returned with the attempt, or null
   platform::MonotonicTime read_at;      // when the URL, the secret and the permission to send were read
   platform::MonotonicTime lease_until;  // when the lease ends, or a little earlier
-};
-
-/// The result of a `handshake` or `lookup`.
-struct OutageCheck {
-  enum class Finding {
-    heard,
-    silent,
-    not_asked,  // this host could not make the check (descriptors, memory)
-    nothing,    // the check does not show whether the host or a name server answers: the address policy
-                // forbids every address of the host (may_connect), or the look-up says nothing about the
-                // name servers, for example because /etc/hosts has the name (Resolution::Servers::nothing)
-  };
-  Request::Purpose purpose = Request::Purpose::handshake;
-  delivery::EntityId entity = 0;  // whose host it is
-  std::string host;
-  Finding finding = Finding::nothing;
-  platform::MonotonicTime began{};
-  /// When a handshake got a sign of life; without one, and for a lookup, when the check ended.
-  platform::MonotonicTime ended{};
 };
 
 }  // namespace dispatcher

@@ -40,6 +40,14 @@ Attempt unresolved(Job job, bool unanswered) {
   return attempt;
 }
 
+Attempt lookup_attempt(Job job, Resolution::Servers servers) {
+  using enum Resolution::Servers;
+  if (servers == not_asked) return attempt_of(std::move(job), TransportResult::local_failure);
+  if (job.addresses.empty()) return unresolved(std::move(job), servers == silent);
+  job.request.observed->addresses = std::move(job.addresses);
+  return attempt_of(std::move(job), TransportResult::answered);
+}
+
 Attempt not_started(Request request) {
   Attempt attempt;
   attempt.delivery = std::move(request.delivery);

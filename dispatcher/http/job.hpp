@@ -30,6 +30,9 @@ Attempt local_failure_of(Job job, delivery::LocalFault fault);
 /// Ends the attempt of a job that got no address. `unanswered`: no name server gave a usable answer.
 Attempt unresolved(Job job, bool unanswered);
 
+/// Ends the attempt of a lookup. The request's observation receives the addresses.
+Attempt lookup_attempt(Job job, Resolution::Servers servers);
+
 /// Returns the attempt of a request that is not sent, with TransportResult::not_started.
 Attempt not_started(Request request);
 

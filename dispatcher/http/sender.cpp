@@ -7,7 +7,6 @@
 #include <string_view>
 #include <thread>
 
-#include "dispatcher/http/checks.hpp"
 #include "dispatcher/http/connection_pools.hpp"
 #include "dispatcher/http/job.hpp"
 #include "dispatcher/http/lookups.hpp"
@@ -51,7 +50,6 @@ class Sender::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void submit(std::vector<Request> requests) { submitted_.put(std::move(requests)); }
-  std::vector<OutageCheck> take_checks() { return checks_.take(); }
 
   void return_waiting() {
     returning_ = true;
@@ -159,35 +157,19 @@ class Sender::Impl {
     return next;
   }
 
-  /// Begins a check: a lookup that bypasses the cache, or a handshake on a new connection. If the URL's host
-  /// is an address or in delivery.host_overrides, there is nothing to look up: an observed lookup then ends
-  /// at once, with the addresses from there, and a lookup for an outage check becomes a handshake.
+  /// Begins a lookup that bypasses the cache, or a handshake on a new connection. If the URL's host is an
+  /// address or in delivery.host_overrides, there is nothing to look up: a lookup then ends at once, with the
+  /// addresses from there.
   void begin_check(Request request) {
     auto job = lookups_.find(begun(std::move(request)));
     if (!job) return;
-    if (job->request.purpose == Request::Purpose::lookup && job->request.observed) {
+    if (job->request.purpose == Request::Purpose::lookup) {
       auto& observed = *job->request.observed;
       observed.literal = true;
       observed.addresses = addresses_of(route_of(job->request.url, settings_.host_overrides));
       ended_.push_back(attempt_of(std::move(*job), TransportResult::answered));
     } else if (auto attempt = transfers_.begin(std::move(*job))) {
-      finish_handshake(std::move(*attempt));
-    }
-  }
-
-  void finish_handshake(Attempt attempt) {
-    if (attempt.observed) {
-      ended_.push_back(std::move(attempt));
-    } else {
-      checks_.put({handshake_check(attempt)});
-    }
-  }
-
-  void finish_lookup(Job job, Resolution::Servers servers, platform::MonotonicTime now) {
-    if (job.request.observed) {
-      ended_.push_back(lookup_attempt(std::move(job), servers));
-    } else {
-      checks_.put({lookup_check(job, servers, now)});
+      ended_.push_back(std::move(*attempt));
     }
   }
 
@@ -196,8 +178,9 @@ class Sender::Impl {
   void start_found() {
     const auto now = platform::monotonic_now();
     for (auto& [job, servers] : lookups_.take_found()) {
+      if (servers == Resolution::Servers::answered) job.name_answered = now;
       if (job.request.purpose == Request::Purpose::lookup) {
-        finish_lookup(std::move(job), servers, now);
+        ended_.push_back(lookup_attempt(std::move(job), servers));
       } else {
         start_found(std::move(job), servers, now);
       }
@@ -205,7 +188,6 @@ class Sender::Impl {
   }
 
   void start_found(Job job, Resolution::Servers servers, platform::MonotonicTime now) {
-    if (servers == Resolution::Servers::answered) job.name_answered = now;
     if (servers == Resolution::Servers::not_asked) {
       start(next_after_unsent(attempt_of(std::move(job), TransportResult::local_failure)));
     } else if (job.addresses.empty()) {
@@ -225,7 +207,7 @@ class Sender::Impl {
       if (purpose == Request::Purpose::deliver) {
         finish(std::move(attempt), kept);
       } else {
-        finish_handshake(std::move(attempt));
+        ended_.push_back(std::move(attempt));
       }
     }
   }
@@ -248,7 +230,6 @@ class Sender::Impl {
   OwnAddresses own_addresses_;
   platform::Mailbox<Attempt>& attempts_;
   platform::Mailbox<Request> submitted_;
-  platform::Mailbox<OutageCheck> checks_;
   std::atomic<bool> returning_ = false;
   std::atomic<bool> stopping_ = false;
   platform::Heartbeat heartbeat_;
@@ -267,7 +248,6 @@ Sender::~Sender() = default;
 void Sender::submit(std::vector<Request> requests) {
   if (!requests.empty()) impl_->submit(std::move(requests));
 }
-std::vector<OutageCheck> Sender::take_checks() { return impl_->take_checks(); }
 void Sender::return_waiting() { impl_->return_waiting(); }
 void Sender::stop_starting() { impl_->stop_starting(); }
 const platform::Heartbeat& Sender::heartbeat() const { return impl_->heartbeat(); }

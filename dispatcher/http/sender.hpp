@@ -27,12 +27,10 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  /// Each request comes back once: as an Attempt in `attempts` if it has a delivery or is to be observed,
-  /// otherwise as an OutageCheck, which take_checks() returns. A handshake or a lookup takes at most a little
-  /// more than connect_timeout. Exception: a handshake or a lookup that has not begun before stop_starting()
-  /// is dropped.
+  /// Each request comes back once, as an Attempt in `attempts`. A handshake or a lookup takes at most a
+  /// little more than connect_timeout. Exception: a handshake or a lookup that has not begun before
+  /// stop_starting() is dropped.
   void submit(std::vector<Request> requests);
-  std::vector<OutageCheck> take_checks();
 
   /// Hands back the requests that wait for a connection, as not_started; requests in flight go on.
   void return_waiting();

@@ -199,7 +199,7 @@ void Transfer::set_request(bool fresh_connection) {
   set_option(handle(), CURLOPT_URL, request.url.c_str());
   set_option(handle(), CURLOPT_CONNECT_ONLY, handshake ? 1L : 0L);
   set_option(handle(), CURLOPT_FRESH_CONNECT, fresh_connection ? 1L : 0L);
-  if (handshake && request.observed) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
+  if (handshake) set_option(handle(), CURLOPT_FORBID_REUSE, 1L);
   if (handshake) return;
   set_option(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   set_option(handle(), CURLOPT_POSTFIELDS, request.body.data());

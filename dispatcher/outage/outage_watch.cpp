@@ -8,6 +8,7 @@
 
 #include "dispatcher/http/route.hpp"
 #include "dispatcher/http/sender.hpp"
+#include "lib/delivery/observation.hpp"
 #include "lib/webhook/address_policy.hpp"
 #include "lib/webhook/target_url.hpp"
 
@@ -64,10 +65,13 @@ bool OutageWatch::outage() const {
 std::vector<Attempt> OutageWatch::judge(std::vector<Attempt> attempts, platform::MonotonicTime now) {
   std::vector<Attempt> result;
   for (auto& attempt : attempts) {
+    if (attempt.observed) {
+      note_check(attempt);
+      continue;
+    }
     note(attempt);
     (attempt.silence == Silence::none ? result : kept_).push_back(std::move(attempt));
   }
-  read_checks();
   // In a long gap no checks were made, so the time that has passed proves nothing.
   if (now > judged_ + longest_gap) std::ranges::move(give_up(), std::back_inserter(result));
   for (auto& side : sides_) {
@@ -105,26 +109,24 @@ void OutageWatch::note(const Attempt& attempt) {
     hosts_.note(attempt.host, entity, *address, attempt.ended);
 }
 
-void OutageWatch::read_checks() {
-  for (const auto& check : sender_.take_checks()) {
-    const bool handshake = check.purpose == Request::Purpose::handshake;
-    auto& judge = side_of(handshake ? Silence::network : Silence::names).judge;
-    switch (check.finding) {
-      case OutageCheck::Finding::heard:
-        judge.heard(check.ended);
-        break;
-      case OutageCheck::Finding::silent:
-        judge.silent(check.host, check.entity, check.ended);
-        judge.check_failed(check.began, check.ended);
-        break;
-      case OutageCheck::Finding::not_asked:
-        judge.check_told_nothing(check.began);
-        break;
-      case OutageCheck::Finding::nothing:  // so other hosts are checked
-        judge.check_told_nothing(check.began);
-        hosts_.forget(check.host);
-        break;
-    }
+/// Silence outweighs an earlier sign of life.
+void OutageWatch::note_check(const Attempt& check) {
+  const auto side =
+      std::ranges::find_if(sides_, [&](Side& one) { return one.checks.erase(check.observed) > 0; });
+  if (side == sides_.end()) return;
+  const auto began = check.ended - check.duration;
+  const auto& heard = side->kind == store::OutageKind::network ? check.heard : check.name_answered;
+  if (check.silence != Silence::none) {
+    side->judge.silent(check.host, check.delivery.entity, check.ended);
+    side->judge.check_failed(began, check.ended);
+  } else if (heard) {
+    side->judge.heard(*heard);
+  } else {
+    // This host could not make the check (descriptors, memory), or the check shows nothing: the address
+    // policy forbids every address of the host (may_connect), or no name server was asked, for example
+    // because /etc/hosts has the name. In the second case other hosts are checked.
+    side->judge.check_told_nothing(began);
+    if (check.transport != TransportResult::local_failure) hosts_.forget(check.host);
   }
 }
 
@@ -149,6 +151,8 @@ void OutageWatch::begin_checks(Side& side, platform::MonotonicTime now) {
     request.host = std::move(host.host);
     request.delivery.entity = host.entity;
     request.address = host.address;
+    request.observed = std::make_shared<delivery::Observation>();
+    side.checks.insert(request.observed);
     requests.push_back(std::move(request));
   }
   side.judge.checking(static_cast<unsigned>(requests.size()), now);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
@@ -36,8 +37,9 @@ class OutageWatch {
   OutageWatch(const config::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
               Sender& sender);
 
-  /// Keeps the silent ones of `attempts`. Returns the attempts to be recorded now: the others, and kept ones
-  /// that no longer have to wait. Attempt::counted is false for those that failed in our own outage.
+  /// Takes its own checks, which are observed, out of `attempts`, and keeps the silent ones. Returns the
+  /// attempts to be recorded now: the others, and kept ones that no longer have to wait. Attempt::counted is
+  /// false for those that failed in our own outage.
   std::vector<Attempt> judge(std::vector<Attempt> attempts, platform::MonotonicTime now);
   /// For the end of the program: removes and returns the kept attempts, as TransportResult::not_started.
   std::vector<Attempt> give_up();
@@ -65,6 +67,7 @@ class OutageWatch {
     Request::Purpose purpose;          // of the checks
     platform::Milliseconds known_for;  // hosts that answered within this time are checked
     OutageJudge judge;
+    std::set<std::shared_ptr<delivery::Observation>> checks{};  // under way
     std::optional<Outage> outage{};
   };
   struct Ended {
@@ -73,7 +76,7 @@ class OutageWatch {
   };
   Side& side_of(delivery::Silence silence);
   void note(const Attempt& attempt);
-  void read_checks();
+  void note_check(const Attempt& check);
   void begin_checks(Side& side, platform::MonotonicTime now);
   void follow(Side& side, platform::MonotonicTime now);
   void forget_unrecorded();

@@ -12,8 +12,10 @@
 #include <memory>
 #include <thread>
 
+#include "lib/delivery/observation.hpp"
 #include "tests/fakes/tls_server.hpp"
 #include "tests/unit/silent_port.hpp"
+#include "tests/wait.hpp"
 
 namespace {
 
@@ -265,17 +267,14 @@ BOOST_AUTO_TEST_CASE(a_handle_that_cannot_be_made_ends_its_attempt_and_not_the_p
   check.purpose = Request::Purpose::handshake;
   check.url = port.url();
   check.host = port.host();
+  check.observed = std::make_shared<delivery::Observation>();
   std::vector<Request> checks;
   checks.push_back(std::move(check));
   sender.submit(std::move(checks));
-  std::vector<dispatcher::OutageCheck> ended;
-  const auto deadline = platform::monotonic_now() + 30s;
-  while (ended.empty() && platform::monotonic_now() < deadline) {
-    std::this_thread::sleep_for(1ms);
-    ended = sender.take_checks();
-  }
+  std::vector<Attempt> ended;
+  wait::until([&] { return !(ended = attempts.take()).empty(); }, "the check to end");
   BOOST_REQUIRE_EQUAL(ended.size(), 1U);
-  BOOST_CHECK(ended[0].finding == dispatcher::OutageCheck::Finding::not_asked);
+  BOOST_CHECK(ended[0].transport == TransportResult::local_failure);
 }
 
 // A host without IPv6 cannot make a socket for a receiver that has only an IPv6 address. If an attempt

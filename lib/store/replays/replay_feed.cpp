@@ -26,12 +26,12 @@ constexpr unsigned failing_after = 10;      // length of a failure streak (see s
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
   WHERE en_marcha_de > ? ORDER BY en_marcha_de LIMIT 1)sql";
-/// `falla`: the last attempt failed, and either it had no answer, a 429 or a 5xx, or the failure streak has
-/// reached `failing_after`.
+/// `falla`: the last attempt failed, and either the webhook gets one attempt at a time (sondeo), or the
+/// answer was a 5xx, or the failure streak has reached `failing_after`.
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT w.plaza IS NOT NULL AS existe, w.entidad_id, w.activo AND t.activa AND COALESCE(x.descansa_hasta <= UTC_TIMESTAMP(3), TRUE) AS recibe,
     COALESCE(x.ultimo_error <> ''
-      AND (x.ultimo_estado IS NULL OR x.ultimo_estado = 429 OR x.ultimo_estado >= 500 OR x.fallos >= ?), FALSE) AS falla,
+      AND (x.sondeo OR x.ultimo_estado >= 500 OR x.fallos >= ?), FALSE) AS falla,
     EXISTS (SELECT 1 FROM entregas e WHERE e.reintento_de = w.id) AS espera
   FROM webhooks w JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
