@@ -37,7 +37,9 @@ int run(const config::Config& config, const program::Signals& signals,
                      observation,
                      settings.limits,
                      settings.delivery.disable_after,
-                     webhook::operators_networks(settings.delivery)};
+                     webhook::operators_networks(settings.delivery),
+                     {},
+                     settings.contact};
   const auto check = [&](const config::Config& next) {
     store::require_start(store::Program::api, next.settings);
   };

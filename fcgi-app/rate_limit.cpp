@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/webhook/limits.hpp"
+
 namespace api {
 namespace {
 
@@ -42,6 +44,34 @@ std::vector<Header> rate_limit(store::Quota quota, std::uint64_t left, unsigned 
   allowed.append(policy.unit).append(";w=").append(std::to_string(store::window_s(quota)));
   return {{"RateLimit-Policy", allowed},
           {"RateLimit", name + ";r=" + std::to_string(left) + ";t=" + std::to_string(more_s)}};
+}
+
+std::vector<LimitNow> read_limits(store::Session& session, const store::Caller& caller,
+                                  const config::LimitSettings& limits) {
+  using enum store::Quota;
+  const std::uint64_t webhooks = webhook::max_webhooks_per_entity;
+  std::vector<LimitNow> result{{"webhooks", webhooks, webhooks - caller.webhooks.size(), {}, {}}};
+  const auto add = [&](store::Quota quota, std::uint64_t left, unsigned more_s) {
+    const auto policy = policy_of(quota, limits);
+    result.push_back({policy.name, policy.limit, left, store::window_s(quota), more_s});
+  };
+  for (const auto quota : {changes, replay_requests, diagnostics, test_bytes}) {
+    const auto limit = policy_of(quota, limits).limit;
+    if (limit == 0) continue;
+    const auto level = store::level_of(session, quota, caller.id, limit);
+    add(quota, level.left, level.more_s);
+  }
+  if (limits.replayed > 0) {
+    const auto quota = store::replays_left(session, caller.id, limits.replayed);
+    add(replayed, quota.left, quota.left == quota.limit ? 0 : quota.retry_after_s);
+  }
+  if (const std::uint64_t most = limits.pending_test_deliveries; most > 0)
+    result.push_back({"pruebas-sin-terminar",
+                      most,
+                      store::peek_pending_tests_left(session, caller.id, most).left,
+                      {},
+                      {}});
+  return result;
 }
 
 std::vector<Header> read_rate_limit(store::Session& session, store::EntityId entity, store::Quota quota,

@@ -11,7 +11,8 @@ using enum QueryString;
 using enum store::CallerWith;
 using enum store::Quota;
 
-constexpr std::array<Route, 18> table{{
+constexpr std::array<Route, 19> table{{
+    {"GET", "/entidad", show_entity},
     {"GET", "/webhooks", list_webhooks, accepted},
     {"POST", "/webhooks", register_webhook, accepted, registrations, false, nothing_else},
     {"GET", "/webhooks/eventos", list_events, accepted},

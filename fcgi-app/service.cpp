@@ -214,7 +214,8 @@ std::optional<Response> Service::perform(AccessLogEntry& entry) {
                   request.preconditions,
                   request.idempotency_key,
                   shared_.hidden_networks,
-                  shared_.statistics};
+                  shared_.statistics,
+                  shared_.contact};
   if (!is_read(route)) return route.handler(call);
   return store::repeat_if_lost(session_, [&] { return route.handler(call); });
 }

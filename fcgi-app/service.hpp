@@ -34,6 +34,7 @@ struct Shared {
   platform::Milliseconds disable_after{};                 // delivery.disable_after
   std::vector<platform::IpNetwork> hidden_networks = {};  // addresses in these are shown to no entity
   KeptStatistics statistics = {};
+  config::ContactSettings contact = {};
 };
 
 /// One per thread; it owns the thread's database session.

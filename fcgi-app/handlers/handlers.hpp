@@ -34,10 +34,12 @@ struct Call {
   const std::optional<std::string>& idempotency_key;        // the header's lines, joined
   const std::vector<platform::IpNetwork>& hidden_networks;  // addresses in these are shown to no entity
   const KeptStatistics& statistics;
+  const config::ContactSettings& contact;
 };
 
 using Handler = Response (*)(const Call&);
 
+Response show_entity(const Call& call);        // GET /entidad
 Response register_webhook(const Call& call);   // POST /webhooks
 Response list_webhooks(const Call& call);      // GET /webhooks
 Response delete_webhook(const Call& call);     // DELETE /webhooks/{id}

@@ -108,6 +108,13 @@ struct LimitSettings {
   std::uint64_t test_bytes = 0;                  // of the test events of one entity, a day
 };
 
+/// How entities reach the operator; each is shown to them unless it is empty.
+struct ContactSettings {
+  std::string email;
+  std::string phone;
+  std::string page;  // an https:// URL
+};
+
 struct MetricsSettings {
   std::string listen;    // "127.0.0.1:9464", "[::1]:9464": loopback only; empty: off
   std::string api_file;  // file with the counters that all API processes share; empty: the default place,
@@ -126,6 +133,7 @@ struct Settings {
   DeliverySettings delivery;
   RetentionSettings retention;
   LimitSettings limits;
+  ContactSettings contact;
   MetricsSettings metrics;
   LogSettings log;
 };

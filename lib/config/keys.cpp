@@ -202,6 +202,21 @@ std::vector<ConfigKey> limit_keys() {
   };
 }
 
+std::vector<ConfigKey> contact_keys() {
+  const std::string shown = "how entities reach the operator, as GET /entidad and the portal show it: ";
+  return {
+      {{"contact.email", "", "address (soporte@example.org), at most 254 characters, or empty",
+        shown + "by e-mail"},
+       [](Settings& s, Text t) { s.contact.email = t.empty() ? t : read_email(t); }},
+      {{"contact.phone", "", "digits, blanks and + ( ) . -, at most 40 characters, or empty",
+        shown + "by telephone"},
+       [](Settings& s, Text t) { s.contact.phone = t.empty() ? t : read_phone(t); }},
+      {{"contact.page", "", "https:// URL without blanks, at most 2000 characters, or empty",
+        shown + "a page of yours"},
+       [](Settings& s, Text t) { s.contact.page = t.empty() ? t : read_page(t); }},
+  };
+}
+
 std::vector<ConfigKey> metrics_keys() {
   return {
       {{"metrics.listen", "", "loopback address and port, 127.0.0.1:9464 or [::1]:9464, or empty",
@@ -228,7 +243,7 @@ std::vector<ConfigKey> log_keys() {
 std::vector<ConfigKey> all_keys() {
   std::vector<ConfigKey> all;
   for (auto&& group : {database_keys(), service_keys(), delivery_keys(), retention_keys(), limit_keys(),
-                       metrics_keys(), log_keys()})
+                       contact_keys(), metrics_keys(), log_keys()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

@@ -16,6 +16,8 @@ namespace {
 
 bool is_label_character(char c) { return text::is_letter(c) || text::is_digit(c) || c == '-' || c == '_'; }
 
+bool is_visible(char c) { return c > ' ' && c <= '~'; }
+
 bool is_host_name(std::string_view name) {
   while (true) {
     const auto dot = name.find('.');
@@ -120,6 +122,40 @@ std::string read_identifier(const std::string& text) {
   const auto allowed = [](char c) { return is_label_character(c) || c == '$' || c == '.'; };
   if (text.empty() || text.size() > 64 || text.front() == '-' || !std::ranges::all_of(text, allowed))
     refuse();
+  return text;
+}
+
+std::string read_email(const std::string& text) {
+  constexpr std::size_t longest = 254;  // RFC 5321 section 4.5.3.1.3
+  constexpr std::string_view special = "\"(),:;<>@[\\]";
+  const auto at = std::min(text.find('@'), text.size());
+  const auto name = std::string_view(text).substr(0, at);
+  const auto is_plain = [&](char c) { return is_visible(c) && special.find(c) == std::string_view::npos; };
+  if (name.empty() || text.size() > longest || at == text.size()) refuse();
+  if (!std::ranges::all_of(name, is_plain) || !is_host_name(std::string_view(text).substr(at + 1))) refuse();
+  return text;
+}
+
+std::string read_phone(const std::string& text) {
+  constexpr std::size_t longest = 40;
+  const auto allowed = [](char c) {
+    return text::is_digit(c) || std::string_view(" +().-").find(c) != std::string_view::npos;
+  };
+  if (text.size() > longest || !std::ranges::any_of(text, text::is_digit) ||
+      !std::ranges::all_of(text, allowed))
+    refuse();
+  return text;
+}
+
+std::string read_page(const std::string& text) {
+  constexpr std::size_t longest = 2000;
+  constexpr std::string_view scheme = "https://";
+  const auto allowed = [](char c) {
+    return is_visible(c) && std::string_view("\"<>\\").find(c) == std::string_view::npos;
+  };
+  if (!text.starts_with(scheme) || text.size() > longest || !std::ranges::all_of(text, allowed)) refuse();
+  const auto rest = text.substr(scheme.size());
+  if (!is_host_and_port(rest.substr(0, rest.find_first_of("/?#")))) refuse();
   return text;
 }
 

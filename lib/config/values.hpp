@@ -20,6 +20,9 @@ std::vector<platform::Milliseconds> read_durations(const std::string& text);
 platform::LogLevel read_log_level(const std::string& text);
 std::string read_path(const std::string& text);               // absolute
 std::string read_identifier(const std::string& text);         // name of a database or a user
+std::string read_email(const std::string& text);              // name@host
+std::string read_phone(const std::string& text);              // as people write it
+std::string read_page(const std::string& text);               // https:// and a host
 std::vector<std::string> read_list(const std::string& text);  // comma-separated, trimmed; no empty elements
 std::vector<std::string> read_hosts(const std::string& text);
 std::string read_loopback_listener(const std::string& text);  // address:port

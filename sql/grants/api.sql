@@ -3,7 +3,7 @@
 -- Idempotency-Keys and entries of the list of pending test deliveries. In a webhook it cannot change the entity or the date of
 -- registration.
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
-GRANT SELECT (id, entidad_id, hash, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
+GRANT SELECT (id, entidad_id, hash, etiqueta, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta, fecha_modificacion, secreto_clave,
               secreto_b_clave, secreto_vigente, secreto_huella, version_secreto, version_huella, secreto_anterior_hasta,
               secreto_debil, secreto_inverificable),

@@ -97,6 +97,19 @@ BOOST_AUTO_TEST_CASE(sizes) {
                                     "-1KiB", "1.5MiB", "18014398509481985KiB", "1GiB"});
 }
 
+// Other people's browsers make links of these.
+BOOST_AUTO_TEST_CASE(contacts) {
+  accepts("contact.email", {"", "a@b.es", "nombre.apellido+aviso@correo.example.org"});
+  refuses("contact.email", {"soporte", "@b.es", "a@", "a@b es", "a b@c.es", "a@b.es?subject=x", "a@b@c.es",
+                            "<a@b.es>", "ñ@b.es", std::string(250, 'a') + "@b.es"});
+  accepts("contact.phone", {"", "900 123 456", "+34 (900) 12.34-56"});
+  refuses("contact.phone", {"x", "+", "900;ext=1", "900\t1", "https://a.es", std::string(41, '1')});
+  accepts("contact.page", {"", "https://b.es", "https://b.es:8443/soporte?x=1&y#z"});
+  refuses("contact.page", {"b.es", "http://b.es", "javascript:alert(1)", "https://", "https:///x",
+                           "https://b.es/a b", "https://b.es/\"x", "https://a@b.es", "https://b.es/\xc3\xb1",
+                           "https://b.es/" + std::string(2000, 'x')});
+}
+
 BOOST_AUTO_TEST_CASE(metrics_leave_for_this_machine_alone) {
   accepts("metrics.listen", {"", "127.0.0.1:9464", "127.255.255.254:1", "[::1]:65535"});
   refuses("metrics.listen", {"0.0.0.0:9464",

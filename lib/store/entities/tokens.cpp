@@ -15,6 +15,9 @@ constexpr std::string_view tokens_of_one_or_all = R"sql(
     solo_lectura, CAST(fecha_alta AS CHAR) AS fecha_alta
   FROM tokens_acceso WHERE ? IS NULL OR entidad_id = ? ORDER BY id)sql";
 
+constexpr std::string_view own_token = R"sql(
+  SELECT etiqueta, CAST(caduca AS CHAR) AS caduca FROM tokens_acceso WHERE id = ?)sql";
+
 constexpr std::string_view revoke = R"sql(
   UPDATE tokens_acceso SET revocado = UTC_TIMESTAMP(3) WHERE id = ? AND revocado IS NULL)sql";
 constexpr std::string_view token_exists = R"sql(
@@ -29,6 +32,12 @@ std::optional<TokenId> issue_token(Session& session, const NewToken& token) {
     if (added == 0) return std::nullopt;
     return session.last_insert_id();
   });
+}
+
+std::optional<OwnToken> find_own_token(Session& session, TokenId id) {
+  const auto rows = session.query(own_token, id);
+  if (rows.empty()) return std::nullopt;
+  return OwnToken{rows.front().text("etiqueta"), rows.front().optional_time("caduca")};
 }
 
 std::vector<Token> list_tokens(Session& session, std::optional<EntityId> entity) {

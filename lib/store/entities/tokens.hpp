@@ -30,6 +30,13 @@ struct NewToken {
 };
 /// Returns nullopt when there is no such entity.
 std::optional<TokenId> issue_token(Session& session, const NewToken& token);
+/// What an entity is shown of the token that it uses.
+struct OwnToken {
+  std::string label;
+  std::optional<UtcTime> expires;
+};
+/// Returns nullopt when there is no such token.
+std::optional<OwnToken> find_own_token(Session& session, TokenId id);
 std::vector<Token> list_tokens(Session& session, std::optional<EntityId> entity);
 /// Returns false when there is no such token. A second revocation keeps the time of the first.
 bool revoke_token(Session& session, TokenId id);

@@ -120,6 +120,22 @@ std::int64_t share_us(Quota quota, std::uint64_t limit, std::uint64_t amount) {
   return static_cast<std::int64_t>(std::min(share, 2 * window_us));
 }
 
+struct CountedTests {
+  QuotaLeft left;
+  std::vector<DeliveryId> ended;  // still counted in the table
+};
+CountedTests count_pending(Session& session, EntityId entity, std::uint64_t limit) {
+  CountedTests result{{Quota::pending_tests, limit, limit, tests_retry_s, tests_retry_s}, {}};
+  if (limit == 0) return result;
+  for (const auto& row : session.query(counted_tests, entity)) {
+    if (!row.boolean("pendiente"))
+      result.ended.push_back(row.integer("entrega_id"));
+    else if (result.left.left > 0)
+      --result.left.left;
+  }
+  return result;
+}
+
 }  // namespace
 
 void lock_quotas(Session& session, EntityId entity) { session.update(lock_row, entity); }
@@ -153,18 +169,14 @@ QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit) {
           static_cast<unsigned>(std::clamp<std::int64_t>(first, 1, day_s)), day_s};
 }
 
+QuotaLeft peek_pending_tests_left(Session& session, EntityId entity, std::uint64_t limit) {
+  return count_pending(session, entity, limit).left;
+}
+
 QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t limit) {
-  QuotaLeft result{Quota::pending_tests, limit, limit, tests_retry_s, tests_retry_s};
-  if (limit == 0) return result;
-  std::vector<DeliveryId> ended;
-  for (const auto& row : session.query(counted_tests, entity)) {
-    if (!row.boolean("pendiente"))
-      ended.push_back(row.integer("entrega_id"));
-    else if (result.left > 0)
-      --result.left;
-  }
-  if (!ended.empty()) session.update(forget_ended, json_ids(ended), entity);
-  return result;
+  const auto counted = count_pending(session, entity, limit);
+  if (!counted.ended.empty()) session.update(forget_ended, json_ids(counted.ended), entity);
+  return counted.left;
 }
 
 unsigned window_s(Quota quota) {

@@ -33,8 +33,9 @@ struct OverQuota : CommittedRefusal {
   std::uint64_t left;      // QuotaLeft::left; 0 for a bucket
 };
 
-// Call the functions below within a transaction that locks the entity's quotas before anything else, so that
-// other transactions that lock the same quotas wait until this one ends.
+// Call the functions that change something within a transaction that locks the entity's quotas before
+// anything else, so that other transactions that lock the same quotas wait until this one ends. Without that
+// lock, replays_left, peek_pending_tests_left and level_of tell what another request may change at once.
 
 /// Locks all quotas but `test_bytes` and `pending_tests`.
 void lock_quotas(Session& session, EntityId entity);
@@ -58,12 +59,14 @@ struct QuotaLeft {
   void require(std::uint64_t amount) const;
 };
 QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit);
-/// Counts test deliveries that are pendiente, en_curso or retenida.
+/// Counts test deliveries that are pendiente, en_curso or retenida. peek_… changes nothing;
+/// pending_tests_left also forgets the deliveries that have ended.
+QuotaLeft peek_pending_tests_left(Session& session, EntityId entity, std::uint64_t limit);
 QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t limit);
 /// Counts each delivery of the notification as a pending test until the delivery ends.
 void count_pending_tests(Session& session, EntityId entity, NotificationId notification);
 
-/// What is left in an entity's bucket. Read without a lock, so another request may change it at once.
+/// What is left in an entity's bucket.
 struct BucketLevel {
   std::uint64_t left;
   unsigned more_s;  // until there is more; 0: the bucket is full
