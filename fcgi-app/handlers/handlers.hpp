@@ -53,6 +53,7 @@ Response list_deliveries(const Call& call);    // GET /webhooks/{id}/entregas
 Response show_delivery(const Call& call);      // GET /webhooks/{id}/entregas/{entrega}
 Response replay_delivery(const Call& call);    // POST /webhooks/{id}/entregas/{entrega}/reenvio
 Response replay_deliveries(const Call& call);  // POST /webhooks/{id}/reenvios
+Response list_replays(const Call& call);       // GET /reenvios
 Response show_replay(const Call& call);        // GET /webhooks/{id}/reenvios/{reenvio}
 Response show_statistics(const Call& call);    // GET /webhooks/{id}/estadisticas
 Response stop_replay(const Call& call);        // DELETE /webhooks/{id}/reenvios/{reenvio}

@@ -1,16 +1,13 @@
-#include "fcgi-app/handlers/cursor.hpp"
 #include "fcgi-app/handlers/delivery_json.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
+#include "fcgi-app/handlers/page.hpp"
 #include "fcgi-app/http/errors.hpp"
 #include "fcgi-app/http/query.hpp"
 #include "lib/webhook/event.hpp"
 
 namespace api {
 namespace {
-
-constexpr unsigned default_limit = 50;
-constexpr unsigned max_limit = 100;
 
 std::optional<std::string> event_of(const Query& query) {
   auto event = query.text("evento");
@@ -37,32 +34,16 @@ std::string question_of(store::WebhookId webhook, const Query& query) {
   return question;
 }
 
-/// The same list from `cursor` on, as a relative reference (RFC 3986 section 4.2) with the relation `next`
-/// (RFC 8288). In the values that filter_of() accepts, only `+` must be encoded.
-Header link_to_next(const Query& query, const std::string& cursor) {
-  std::string reference = "?";
-  for (const std::string name : {"estado", "evento", "desde", "hasta", "limite"}) {
-    const auto value = query.text(name);
-    if (!value) continue;
-    reference.append(name).append("=");
-    for (const char c : *value) reference += c == '+' ? "%2B" : std::string(1, c);
-    reference += "&";
-  }
-  return {"Link", "<" + reference + "cursor=" + cursor + ">; rel=\"next\""};
-}
-
 }  // namespace
 
 Response list_deliveries(const Call& call) {
   const Query query(call.query, {"estado", "evento", "desde", "hasta", "limite", "cursor"});
   const auto filter = filter_of(query);
-  const auto limit = query.number("limite", 1, max_limit).value_or(default_limit);
-  const auto cursor = query.text("cursor");
   // Whatever the cursor, another entity's id gets the same answer as an id that does not exist.
   const store::WebhookId id = parse_id(call.parameters[0]).value_or(0);
-  const auto question = question_of(id, query);
-  const auto before = cursor ? std::optional(read_cursor(call.keys, question, *cursor)) : std::nullopt;
-  const auto page = store::read_log_page(call.session, own_webhook(call).id, filter, limit, before);
+  const auto request = read_page_request(call, query, question_of(id, query));
+  const auto page =
+      store::read_log_page(call.session, own_webhook(call).id, filter, request.limit, request.before);
   constexpr std::size_t usual_delivery = 400;
   json::Writer writer((page.deliveries.size() + 1) * usual_delivery);
   writer.begin_object();
@@ -74,13 +55,8 @@ Response list_deliveries(const Call& call) {
     writer.end_object();
   }
   writer.end_array();
-  const auto next =
-      page.next ? std::optional(make_cursor(call.keys, question, page.next->number())) : std::nullopt;
-  writer.member("siguiente", next);
-  writer.end_object();
-  Response response{200, writer.take()};
-  if (next) response.headers.push_back(link_to_next(query, *next));
-  return response;
+  return page_response(writer, call, query, request,
+                       page.next ? std::optional(page.next->number()) : std::nullopt);
 }
 
 }  // namespace api

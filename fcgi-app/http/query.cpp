@@ -31,6 +31,17 @@ std::string decoded(std::string_view text) {
   return result;
 }
 
+/// Leaves what RFC 3986 section 2.3 calls unreserved, and the colon, as it is.
+std::string encoded(std::string_view text) {
+  constexpr std::string_view kept = "-._~:";
+  std::string result;
+  for (const char c : text) {
+    const bool plain = text::is_letter(c) || text::is_digit(c) || kept.find(c) != std::string_view::npos;
+    result += plain ? std::string(1, c) : "%" + crypto::to_hex(std::string_view(&c, 1));
+  }
+  return result;
+}
+
 std::string joined(std::initializer_list<std::string_view> words) {
   std::string result;
   for (const auto word : words) result += (result.empty() ? "" : ", ") + std::string(word);
@@ -84,6 +95,13 @@ std::optional<unsigned> Query::number(std::string_view name, unsigned minimum, u
     throw BadRequest(std::string(name) + ": debe ser un número entero de " + std::to_string(minimum) + " a " +
                      std::to_string(maximum));
   return number;
+}
+
+std::string Query::without(std::string_view name) const {
+  std::string text;
+  for (const auto& [other, value] : values_)
+    if (other != name) text += encoded(other) + "=" + encoded(value) + "&";
+  return text;
 }
 
 void refuse_parameters(std::string_view text) { Query(text, {}); }

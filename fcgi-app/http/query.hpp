@@ -27,6 +27,8 @@ class Query {
   std::optional<platform::UtcTime> time(std::string_view name) const;
   /// Requires a number from `minimum` to `maximum`, both included.
   std::optional<unsigned> number(std::string_view name, unsigned minimum, unsigned maximum) const;
+  /// The other parameters, encoded, each with a `&` after it.
+  std::string without(std::string_view name) const;
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

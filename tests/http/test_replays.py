@@ -270,3 +270,44 @@ def test_replays_asked_for_and_stopped_in_a_loop_are_two_rows_of_the_audit(entit
     assert [one["accion"] for one in stack.admin("audit", "list", "--entity", entity.id, "--action", "alta")] == ["alta"]
     refused = stack.try_admin("audit", "list", "--action", "altas")
     assert refused.returncode == 2 and "--action must be one of alta, cambio" in refused.stderr
+
+
+ROW = ["id", "webhook", "entrega", "estado", *COUNTS, "pedido", "terminado"]
+
+
+def listed(entity, query=""):
+    response = entity.api("GET", f"/apientidades/v1/reenvios{query}")
+    assert response.status == 200, response
+    assert list(response.json()) == ["reenvios", "siguiente"] and all(list(one) == ROW for one in response.json()["reenvios"])
+    return response.json()
+
+
+def test_the_entity_sees_all_its_replays(entity, new_entity, receiver):
+    first, second = entity.register(), entity.register()
+    assert listed(entity) == {"reenvios": [], "siguiente": None}
+    failed = fail(entity, receiver, first, 2)
+    made = [replay(entity, first, failed[0]["id"]).json()["reenvio"]["id"], replay_all(entity, first).json()["reenvio"]["id"]]
+    for number in made:
+        wait_until(lambda number=number: progress(entity, first, number)["estado"] == "terminado", 30, "the replay")
+    made.append(replay_all(entity, second, estados=["entregada"]).json()["reenvio"]["id"])
+    newest, range_, single = listed(entity)["reenvios"]
+    assert [newest["id"], range_["id"], single["id"]] == made[::-1]
+    assert (newest["webhook"], range_["webhook"], single["webhook"]) == (second.id, first.id, first.id)
+    assert (single["entrega"], range_["entrega"]) == (failed[0]["id"], None) and range_["terminado"] > range_["pedido"]
+    assert {name: range_[name] for name in ("id", "estado", *COUNTS)} == progress(entity, first, made[1])
+    page = listed(entity, "?limite=2")
+    assert [one["id"] for one in page["reenvios"]] == made[:0:-1]
+    rest = listed(entity, f"?limite=2&cursor={page['siguiente']}")
+    assert [one["id"] for one in rest["reenvios"]] == made[:1] and rest["siguiente"] is None
+    link = entity.api("GET", "/apientidades/v1/reenvios?limite=2").headers["link"]
+    assert link == f"<?limite=2&cursor={page['siguiente']}>; rel=\"next\""
+    assert entity.api("DELETE", f"{BASE}/{second.id}").status == 200
+    assert len(listed(entity)["reenvios"]) == 3, "those of a deleted webhook, too"
+    stranger = new_entity()
+    assert listed(stranger)["reenvios"] == []
+    assert stranger.api("GET", f"/apientidades/v1/reenvios?cursor={page['siguiente']}").status == 400
+
+
+@pytest.mark.parametrize("query", ["?limite=0", "?limite=101", "?limite=1&limite=1", "?estado=terminado", "?cursor=", "?cursor=1.x"])
+def test_another_query_of_the_list_is_400(entity, query):
+    assert entity.api("GET", f"/apientidades/v1/reenvios{query}").status == 400

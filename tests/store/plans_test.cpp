@@ -230,6 +230,7 @@ void replay(Session& session, EntityId entity, WebhookId webhook) {
   record_results(session, results, {Milliseconds(1000)});
   BOOST_TEST(feed() == 5U);
   for (const auto id : {single, range}) find_replay(session, webhook, id);
+  BOOST_TEST(read_replay_page(session, entity, 50, {}).next.has_value());
   BOOST_TEST(cancel_replay(session, author, webhook, range));
   ask_replay(session, author, webhook, failed, 1000);
   delete_webhook(session, author, webhook);
@@ -294,6 +295,7 @@ void count_and_note(Session& session, EntityId entity, NotificationId notificati
   BOOST_CHECK_THROW(use_quota(session, Quota::replay_requests, entity, 1), OverQuota);
   level_of(session, Quota::test_bytes, entity, 10);
   level_of(session, Quota::replay_requests, entity, 1);
+  peek_pending_tests_left(session, entity, 1000);
   for (unsigned i = 0; i < 2; ++i) note_change(session, {entity}, AuditedAction::replayed, 7, "{}", "replay");
   note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, 7, "{}"});
 }

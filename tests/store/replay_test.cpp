@@ -27,6 +27,27 @@ BOOST_AUTO_TEST_CASE(a_failed_delivery_is_sent_again_and_counted) {
   BOOST_CHECK_EQUAL(feed().webhooks, 0U);
 }
 
+BOOST_AUTO_TEST_CASE(an_entity_sees_its_replays_newest_first) {
+  const auto first = ask(newest("fallida"));
+  fed();
+  succeed(claim_one());
+  const auto second = ask(failed);
+  add_webhook(session, 2);
+  const auto page = read_replay_page(session, 1, 1, {});
+  BOOST_REQUIRE_EQUAL(page.replays.size(), 1U);
+  BOOST_CHECK_EQUAL(page.replays[0].replay.id, second.replay.id);
+  BOOST_CHECK(!page.replays[0].ended && !page.replays[0].delivery);
+  BOOST_REQUIRE(page.next.has_value());
+  const auto rest = read_replay_page(session, 1, 1, page.next);
+  BOOST_REQUIRE_EQUAL(rest.replays.size(), 1U);
+  const auto& oldest = rest.replays[0];
+  BOOST_CHECK_EQUAL(oldest.replay.id, first.replay.id);
+  BOOST_CHECK(oldest.ended && oldest.delivery && oldest.webhook == webhook.id);
+  BOOST_CHECK(oldest.replayed == 1 && oldest.delivered == 1 && oldest.failed == 0);
+  BOOST_CHECK(!rest.next);
+  BOOST_CHECK(read_replay_page(session, 2, 1, {}).replays.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_delivery_has_one_pending_replay_at_a_time) {
   const auto id = newest("fallida");
   const auto first = ask(id);

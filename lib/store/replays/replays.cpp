@@ -1,11 +1,13 @@
 #include "lib/store/replays/replays.hpp"
 
+#include <limits>
 #include <string_view>
 
 #include "lib/json/json.hpp"
 #include "lib/store/quotas/quotas.hpp"
 #include "lib/store/replays/candidates.hpp"
 #include "lib/store/replays/range_walk.hpp"
+#include "lib/store/session/sql_text.hpp"
 
 namespace store {
 
@@ -58,17 +60,27 @@ constexpr std::string_view insert_range = R"sql(
 
 /// Adds up the results counted in the replay's row and those not yet counted. A delivery that is `fallida`
 /// without a noted result counts as failed: usually it was held for too long.
-constexpr std::string_view progress_of_replay = R"sql(
+constexpr std::string_view select_progress = R"sql(
   SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
-    CAST(v.pedido_en AS CHAR) AS pedido_en,
+    CAST(v.pedido_en AS CHAR) AS pedido_en, CAST(v.terminado_en AS CHAR) AS terminado_en,
     v.recibidas + COUNT(IF(r.resultado = 'entregada', 1, NULL)) AS entregadas,
     v.agotadas + COUNT(IF(r.resultado = 'fallida' OR (r.resultado IS NULL AND e.estado = 'fallida'), 1, NULL))
-      AS fallidas
-  FROM reenvios v
+      AS fallidas)sql";
+constexpr std::string_view with_deliveries = R"sql(
   LEFT JOIN reenvios_entregas r FORCE INDEX (PRIMARY) ON r.reenvio_id = v.id
-  LEFT JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = r.entrega_id AND r.resultado IS NULL
-  WHERE v.id = ? AND v.webhook_id = ?
-  GROUP BY v.id)sql";
+  LEFT JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = r.entrega_id AND r.resultado IS NULL)sql";
+constexpr std::string_view from_replays = R"sql(
+  FROM reenvios v)sql";
+constexpr std::string_view of_one_replay = R"sql(
+  WHERE v.id = ? AND v.webhook_id = ? GROUP BY v.id)sql";
+constexpr auto progress_of_replay = joined<select_progress, from_replays, with_deliveries, of_one_replay>;
+constexpr std::string_view from_newest_of_entity = R"sql(
+  FROM (SELECT id FROM reenvios FORCE INDEX (reenvios_por_entidad)
+        WHERE entidad_id = ? AND id < ? ORDER BY id DESC LIMIT ?) p
+  STRAIGHT_JOIN reenvios v FORCE INDEX (PRIMARY) ON v.id = p.id)sql";
+constexpr std::string_view each_replay = R"sql(
+  GROUP BY v.id ORDER BY v.id DESC)sql";
+constexpr auto page_of_replays = joined<select_progress, from_newest_of_entity, with_deliveries, each_replay>;
 constexpr std::string_view cancel = R"sql(
   UPDATE reenvios SET estado = 'cancelado', terminado_en = UTC_TIMESTAMP(3)
   WHERE id = ? AND webhook_id = ? AND estado IN ('pendiente', 'en_curso'))sql";
@@ -77,7 +89,7 @@ constexpr std::string_view cancel = R"sql(
 constexpr std::string_view filtered_replays = R"sql(
   SELECT * FROM (
     SELECT id, entidad_id, webhook_id, entrega_id, estado, candidatas, reenviadas,
-      CAST(pedido_en AS CHAR) AS pedido_en
+      CAST(pedido_en AS CHAR) AS pedido_en, CAST(terminado_en AS CHAR) AS terminado_en
     FROM reenvios
     WHERE (? IS NULL OR entidad_id = ?) AND (? IS NULL OR webhook_id = ?) AND (? IS NULL OR estado = ?)
       AND (? IS NULL OR pedido_en >= ?)
@@ -131,10 +143,19 @@ ReplayProgress read_replay(const Row& row) {
           row.integer("webhook_id"),
           delivery == 0 ? std::nullopt : std::optional(delivery),
           row.time("pedido_en"),
+          row.optional_time("terminado_en"),
           row.unsigned_integer("candidatas"),
           row.unsigned_integer("reenviadas"),
           0,
           0};
+}
+
+/// A row that also has the results of the deliveries.
+ReplayProgress read_progress(const Row& row) {
+  auto progress = read_replay(row);
+  progress.delivered = row.unsigned_integer("entregadas");
+  progress.failed = row.unsigned_integer("fallidas");
+  return progress;
 }
 
 }  // namespace
@@ -213,10 +234,7 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id) {
   const auto rows = session.query(progress_of_replay, id, webhook);
   if (rows.empty()) return std::nullopt;
-  auto progress = read_replay(rows.front());
-  progress.delivered = rows.front().unsigned_integer("entregadas");
-  progress.failed = rows.front().unsigned_integer("fallidas");
-  return progress;
+  return read_progress(rows.front());
 }
 
 bool cancel_replay(Session& session, const std::optional<Author>& author, WebhookId webhook, ReplayId id) {
@@ -236,6 +254,19 @@ std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& fil
                      filter.state, filter.state, filter.since, filter.since, filter.limit))
     result.push_back(read_replay(row));
   return result;
+}
+
+ReplayPage read_replay_page(Session& session, EntityId entity, unsigned limit,
+                            std::optional<ReplayId> before) {
+  const auto newest = before.value_or(std::numeric_limits<std::int64_t>::max());
+  ReplayPage page;
+  for (const auto& row : session.query(page_of_replays, entity, newest, limit + 1))
+    page.replays.push_back(read_progress(row));
+  if (page.replays.size() > limit) {
+    page.replays.pop_back();
+    page.next = page.replays.back().replay.id;
+  }
+  return page;
 }
 
 std::optional<WebhookId> webhook_of_replay(Session& session, ReplayId id) {

@@ -72,7 +72,8 @@ struct ReplayProgress {
   WebhookId webhook;
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
   UtcTime asked;
-  std::uint64_t candidates;  // matches counted at the request; grows if the dispatcher finds more
+  std::optional<UtcTime> ended;  // set once it is terminado or cancelado
+  std::uint64_t candidates;      // matches counted at the request; grows if the dispatcher finds more
   /// Deliveries that the replay has made due. If a replay of one delivery finds that the delivery has had a
   /// 2xx since the request, the replay does not make the delivery due, but counts it here.
   std::uint64_t replayed;
@@ -88,6 +89,15 @@ bool cancel_replay(Session& session, const std::optional<Author>& author, Webhoo
 /// Lists, for the operator, the newest replays that match `entity`, `webhook`, `state` and `since` of
 /// `filter`, at most `filter.limit`. Leaves `delivered` and `failed` 0.
 std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& filter);
+
+struct ReplayPage {
+  std::vector<ReplayProgress> replays;  // newest first
+  std::optional<ReplayId> next;         // the next page is older than this; unset: this page is the last
+};
+/// Reads the entity's newest replays, older than `before` (unset: all), also of webhooks that are deleted.
+/// Besides the page it reads what is not yet counted of its replays: some 100 deliveries a webhook at most.
+ReplayPage read_replay_page(Session& session, EntityId entity, unsigned limit,
+                            std::optional<ReplayId> before);
 /// The webhook of a replay; nullopt when there is no such replay.
 std::optional<WebhookId> webhook_of_replay(Session& session, ReplayId id);
 
