@@ -40,6 +40,7 @@ struct Call {
 using Handler = Response (*)(const Call&);
 
 Response show_entity(const Call& call);        // GET /entidad
+Response list_activity(const Call& call);      // GET /actividad
 Response register_webhook(const Call& call);   // POST /webhooks
 Response list_webhooks(const Call& call);      // GET /webhooks
 Response delete_webhook(const Call& call);     // DELETE /webhooks/{id}

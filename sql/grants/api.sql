@@ -1,5 +1,5 @@
 -- apientidades-fcgi: authenticates, maintains the webhooks of the entities, queues test events, shows entities their
--- deliveries, requests replays and diagnoses, and writes the audit. It reads no secret, sealed or not. It deletes only old
+-- deliveries and changes, requests replays and diagnoses, and writes the audit. It reads no secret, sealed or not. It deletes only old
 -- Idempotency-Keys and entries of the list of pending test deliveries. In a webhook it cannot change the entity or the date of
 -- registration.
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
@@ -32,7 +32,8 @@ GRANT SELECT (webhook_id, estado, iniciado_en, arriendo_hasta, pruebas), INSERT 
       UPDATE (estado, entidad_nombre, pedido_en, iniciado_en, arriendo, arriendo_hasta, pruebas)
   ON diagnosticos TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, UPDATE ON cambios_webhook TO 'apientidades_api'@'localhost';
-GRANT SELECT (veces, repeticion), INSERT (entidad_id, token_id, accion, webhook_id, detalle, repeticion), UPDATE (veces, ultima_en)
+GRANT SELECT (id, ocurrida_en, entidad_id, token_id, accion, webhook_id, detalle, operador, veces, ultima_en, repeticion),
+      INSERT (entidad_id, token_id, accion, webhook_id, detalle, repeticion), UPDATE (veces, ultima_en)
   ON auditoria TO 'apientidades_api'@'localhost';
 GRANT SELECT ON intentos_entrega TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT, DELETE ON pruebas_pendientes TO 'apientidades_api'@'localhost';

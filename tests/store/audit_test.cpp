@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "lib/store/entities/entities.hpp"
+#include "lib/store/entities/tokens.hpp"
 #include "tests/store/database.hpp"
 #include "tests/store/threads.hpp"
 
@@ -47,6 +49,30 @@ BOOST_AUTO_TEST_CASE(repeated_actions_share_a_row_with_count_and_last_time) {
   BOOST_CHECK_EQUAL(entries.front().detail, R"({"reenvio":0})");
   BOOST_CHECK(entries.front().last >= entries.front().at);
   BOOST_TEST(session.query("SELECT 1 FROM auditoria WHERE veces > 1 AND ultima_en IS NULL").empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_sees_its_own_entries_without_the_operators) {
+  add_entity(session, 1, "e");
+  issue_token(session, {.entity = 1, .hash = crypto::sha256("t"), .label = "consola"});
+  const TokenId token = session.query("SELECT id FROM tokens_acceso").at(0).integer("id");
+  note(session, {1, token}, changed, 3, "{}");
+  note(session, {2, token}, changed, 3, "{}");
+  for (int i = 0; i < 3; ++i)
+    note_operator_action(session, {"op", "entity disable", "entity 1", 1, {}, "{}"});
+  note(session, {1}, deleted, 4, "{}");
+  std::vector<std::string> seen;
+  std::optional<AuditId> before;
+  std::size_t pages = 0;
+  do {
+    const auto page = read_audit_page(session, 1, 2, before);
+    for (const auto& entry : page.entries)
+      seen.push_back(entry.action + ' ' + entry.token.value_or("-") + ' ' + to_string(entry.webhook.value()));
+    before = page.next;
+    ++pages;
+  } while (before && pages < 9);
+  BOOST_CHECK_EQUAL(pages, 3U);
+  const std::vector<std::string> expected{"baja - 4", "cambio consola 3"};
+  BOOST_TEST(seen == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(entries_of_another_author_action_or_webhook_stay_separate) {

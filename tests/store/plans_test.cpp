@@ -298,6 +298,7 @@ void count_and_note(Session& session, EntityId entity, NotificationId notificati
   peek_pending_tests_left(session, entity, 1000);
   for (unsigned i = 0; i < 2; ++i) note_change(session, {entity}, AuditedAction::replayed, 7, "{}", "replay");
   note_operator_action(session, {"op", "webhook disable", "webhook 7", {}, 7, "{}"});
+  BOOST_TEST(read_audit_page(session, entity, 10, {}).next.has_value());
 }
 
 /// Disables a URL and enables it again; pauses a webhook and resumes it.

@@ -1,5 +1,7 @@
 #include "lib/store/audit/audit.hpp"
 
+#include <limits>
+
 #include "lib/crypto/crypto.hpp"
 #include "lib/store/session/batches.hpp"
 #include "lib/store/session/json_rows.hpp"
@@ -33,6 +35,13 @@ constexpr std::string_view filtered_entries = R"sql(
       AND (? IS NULL OR COALESCE(ultima_en, ocurrida_en) >= ?)
     ORDER BY id DESC LIMIT ?) newest
   ORDER BY id)sql";
+
+constexpr std::string_view newest_of_entity = R"sql(
+  SELECT a.id, CAST(a.ocurrida_en AS CHAR) AS ocurrida_en, a.accion, a.webhook_id, a.detalle,
+    a.operador IS NULL AS propia, t.etiqueta, a.veces,
+    CAST(COALESCE(a.ultima_en, a.ocurrida_en) AS CHAR) AS ultima_en
+  FROM auditoria a FORCE INDEX (auditoria_de_entidad) LEFT JOIN tokens_acceso t ON t.id = a.token_id
+  WHERE a.entidad_id = ? AND a.id < ? ORDER BY a.id DESC LIMIT ?)sql";
 
 /// Reads few rows of each entity, because limits.registrations bounds an entity's changes. Equal changes of
 /// one clock hour share a row, so a row with a change in the last hour may be up to two hours old. Rows
@@ -113,6 +122,23 @@ std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
                       row.optional_text("objeto"), row.integer("veces"), row.time("ultima_en")});
   }
   return result;
+}
+
+AuditPage read_audit_page(Session& session, EntityId entity, unsigned limit, std::optional<AuditId> before) {
+  const auto newest = before.value_or(std::numeric_limits<std::int64_t>::max());
+  auto rows = session.query(newest_of_entity, entity, newest, limit + 1);
+  AuditPage page;
+  if (rows.size() > limit) {
+    rows.pop_back();
+    page.next = rows.back().integer("id");
+  }
+  for (const auto& row : rows) {
+    if (!row.boolean("propia")) continue;
+    page.entries.push_back({row.integer("id"), row.time("ocurrida_en"), row.text("accion"),
+                            row.optional_integer("webhook_id"), row.text("detalle"),
+                            row.optional_text("etiqueta"), row.integer("veces"), row.time("ultima_en")});
+  }
+  return page;
 }
 
 std::int64_t count_changing_entities(Session& session) {

@@ -63,6 +63,25 @@ struct AuditEntry {
 std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
                                    const std::optional<std::string>& action = {});
 
+/// A change as its entity sees it.
+struct OwnAuditEntry {
+  AuditId id;
+  UtcTime at;
+  std::string action;  // one of audited_actions, or of a newer release
+  std::optional<WebhookId> webhook;
+  std::string detail;                // of the first occurrence
+  std::optional<std::string> token;  // the label of the token; unset: not known
+  std::int64_t times;                // 1 or more
+  UtcTime last;                      // the latest occurrence
+};
+struct AuditPage {
+  std::vector<OwnAuditEntry> entries;  // newest first
+  std::optional<AuditId> next;         // the next page is older than this; unset: this page is the last
+};
+/// Reads what the entity changed, newest first and older than `before` (unset: all). Reads `limit` rows at
+/// most and leaves out the operator's, so a page may have fewer entries and still a `next`.
+AuditPage read_audit_page(Session& session, EntityId entity, unsigned limit, std::optional<AuditId> before);
+
 /// Counts the entities that changed a webhook through the API in the last hour; counts at most 100.
 std::int64_t count_changing_entities(Session& session);
 
