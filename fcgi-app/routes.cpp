@@ -11,9 +11,10 @@ using enum QueryString;
 using enum store::CallerWith;
 using enum store::Quota;
 
-constexpr std::array<Route, 21> table{{
+constexpr std::array<Route, 22> table{{
     {"GET", "/entidad", show_entity},
     {"GET", "/actividad", list_activity, accepted},
+    {"GET", "/entregas", list_entity_deliveries, accepted},
     {"GET", "/reenvios", list_replays, accepted},
     {"GET", "/webhooks", list_webhooks, accepted},
     {"POST", "/webhooks", register_webhook, accepted, registrations, false, nothing_else},

@@ -39,26 +39,27 @@ struct Call {
 
 using Handler = Response (*)(const Call&);
 
-Response show_entity(const Call& call);        // GET /entidad
-Response list_activity(const Call& call);      // GET /actividad
-Response register_webhook(const Call& call);   // POST /webhooks
-Response list_webhooks(const Call& call);      // GET /webhooks
-Response delete_webhook(const Call& call);     // DELETE /webhooks/{id}
-Response show_webhook(const Call& call);       // GET /webhooks/{id}
-Response change_webhook(const Call& call);     // PATCH /webhooks/{id}
-Response change_secret(const Call& call);      // PUT /webhooks/{id}/secreto
-Response end_grace(const Call& call);          // DELETE /webhooks/{id}/secreto/anterior
-Response list_events(const Call& call);        // GET /webhooks/eventos
-Response test_event(const Call& call);         // POST /webhooks/test
-Response list_deliveries(const Call& call);    // GET /webhooks/{id}/entregas
-Response show_delivery(const Call& call);      // GET /webhooks/{id}/entregas/{entrega}
-Response replay_delivery(const Call& call);    // POST /webhooks/{id}/entregas/{entrega}/reenvio
-Response replay_deliveries(const Call& call);  // POST /webhooks/{id}/reenvios
-Response list_replays(const Call& call);       // GET /reenvios
-Response show_replay(const Call& call);        // GET /webhooks/{id}/reenvios/{reenvio}
-Response show_statistics(const Call& call);    // GET /webhooks/{id}/estadisticas
-Response stop_replay(const Call& call);        // DELETE /webhooks/{id}/reenvios/{reenvio}
-Response ask_diagnosis(const Call& call);      // POST /webhooks/{id}/diagnostico
-Response show_diagnosis(const Call& call);     // GET /webhooks/{id}/diagnostico
+Response show_entity(const Call& call);             // GET /entidad
+Response list_activity(const Call& call);           // GET /actividad
+Response register_webhook(const Call& call);        // POST /webhooks
+Response list_webhooks(const Call& call);           // GET /webhooks
+Response delete_webhook(const Call& call);          // DELETE /webhooks/{id}
+Response show_webhook(const Call& call);            // GET /webhooks/{id}
+Response change_webhook(const Call& call);          // PATCH /webhooks/{id}
+Response change_secret(const Call& call);           // PUT /webhooks/{id}/secreto
+Response end_grace(const Call& call);               // DELETE /webhooks/{id}/secreto/anterior
+Response list_events(const Call& call);             // GET /webhooks/eventos
+Response test_event(const Call& call);              // POST /webhooks/test
+Response list_deliveries(const Call& call);         // GET /webhooks/{id}/entregas
+Response list_entity_deliveries(const Call& call);  // GET /entregas
+Response show_delivery(const Call& call);           // GET /webhooks/{id}/entregas/{entrega}
+Response replay_delivery(const Call& call);         // POST /webhooks/{id}/entregas/{entrega}/reenvio
+Response replay_deliveries(const Call& call);       // POST /webhooks/{id}/reenvios
+Response list_replays(const Call& call);            // GET /reenvios
+Response show_replay(const Call& call);             // GET /webhooks/{id}/reenvios/{reenvio}
+Response show_statistics(const Call& call);         // GET /webhooks/{id}/estadisticas
+Response stop_replay(const Call& call);             // DELETE /webhooks/{id}/reenvios/{reenvio}
+Response ask_diagnosis(const Call& call);           // POST /webhooks/{id}/diagnostico
+Response show_diagnosis(const Call& call);          // GET /webhooks/{id}/diagnostico
 
 }  // namespace api

@@ -13,8 +13,10 @@ std::optional<std::int64_t> parse_id(std::string_view text) {
 
 NotFound no_such_webhook() { return NotFound("No existe ningún webhook con ese identificador"); }
 
-const store::Webhook& own_webhook(const Call& call) {
-  const std::optional<store::WebhookId> id = parse_id(call.parameters[0]);
+const store::Webhook& own_webhook(const Call& call) { return own_webhook(call, call.parameters[0]); }
+
+const store::Webhook& own_webhook(const Call& call, std::string_view text) {
+  const std::optional<store::WebhookId> id = parse_id(text);
   const auto& own = call.caller.webhooks;
   const auto found = id ? std::ranges::find(own, *id, &store::Webhook::id) : own.end();
   if (found == own.end()) throw no_such_webhook();

@@ -49,9 +49,11 @@ def test_a_read_is_one_round_trip_and_its_statement_is_prepared_once(entity, sta
         assert asked.count("Prepare") <= 1, session
 
 
-def test_a_page_of_deliveries_costs_two_statements(entity, stack, statements):
+@pytest.mark.parametrize("path, webhooks", [("/webhooks/{id}/entregas", 1), ("/entregas", 1), ("/entregas", 5)])
+def test_a_page_of_deliveries_costs_two_statements(entity, stack, statements, path, webhooks):
     """Some sessions look up callers, others read pages, so that each session repeats a single prepared statement."""
-    path = f"{BASE}/{entity.register().id}/entregas"
+    hooks = [entity.register() for _ in range(webhooks)]
+    path = BASE.removesuffix("/webhooks") + path.format(id=hooks[0].id)
 
     def read():
         for _ in range(READS):

@@ -320,6 +320,7 @@ BOOST_AUTO_TEST_CASE(routes_refuse_parameters_but_for_these) {
       BOOST_TEST(response.status == 400);
   }
   const std::vector<std::string> these{"GET /actividad",
+                                       "GET /entregas",
                                        "GET /reenvios",
                                        "GET /webhooks",
                                        "POST /webhooks",

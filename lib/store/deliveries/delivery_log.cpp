@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "lib/store/deliveries/logged_row.hpp"
 #include "lib/store/session/sql_text.hpp"
 
 namespace store {
@@ -13,12 +14,6 @@ constexpr unsigned looked_at = 2000;
 /// Many replays may add thousands of attempts, and an answer must fit in the send buffer of its socket.
 constexpr unsigned shown_attempts = 100;
 
-constexpr std::string_view columns = R"sql(
-    e.id, e.estado, e.intentos, TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.creada_en) AS creada_en,
-    TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.entregada_en) AS entregada_en,
-    TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.terminada_en) AS terminada_en,
-    IF(e.estado = 'pendiente', TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.proximo_intento), NULL)
-      AS proximo_intento, e.ultimo_estado, e.ultimo_error)sql";
 constexpr std::string_view select = "SELECT";
 constexpr std::string_view of_notification = ", n.evento, n.origen = 'prueba' AS prueba";
 
@@ -26,7 +21,7 @@ constexpr std::string_view newest_first = R"sql(, e.evento, e.prueba
   FROM entregas e FORCE INDEX (entregas_de_webhook)
   WHERE e.webhook_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?)sql";
 /// The newest deliveries without a filter, read from one table.
-constexpr auto newest_of_log = joined<select, columns, newest_first>;
+constexpr auto newest_of_log = joined<select, logged_columns, newest_first>;
 
 /// A delivery that an earlier release made may lack `evento` and `prueba`. Only for such a delivery does the
 /// statement read the notification.
@@ -41,7 +36,7 @@ constexpr std::string_view that_fit_within = R"sql(
   ORDER BY e.id DESC LIMIT ?)sql";
 /// Reads the window (LogWindow: at most `looked_at` deliveries) by id, newest first, so the cost depends on
 /// the size of the window, not on the filter.
-constexpr auto page_of_log = joined<select, columns, that_fit_within>;
+constexpr auto page_of_log = joined<select, logged_columns, that_fit_within>;
 constexpr std::string_view end_of_window = R"sql(
   SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
   FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
@@ -56,29 +51,7 @@ constexpr std::string_view age_of_window = R"sql(
 constexpr std::string_view with_its_data = R"sql(, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en, n.datos
   FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
   WHERE e.id = ? AND e.webhook_id = ?)sql";
-constexpr auto evidence_of_delivery = joined<select, columns, of_notification, with_its_data>;
-
-/// A delivery with a 2xx counts as delivered, whatever the result of a replay.
-LoggedDelivery read_logged(const Row& row) {
-  LoggedDelivery delivery{row.integer("id"),
-                          row.text("evento"),
-                          row.boolean("prueba"),
-                          row.text("estado"),
-                          row.integer("intentos"),
-                          row.unix_time("creada_en"),
-                          row.optional_unix_time("entregada_en"),
-                          row.optional_unix_time("terminada_en"),
-                          row.optional_unix_time("proximo_intento"),
-                          row.optional_integer("ultimo_estado"),
-                          row.text("ultimo_error")};
-  if (delivery.state == "entregada" && !delivery.delivered) delivery.delivered = delivery.ended;
-  if (delivery.delivered) {
-    delivery.state = "entregada";
-    delivery.next_attempt.reset();
-    if (!delivery.ended) delivery.ended = delivery.delivered;
-  }
-  return delivery;
-}
+constexpr auto evidence_of_delivery = joined<select, logged_columns, of_notification, with_its_data>;
 
 Rows query_between(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
                    DeliveryId before, DeliveryId oldest) {
@@ -109,6 +82,27 @@ LogPage page_of(const Rows& rows, unsigned limit) {
 }
 
 }  // namespace
+
+LoggedDelivery read_logged(const Row& row) {
+  LoggedDelivery delivery{row.integer("id"),
+                          row.text("evento"),
+                          row.boolean("prueba"),
+                          row.text("estado"),
+                          row.integer("intentos"),
+                          row.unix_time("creada_en"),
+                          row.optional_unix_time("entregada_en"),
+                          row.optional_unix_time("terminada_en"),
+                          row.optional_unix_time("proximo_intento"),
+                          row.optional_integer("ultimo_estado"),
+                          row.text("ultimo_error")};
+  if (delivery.state == "entregada" && !delivery.delivered) delivery.delivered = delivery.ended;
+  if (delivery.delivered) {
+    delivery.state = "entregada";
+    delivery.next_attempt.reset();
+    if (!delivery.ended) delivery.ended = delivery.delivered;
+  }
+  return delivery;
+}
 
 LogWindow find_log_window(Session& session, WebhookId webhook, std::optional<DeliveryId> before) {
   LogWindow window{before.value_or(newest_possible)};

@@ -256,10 +256,10 @@ std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& fil
   return result;
 }
 
-ReplayPage read_replay_page(Session& session, EntityId entity, unsigned limit,
-                            std::optional<ReplayId> before) {
+ListedReplays read_replay_page(Session& session, EntityId entity, unsigned limit,
+                               std::optional<ReplayId> before) {
   const auto newest = before.value_or(std::numeric_limits<std::int64_t>::max());
-  ReplayPage page;
+  ListedReplays page;
   for (const auto& row : session.query(page_of_replays, entity, newest, limit + 1))
     page.replays.push_back(read_progress(row));
   if (page.replays.size() > limit) {

@@ -90,14 +90,14 @@ bool cancel_replay(Session& session, const std::optional<Author>& author, Webhoo
 /// `filter`, at most `filter.limit`. Leaves `delivered` and `failed` 0.
 std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& filter);
 
-struct ReplayPage {
+struct ListedReplays {
   std::vector<ReplayProgress> replays;  // newest first
   std::optional<ReplayId> next;         // the next page is older than this; unset: this page is the last
 };
 /// Reads the entity's newest replays, older than `before` (unset: all), also of webhooks that are deleted.
 /// Besides the page it reads what is not yet counted of its replays: some 100 deliveries a webhook at most.
-ReplayPage read_replay_page(Session& session, EntityId entity, unsigned limit,
-                            std::optional<ReplayId> before);
+ListedReplays read_replay_page(Session& session, EntityId entity, unsigned limit,
+                               std::optional<ReplayId> before);
 /// The webhook of a replay; nullopt when there is no such replay.
 std::optional<WebhookId> webhook_of_replay(Session& session, ReplayId id);
 

@@ -1,0 +1,17 @@
+// The filter of the lists of deliveries (web/docs/entregas.md#filtrar-y-pasar-de-página).
+#pragma once
+
+#include <string>
+
+#include "fcgi-app/http/query.hpp"
+#include "lib/store/deliveries/delivery_log.hpp"
+
+namespace api {
+
+/// Reads `estado`, `evento`, `desde` and `hasta`. Throws BadRequest.
+store::LogFilter read_log_filter(const Query& query);
+
+/// Returns the texts of these four parameters as a cursor's question has them (cursor.hpp).
+std::string filter_text(const Query& query);
+
+}  // namespace api
