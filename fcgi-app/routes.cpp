@@ -11,7 +11,7 @@ using enum QueryString;
 using enum store::CallerWith;
 using enum store::Quota;
 
-constexpr std::array<Route, 22> table{{
+constexpr std::array<Route, 23> table{{
     {"GET", "/entidad", show_entity},
     {"GET", "/actividad", list_activity, accepted},
     {"GET", "/entregas", list_entity_deliveries, accepted},
@@ -25,6 +25,7 @@ constexpr std::array<Route, 22> table{{
     {"DELETE", "/webhooks/{id}", delete_webhook, accepted, {}, false, nothing_else, true},
     {"PUT", "/webhooks/{id}/secreto", change_secret, refused, changes},
     {"DELETE", "/webhooks/{id}/secreto/anterior", end_grace},
+    {"POST", "/webhooks/{id}/prueba", test_webhook, refused, test_bytes},
     {"GET", "/webhooks/{id}/entregas", list_deliveries, accepted},
     {"GET", "/webhooks/{id}/entregas/{entrega}", show_delivery},
     {"POST", "/webhooks/{id}/entregas/{entrega}/reenvio", replay_delivery, refused, {}, true},

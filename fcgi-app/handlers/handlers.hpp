@@ -50,6 +50,7 @@ Response change_secret(const Call& call);           // PUT /webhooks/{id}/secret
 Response end_grace(const Call& call);               // DELETE /webhooks/{id}/secreto/anterior
 Response list_events(const Call& call);             // GET /webhooks/eventos
 Response test_event(const Call& call);              // POST /webhooks/test
+Response test_webhook(const Call& call);            // POST /webhooks/{id}/prueba
 Response list_deliveries(const Call& call);         // GET /webhooks/{id}/entregas
 Response list_entity_deliveries(const Call& call);  // GET /entregas
 Response show_delivery(const Call& call);           // GET /webhooks/{id}/entregas/{entrega}

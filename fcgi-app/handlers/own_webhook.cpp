@@ -13,6 +13,10 @@ std::optional<std::int64_t> parse_id(std::string_view text) {
 
 NotFound no_such_webhook() { return NotFound("No existe ningún webhook con ese identificador"); }
 
+Conflict inactive_webhook() {
+  return Conflict("El webhook está inactivo: actívelo antes con PATCH /apientidades/v1/webhooks/{id}");
+}
+
 const store::Webhook& own_webhook(const Call& call) { return own_webhook(call, call.parameters[0]); }
 
 const store::Webhook& own_webhook(const Call& call, std::string_view text) {

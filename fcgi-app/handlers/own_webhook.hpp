@@ -17,6 +17,9 @@ std::optional<std::int64_t> parse_id(std::string_view text);
 /// is the same in the three cases, so that it reveals nothing of other entities.
 NotFound no_such_webhook();
 
+/// Returns the answer for a webhook that is not active, where that prevents the request.
+Conflict inactive_webhook();
+
 /// Returns the caller's webhook with this id, by default the id in the path. Throws NotFound.
 const store::Webhook& own_webhook(const Call& call, std::string_view id);
 const store::Webhook& own_webhook(const Call& call);

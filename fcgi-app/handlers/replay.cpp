@@ -44,7 +44,7 @@ Response replay_response(const Call& call, const store::AskedReplay& asked) {
     case not_found:
       throw NotFound("No existe ninguna entrega con ese identificador en el webhook");
     case inactive:
-      throw Conflict("El webhook está inactivo: actívelo antes con PATCH /apientidades/v1/webhooks/{id}");
+      throw inactive_webhook();
     case held:
       throw Conflict("La entrega está retenida y se enviará en cuanto sea posible");
     case cancelled:

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/http/errors.hpp"
 #include "fcgi-app/http/response.hpp"
 #include "lib/store/notifications/notifications.hpp"
@@ -29,20 +30,45 @@ Array recipients(const std::vector<store::Webhook>& webhooks) {
   return list;
 }
 
+/// Returns the data of a test event as the database stores it: datosExtra is the entity's own data, sealed as
+/// its secrets are.
+std::string sealed_data(const Call& call, webhook::Event event, const json::Value& extra) {
+  const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
+  return webhook::seal_test_data(call.keys, call.caller.id, event, data);
+}
+
+std::string queued_message(webhook::Event event, const std::string& recipients) {
+  return "Evento de prueba '" + std::string(name(event)) + "' encolado para " + recipients;
+}
+
 }  // namespace
 
 Response test_event(const Call& call) {
   const auto [event, extra] = webhook::parse_test_event_request(call.body);
   if (!has_subscriber(call.caller, event)) throw no_subscriber(event);  // saves the database a transaction
-  const std::string data = webhook::test_event_data(event, call.caller.id, call.caller.name, extra);
-  // datosExtra is the entity's own data: sealed in the database, as its secrets are.
-  const auto sealed = webhook::seal_test_data(call.keys, call.caller.id, event, data);
-  const auto queued = store::queue_test_event(call.session, call.caller.id, event, sealed,
-                                              call.limits.pending_test_deliveries, call.limits.test_bytes);
+  const auto queued =
+      store::queue_test_event(call.session, call.caller.id, event, sealed_data(call, event, extra),
+                              call.limits.pending_test_deliveries, call.limits.test_bytes);
   if (queued.empty()) throw no_subscriber(event);
-  const std::string message = "Evento de prueba '" + std::string(name(event)) + "' encolado para " +
-                              std::to_string(queued.size()) + (queued.size() == 1 ? " webhook" : " webhooks");
+  const auto message =
+      queued_message(event, std::to_string(queued.size()) + (queued.size() == 1 ? " webhook" : " webhooks"));
   return json_response(200, Object{{"message", message}, {"webhooks", recipients(queued)}});
+}
+
+Response test_webhook(const Call& call) {
+  const auto [event, extra] = webhook::parse_webhook_test_request(call.body);
+  const auto& webhook = own_webhook(call);
+  if (!webhook.active) throw inactive_webhook();  // saves the database a transaction
+  const auto queued = store::queue_webhook_test(call.session, call.caller.id, webhook.id, event,
+                                                sealed_data(call, event, extra),
+                                                call.limits.pending_test_deliveries, call.limits.test_bytes);
+  if (queued.result == store::TestQueued::not_found) throw no_such_webhook();
+  if (queued.result == store::TestQueued::inactive) throw inactive_webhook();
+  const auto message = queued_message(event, "el webhook " + to_string(webhook.id));
+  return json_response(
+      202, Object{{"message", message},
+                  {"entrega", Object{{"id", queued.delivery},
+                                     {"mensaje", webhook::message_id(queued.delivery, queued.created)}}}});
 }
 
 }  // namespace api

@@ -99,7 +99,7 @@ struct LimitSettings {
   unsigned requests_per_address = 0;             // a minute
   unsigned concurrent_requests_per_address = 0;  // at once
   unsigned requests_per_token = 0;               // a minute
-  unsigned test_requests_per_token = 0;          // POST /webhooks/test, a minute
+  unsigned test_requests_per_token = 0;          // requests for a test event, a minute
   unsigned pending_test_deliveries = 0;          // of one entity, at once
   unsigned registrations = 0;                    // of one entity, an hour
   unsigned replayed = 0;                         // deliveries that one entity has replayed, in 24 h

@@ -177,7 +177,8 @@ std::vector<ConfigKey> limit_keys() {
                 "requests a minute with one token, all of which may come at once",
                 &LimitSettings::requests_per_token),
       limit_key("test_requests_per_token", "30",
-                "POST /webhooks/test a minute with one token, all of which may come at once",
+                "test events (POST /webhooks/test and /webhooks/{id}/prueba) a minute with one token, all "
+                "of which may come at once",
                 &LimitSettings::test_requests_per_token),
       limit_key(
           "pending_test_deliveries", "50",

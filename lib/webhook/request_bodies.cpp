@@ -221,4 +221,11 @@ TestEventRequest parse_test_event_request(std::string_view body) {
   return {checked_event(fields), checked_extra(fields)};
 }
 
+TestEventRequest parse_webhook_test_request(std::string_view body) {
+  const json::Value fields = parse_object(body);
+  for (const auto& [name, value] : *fields.object())
+    if (name != "evento" && name != "datosExtra") throw InvalidRequest("Solo se admiten evento y datosExtra");
+  return {checked_event(fields), checked_extra(fields)};
+}
+
 }  // namespace webhook

@@ -78,7 +78,9 @@ struct TestEventRequest {
   json::Value extra;  // datosExtra: an object of at most max_extra_depth levels, or null when none was sent
 };
 
-/// Throws InvalidRequest.
+/// Reads POST /webhooks/test, which ignores unknown members. Throws InvalidRequest.
 TestEventRequest parse_test_event_request(std::string_view body);
+/// Reads POST /webhooks/{id}/prueba, which refuses them. Throws InvalidRequest.
+TestEventRequest parse_webhook_test_request(std::string_view body);
 
 }  // namespace webhook

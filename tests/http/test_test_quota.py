@@ -51,6 +51,16 @@ def test_without_a_limit_nothing_is_counted(entity, stack, nothing_is_sent):
     assert stack.value(f"SELECT COUNT(*) FROM pruebas_pendientes WHERE entidad_id = {entity.id}") == "0"
 
 
+def test_tests_of_one_webhook_count_too(limited, nothing_is_sent, entity):
+    hook = entity.register(["evaluacion.abierta"])
+    one = lambda: entity.api("POST", f"{BASE}/{hook.id}/prueba", json_body={"evento": "evaluacion.cerrada"})  # noqa: E731
+    assert [one().status for _ in range(LIMIT - 1)] == [202] * (LIMIT - 1)
+    assert send(entity).status == 200
+    is_429(one())
+    is_429(send(entity))
+    assert pending(entity) == LIMIT
+
+
 def test_parallel_requests_never_exceed_the_limit(limited, nothing_is_sent, stack, entity, new_entity):
     """With two webhooks, an event makes two deliveries. If there is room for only one of them, neither is made."""
     for _ in range(2):

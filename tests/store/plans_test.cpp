@@ -178,6 +178,7 @@ void serve(Session& session, EntityId entity) {
   const auto made = create_webhook(session, {entity, "https://receptor.example.org/", events, "s"}, keys());
   queue_test_event(session, entity, webhook::Event::evaluacion_cerrada, "{}", 5);
   queue_test_event(session, entity, webhook::Event::evaluacion_cerrada, "{}", 5);
+  queue_webhook_test(session, entity, made.webhook.value().id, webhook::Event::documento_disponible, "{}", 5);
   const auto own = session.query("SELECT MIN(webhook_id) AS id FROM entregas").at(0).integer("id");
   const auto newest = read_log_page(session, own, {.state = "fallida", .since = UtcTime{}}, 50, {});
   read_log_page(session, own, {}, 50, newest.next);

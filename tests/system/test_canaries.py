@@ -28,7 +28,8 @@ ENDPOINTS = [("GET", BASE), ("POST", BASE), ("GET", BASE + "/eventos"), ("POST",
              ("DELETE", BASE + "/999999/secreto/anterior"), ("GET", BASE + "/999999/entregas"), ("GET", BASE + "/999999/entregas/1"),
              ("POST", BASE + "/999999/entregas/1/reenvio"), ("POST", BASE + "/999999/reenvios"), ("GET", BASE + "/999999/reenvios/1"),
              ("DELETE", BASE + "/999999/reenvios/1"), ("GET", BASE + "/999999/estadisticas"),
-             ("GET", BASE + "/999999/diagnostico"), ("POST", BASE + "/999999/diagnostico")]
+             ("GET", BASE + "/999999/diagnostico"), ("POST", BASE + "/999999/diagnostico"), ("POST", BASE + "/999999/prueba"),
+             *(("GET", BASE.removesuffix("webhooks") + name) for name in ("entidad", "actividad", "entregas?datos=resumen", "reenvios"))]
 
 
 class Story:

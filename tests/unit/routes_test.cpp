@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(every_route_of_the_table_is_reached) {
 }
 
 BOOST_AUTO_TEST_CASE(the_api_is_these_operations) {
-  BOOST_TEST(api::routes().size() == 22U);
+  BOOST_TEST(api::routes().size() == 23U);
   BOOST_TEST(meaning("GET", base + "/webhooks") == "GET /webhooks");
   BOOST_TEST(meaning("POST", base + "/webhooks") == "POST /webhooks");
   BOOST_TEST(meaning("GET", base + "/webhooks/eventos") == "GET /webhooks/eventos");

@@ -61,8 +61,12 @@ constexpr std::string_view lock_if_subscribed = R"sql(AND activo AND FIND_IN_SET
 constexpr std::string_view lock_subscribed_webhook = R"sql(
   SELECT id, url FROM webhooks
   WHERE id = ? AND plaza IS NOT NULL AND activo AND FIND_IN_SET(?, eventos) LOCK IN SHARE MODE)sql";
-constexpr std::string_view delivery_of =
-    "SELECT id FROM entregas WHERE notificacion_id = ? AND webhook_id = ?";
+constexpr std::string_view lock_own_webhook = R"sql(
+  SELECT id, activo FROM webhooks
+  WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL LOCK IN SHARE MODE)sql";
+constexpr std::string_view delivery_of = R"sql(
+  SELECT id, CAST(creada_en AS CHAR) AS creada_en FROM entregas
+  WHERE notificacion_id = ? AND webhook_id = ?)sql";
 constexpr auto lock_subscribed_webhooks = joined<webhooks_of_entity, slot_by_slot, lock_if_subscribed>;
 // A short lock wait, because on MariaDB every user with SELECT can lock ranges of this table, and must not
 // block the API's threads for long.
@@ -141,6 +145,30 @@ NotificationId insert_test(Session& session, EntityId entity, webhook::Event eve
   return notification;
 }
 
+/// The limits of an entity's test events; 0 is no limit.
+struct TestLimits {
+  std::uint64_t max_pending;
+  std::uint64_t bytes_per_day;
+};
+
+/// Locks the quotas of tests, if there is a limit, and returns what is left of the pending ones.
+QuotaLeft lock_tests(Session& session, EntityId entity, const TestLimits& limits) {
+  if (limits.max_pending > 0 || limits.bytes_per_day > 0) lock_test_quotas(session, entity);
+  return pending_tests_left(session, entity, limits.max_pending);
+}
+
+/// As insert_test, within the quotas. Throws OverQuota.
+NotificationId insert_within_quotas(Session& session, EntityId entity, webhook::Event event,
+                                    std::string_view sealed_data, const Rows& webhooks,
+                                    const QuotaLeft& pending, const TestLimits& limits) {
+  pending.require(webhooks.size());
+  use_quota(session, Quota::test_bytes, entity, limits.bytes_per_day,
+            sealed_data.size() + webhooks.size() * bytes_of_delivery);
+  const auto notification = insert_test(session, entity, event, sealed_data, webhooks);
+  if (limits.max_pending > 0) count_pending_tests(session, entity, notification);
+  return notification;
+}
+
 }  // namespace
 
 std::vector<Notification> list_notifications(Session& session, const ListFilter& filter) {
@@ -200,16 +228,13 @@ CancelResult preview_cancel_notification(Session& session, NotificationId id) {
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending,
                                       std::uint64_t bytes_per_day) {
+  const TestLimits limits{max_pending, bytes_per_day};
   return transaction(session, [&] {
-    if (max_pending > 0 || bytes_per_day > 0) lock_test_quotas(session, entity);
-    const auto pending = pending_tests_left(session, entity, max_pending);
+    const auto pending = lock_tests(session, entity, limits);
     const auto rows = session.query(lock_subscribed_webhooks, entity, webhook::name(event));
     std::vector<Webhook> chosen;
     if (rows.empty()) return chosen;
-    pending.require(rows.size());
-    use_quota(session, Quota::test_bytes, entity, bytes_per_day,
-              sealed_data.size() + rows.size() * bytes_of_delivery);
-    const auto notification = insert_test(session, entity, event, sealed_data, rows);
+    insert_within_quotas(session, entity, event, sealed_data, rows, pending, limits);
     for (const auto& row : rows) {
       chosen.push_back({.id = row.integer("id"),
                         .entity = entity,
@@ -222,8 +247,23 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
                         .last_status = {},
                         .last_error = {}});
     }
-    if (max_pending > 0) count_pending_tests(session, entity, notification);
     return chosen;
+  });
+}
+
+QueuedTest queue_webhook_test(Session& session, EntityId entity, WebhookId webhook, webhook::Event event,
+                              std::string_view sealed_data, std::uint64_t max_pending,
+                              std::uint64_t bytes_per_day) {
+  const TestLimits limits{max_pending, bytes_per_day};
+  return transaction(session, [&]() -> QueuedTest {
+    const auto pending = lock_tests(session, entity, limits);
+    const auto rows = session.query(lock_own_webhook, webhook, entity);
+    if (rows.empty()) return {TestQueued::not_found};
+    if (!rows.front().boolean("activo")) return {TestQueued::inactive};
+    const auto notification =
+        insert_within_quotas(session, entity, event, sealed_data, rows, pending, limits);
+    const auto made = session.query(delivery_of, notification, webhook).at(0);
+    return {TestQueued::done, made.integer("id"), made.time("creada_en")};
   });
 }
 

@@ -56,6 +56,20 @@ CancelResult preview_cancel_notification(Session& session, NotificationId id);
 std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook::Event event,
                                       std::string_view sealed_data, std::uint64_t max_pending = 0,
                                       std::uint64_t bytes_per_day = 0);
+enum class TestQueued {
+  done,
+  not_found,  // the entity has no such webhook
+  inactive,
+};
+struct QueuedTest {
+  TestQueued result;
+  DeliveryId delivery = 0;  // when done
+  UtcTime created{};        // of the delivery
+};
+/// As queue_test_event, to this webhook alone, whether or not it is subscribed to the event.
+QueuedTest queue_webhook_test(Session& session, EntityId entity, WebhookId webhook, webhook::Event event,
+                              std::string_view sealed_data, std::uint64_t max_pending = 0,
+                              std::uint64_t bytes_per_day = 0);
 /// As queue_test_event, for the operator: to this webhook alone, and without limits. Returns the delivery;
 /// nullopt if the webhook is deleted, inactive or not subscribed to the event.
 std::optional<DeliveryId> queue_test_delivery(Session& session, const Webhook& webhook, webhook::Event event,
