@@ -96,9 +96,9 @@ def test_a_token_that_only_reads_is_told_apart_and_changes_nothing(browser, enti
 def test_what_a_token_may_do_is_never_guessed(browser, entity, expect, status, told):
     page = open_portal(browser)
     if status:
-        answer(page, "PATCH", "webhooks/0", status, times=1)
+        answer(page, "GET", "entidad", status, times=1)
     else:
-        page.route("**/webhooks/0", lambda route: route.abort(), times=1)
+        page.route("**/entidad", lambda route: route.abort(), times=1)
     page.get_by_label("Token de acceso").fill(entity.issue_token("--read-only"))
     page.get_by_role("button", name="Entrar").click()
     expect(page.get_by_role("alert")).to_contain_text(told)

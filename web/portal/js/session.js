@@ -58,15 +58,15 @@ export function createSession() {
 const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds of answers with a message that is shown as it is
 
 /**
- * Finds out whether a token is valid and may change data, without changing any: lists the webhooks, then sends a PATCH to a webhook that cannot exist, with a
- * type of body that is never accepted. 403 means that the token only reads (rights are checked before the type), 415 that it may change data. Any other answer
- * makes the result an error.
+ * Finds out whether a token is valid and may change data: lists the webhooks, and asks for the entity, which says what the token may do. Any answer that does
+ * not say so makes the result an error.
  * @param {(method: string, path: string, how: object) => Promise<import("./api.js").Answer>} request
  */
 export async function tryToken(request) {
   const listed = await request("GET", "/webhooks", { ask: false });
   if (!listed.ok) return { answer: listed, readOnly: false };
-  const probe = await request("PATCH", "/webhooks/0", { ask: false, body: "", headers: { "Content-Type": "text/plain" } });
-  if (probe.status === 403 || probe.status === 415) return { answer: listed, readOnly: probe.status === 403 };
-  return { answer: PASSING.has(probe.kind) ? probe : { ...probe, ok: false, kind: "error", message: "No se ha podido comprobar si el token permite cambiar datos" }, readOnly: true };
+  const entity = await request("GET", "/entidad", { ask: false });
+  const readOnly = entity.ok ? entity.data.token?.soloLectura : undefined;
+  if (typeof readOnly === "boolean") return { answer: listed, readOnly };
+  return { answer: PASSING.has(entity.kind) ? entity : { ...entity, ok: false, kind: "error", message: "No se ha podido comprobar si el token permite cambiar datos" }, readOnly: true };
 }
