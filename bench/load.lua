@@ -23,8 +23,8 @@ local kinds = {
   register = with_token("POST", base, body),
 }
 
--- `path` is below /webhooks.
-local function get(path) return with_token("GET", base .. path) end
+-- `path` is whole, or below /webhooks.
+local function get(path) return with_token("GET", path:find("/apientidades/", 1, true) == 1 and path or base .. path) end
 
 local threads = 0
 function setup(thread)

@@ -14,7 +14,7 @@ def run(kind: str, url: str, tokens: Path, connections: int, seconds: int, parts
     """Returns requests, seconds, p50_ms, p99_ms, `us` and others_seconds. `us` is processor time in µs per request: of each
     of `parts` (lists of pids), and of wrk. others_seconds is the processor time of the rest of the machine.
 
-    `kind` is one of `kinds` in load.lua, or `get`: a GET of `path`, which is below /webhooks. Raises AssertionError
+    `kind` is one of `kinds` in load.lua, or `get`: a GET of `path`, which is whole, or below /webhooks. Raises AssertionError
     if a connection fails, a request times out, or a status is 400 or more (with the kinds no_token and wrong_token: if
     a status is less than 400).
     """

@@ -1,5 +1,5 @@
 """Measures the delivery log of a webhook with a million deliveries: three of its pages, a filter without matches, one whole
-delivery, the statistics. The control is a FastCGI program that says hello behind the same nginx."""
+delivery, the statistics; and the first page of all webhooks of an entity, of this one alone and of five. The control is a FastCGI program that says hello behind the same nginx."""
 from __future__ import annotations
 
 import json
@@ -13,7 +13,9 @@ from bench.service import EVENT, Service
 
 DEFAULTS = {"rounds": 5, "seconds": 3, "others": [1_000_000]}
 PAGE = 50  # the API's default
+ALL = "/apientidades/v1/entregas"
 FIRST, MIDDLE, LAST = "first page", "page in the middle", "last page"
+ENTITY, FIVE, SUMMARY = "first page of an entity with one webhook", "first page of an entity with five", "the same with datos=resumen"
 NONE, WHOLE, STATISTICS = "page that nothing fits", "one delivery whole", "statistics"
 ALONE = (NONE, STATISTICS)  # one request at a time
 
@@ -38,18 +40,22 @@ class Bench:
     def __init__(self, service: Service, connections: int, seconds: int):
         self.service, self.connections, self.seconds = service, connections, seconds
         self._tokens = Path(service.stack.folder, "log.tokens")
+        self._other_tokens = Path(service.stack.folder, "log.other.tokens")
         self.paths: dict[str, str] = {}
 
     def prepare(self, count: int) -> None:
         self.service.stop_dispatcher()
-        token, = self.service.add_entities(1)
+        token, another = self.service.add_entities(2)
         self._tokens.write_text(token + "\n")
-        self.service.sql(f"""
-            INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (1, 1, 'https://h1.receptor.test/notificaciones', '{EVENT}')""")
+        self._other_tokens.write_text(another + "\n")
+        for entity, number in ((1, 1), *((2, number) for number in range(1, 6))):
+            self.service.sql(f"INSERT INTO webhooks (entidad_id, plaza, url, eventos)"
+                             f" VALUES ({entity}, {number}, 'https://h{entity}.receptor.test/notificaciones', '{EVENT}')")
+        filling.notifications(self.service, count // 25, 2, 1)
         filling.finished(self.service, count, 1)
         base = "/1/entregas"
         self.paths = {FIRST: base, NONE: f"{base}?estado=fallida", WHOLE: f"{base}/{count // 2}",
-                      STATISTICS: "/1/estadisticas"}
+                      STATISTICS: "/1/estadisticas", ENTITY: ALL, FIVE: ALL, SUMMARY: ALL + "?datos=resumen"}
         progress("walking through the pages")
         cursors = self._cursors(token, base)
         self.paths[MIDDLE] = f"{base}?cursor={cursors[len(cursors) // 2]}"
@@ -72,12 +78,13 @@ class Bench:
                 "handlers": self.service.stack.pids("fcgi") + hello.pids()}
         found = {HELLO: self._load("list", pids, hello.url)}
         for name, path in self.paths.items():
-            found[name] = self._load("get", pids, path=path, connections=1 if name in ALONE else self.connections)
+            found[name] = self._load("get", pids, path=path, connections=1 if name in ALONE else self.connections,
+                                     tokens=self._other_tokens if name in (FIVE, SUMMARY) else None)
         return found
 
     def _load(self, kind: str, pids: dict[str, list[int]], url: str | None = None, path: str = "",
-              connections: int | None = None) -> dict:
-        return load.run(kind, url or self.service.stack.env["BASE_URL"], self._tokens, connections or self.connections,
+              connections: int | None = None, tokens: Path | None = None) -> dict:
+        return load.run(kind, url or self.service.stack.env["BASE_URL"], tokens or self._tokens, connections or self.connections,
                         self.seconds, pids, path)
 
 
@@ -87,6 +94,7 @@ def judge(report: Report) -> None:
     report.targets = [
         Target(f"{FIRST} of {PAGE}, of the control's rate", rows[FIRST]["of control"], "at least", 0.25),
         Target("rate of the slowest other page, of the first page's", slowest, "at least", 0.9),
+        Target("rate of the slower page of an entity, of the first page's", min(rows[ENTITY]["rate/s"], rows[FIVE]["rate/s"]) / rows[FIRST]["rate/s"], "at least", 0.9),
         Target(f"{NONE}, one request at a time, p50", rows[NONE]["p50 ms"], "at most", 50.0, "ms"),
         Target(f"{STATISTICS}, one request at a time, p50", rows[STATISTICS]["p50 ms"], "at most", 20.0, "ms"),
     ]

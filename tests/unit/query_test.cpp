@@ -18,6 +18,15 @@ BOOST_AUTO_TEST_CASE(values_are_decoded) {
   BOOST_TEST(!Query("", {"a"}).text("a"));
 }
 
+BOOST_AUTO_TEST_CASE(the_others_can_be_written_again) {
+  const Query query("b=%C3%B1%20%2B%22&cursor=x&a=2026-11-20T10:00:00%2b00:00&c=", {"a", "b", "c", "cursor"});
+  const auto text = query.without("cursor");
+  BOOST_TEST(text == "a=2026-11-20T10:00:00%2b00:00&b=%c3%b1%20%2b%22&c=&");
+  const Query again(text + "cursor=y", {"a", "b", "c", "cursor"});
+  for (const auto* name : {"a", "b", "c"}) BOOST_TEST(again.text(name).value() == query.text(name).value());
+  BOOST_TEST(Query("cursor=x", {"cursor"}).without("cursor").empty());
+}
+
 BOOST_AUTO_TEST_CASE(what_is_unknown_repeated_or_badly_encoded_is_refused) {
   for (const auto* text :
        {"x=1", "a=1&a=1", "a=1&a=2", "A=1", "a=%", "a=%4", "a=%zz", "a=%FF", "&", "=", "a=1&&b=2", "a =1"})

@@ -185,6 +185,20 @@ BOOST_AUTO_TEST_CASE(a_test_request) {
 }
 
 // MariaDB's JSON_VALID accepts 31 levels, and `data` adds one.
+BOOST_AUTO_TEST_CASE(a_test_of_one_webhook_has_the_same_members_and_no_other) {
+  const auto test =
+      webhook::parse_webhook_test_request(R"({"datosExtra":{"a":1},"evento":"evaluacion.abierta"})");
+  BOOST_TEST(name(test.event) == "evaluacion.abierta");
+  BOOST_TEST(json::dump(test.extra) == R"({"a":1})");
+  const auto refusal = [](std::string_view body) {
+    return refused_by([&] { webhook::parse_webhook_test_request(body); });
+  };
+  BOOST_TEST(refusal(R"({"evento":"evaluacion.abierta","x":1})") == "Solo se admiten evento y datosExtra");
+  BOOST_TEST(refusal(R"({"evento":"evaluacion.abierta","datosExtra":[]})") ==
+             "datosExtra: debe ser un objeto");
+  BOOST_TEST(refusal("{}").starts_with("evento: indique"));
+}
+
 BOOST_AUTO_TEST_CASE(extra_data_has_at_most_30_levels) {
   const auto body = [](std::size_t levels) {
     return R"({"evento":"evaluacion.abierta","datosExtra":)" + repeat(R"({"a":)", levels) + "1" +
