@@ -27,6 +27,7 @@ json::Object to_row(const store::Webhook& hook) {
   for (const auto event : hook.events.events()) events.emplace_back(webhook::name(event));
   return {{"id", hook.id},
           {"entidad_id", hook.entity},
+          {"nombre", hook.name},
           {"url", hook.url},
           {"eventos", std::move(events)},
           {"activo", hook.active},

@@ -12,9 +12,10 @@ store::ChangedWebhook change(const Call& call, store::WebhookId id, webhook::Web
   const auto expected = [&](const store::WebhookDetail& now) {
     return are_met(call.preconditions, etag = etag_of(now));
   };
-  auto changed = store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
-                                       {std::move(patch.url), patch.events, patch.active}, expected,
-                                       {call.limits.registrations, call.disable_after});
+  auto changed =
+      store::change_webhook(call.session, {call.caller.id, call.caller.token}, id,
+                            {std::move(patch.url), patch.events, patch.active, std::move(patch.name)},
+                            expected, {call.limits.registrations, call.disable_after});
   if (changed.result == store::WebhookChanged::precondition_failed) throw unmet(call.preconditions, etag);
   return changed;
 }
@@ -35,6 +36,8 @@ Response change_webhook(const Call& call) {
       throw Conflict("El operador ha desactivado el webhook y solo él puede reactivarlo");
     case store::WebhookChanged::url_disabled:
       throw Conflict("url: el operador la ha desactivado para la entidad y solo él puede reactivarla");
+    case store::WebhookChanged::name_taken:
+      throw name_taken();
   }
   return detail_response(changed.now.value(), changed.streak);
 }

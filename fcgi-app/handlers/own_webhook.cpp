@@ -17,6 +17,8 @@ Conflict inactive_webhook() {
   return Conflict("El webhook está inactivo: actívelo antes con PATCH /apientidades/v1/webhooks/{id}");
 }
 
+Conflict name_taken() { return Conflict("nombre: ya lo tiene otro webhook de la entidad"); }
+
 const store::Webhook& own_webhook(const Call& call) { return own_webhook(call, call.parameters[0]); }
 
 const store::Webhook& own_webhook(const Call& call, std::string_view text) {

@@ -20,6 +20,9 @@ NotFound no_such_webhook();
 /// Returns the answer for a webhook that is not active, where that prevents the request.
 Conflict inactive_webhook();
 
+/// Returns the answer for a name that another webhook of the entity has.
+Conflict name_taken();
+
 /// Returns the caller's webhook with this id, by default the id in the path. Throws NotFound.
 const store::Webhook& own_webhook(const Call& call, std::string_view id);
 const store::Webhook& own_webhook(const Call& call);

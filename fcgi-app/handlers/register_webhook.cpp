@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "fcgi-app/handlers/handlers.hpp"
+#include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/handlers/webhook_json.hpp"
 #include "fcgi-app/http/errors.hpp"
 #include "fcgi-app/http/response.hpp"
@@ -50,12 +51,14 @@ Response register_webhook(const Call& call) {
   const auto& key = call.idempotency_key;
   if (key) require_key(*key);
   auto registration = webhook::parse_registration(call.body, call.overrides);
-  const store::NewWebhook wanted{call.caller.id, std::move(registration.url), registration.events,
-                                 std::move(registration.secret), call.caller.token};
+  const store::NewWebhook wanted{call.caller.id,      std::move(registration.url),
+                                 registration.events, std::move(registration.secret),
+                                 call.caller.token,   std::move(registration.name)};
   std::optional<store::IdempotentRequest> request;
   if (key) request = {call.caller.id, *key, call.body, answer_of};
   auto made = store::create_webhook(call.session, wanted, call.keys, call.limits.registrations, request);
   if (made.earlier) return {201, answer_again(std::move(*made.earlier))};
+  if (made.name_taken) throw name_taken();
   if (!made.webhook) throw BadRequest(std::string(webhook::too_many_webhooks_message));
   return {201, answer_of(*made.webhook)};
 }

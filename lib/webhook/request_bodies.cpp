@@ -92,6 +92,20 @@ std::optional<std::string> checked_secret(const json::Value& body) {
   return *secret;
 }
 
+/// nullopt: none was sent, or null.
+std::optional<std::string> checked_name(const json::Value& body) {
+  static_assert(max_name_characters == 60, "a message says it");
+  const std::string* name = find_text(body, "nombre");
+  if (name == nullptr) return std::nullopt;
+  const bool has_control = std::ranges::any_of(*name, [](char c) { return is_control(c) || c == '\x7f'; });
+  if (name->empty() || text::trim(*name) != *name || has_control ||
+      *text::count_characters(*name) > max_name_characters)
+    throw InvalidRequest(
+        "nombre: debe tener de 1 a 60 caracteres, sin espacios al principio ni al final ni caracteres de "
+        "control");
+  return *name;
+}
+
 Event checked_event(const json::Value& body) {
   const std::string where = "; los nombres están en GET /apientidades/v1/webhooks/eventos";
   const std::string* name = find_text(body, "evento");
@@ -122,8 +136,8 @@ void check_members(const json::Value& body) {
   for (const auto& [name, value] : *body.object()) {
     if (name == "secreto")
       throw InvalidRequest("secreto: se cambia con PUT /apientidades/v1/webhooks/{id}/secreto");
-    if (name != "url" && name != "eventos" && name != "activo")
-      throw InvalidRequest("Solo se pueden cambiar url, eventos y activo");
+    if (name != "url" && name != "eventos" && name != "activo" && name != "nombre")
+      throw InvalidRequest("Solo se pueden cambiar url, eventos, activo y nombre");
   }
 }
 
@@ -206,6 +220,7 @@ WebhookPatch parse_patch(std::string_view body, const std::vector<config::HostOv
   if (fields.find("url") != nullptr) patch.url = checked_url(fields, overrides);
   if (fields.find("eventos") != nullptr) patch.events = checked_events(fields);
   if (const auto* active = fields.find("activo")) patch.active = checked_active(*active);
+  if (fields.find("nombre") != nullptr) patch.name = checked_name(fields);
   return patch;
 }
 
@@ -213,7 +228,8 @@ Registration parse_registration(std::string_view body, const std::vector<config:
   const json::Value fields = parse_object(body);
   // A braced list is evaluated from left to right, so the fields are judged in the order of
   // web/docs/webhooks.md#las-reglas-de-cada-campo.
-  return {checked_url(fields, overrides), checked_events(fields), checked_secret(fields)};
+  return {checked_url(fields, overrides), checked_events(fields), checked_secret(fields),
+          checked_name(fields)};
 }
 
 TestEventRequest parse_test_event_request(std::string_view body) {

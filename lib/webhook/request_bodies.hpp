@@ -17,6 +17,7 @@
 namespace webhook {
 
 inline constexpr std::size_t max_secret_characters = 512;
+inline constexpr std::size_t max_name_characters = 60;
 /// The most levels of `datosExtra`. In the body that a receiver gets for a test event, `data` contains
 /// `datosExtra`, and so has up to 31 levels, the most that MariaDB's JSON_VALID accepts.
 inline constexpr unsigned max_extra_depth = 30;
@@ -32,6 +33,7 @@ struct Registration {
   std::string url;  // as stored
   EventSet events;
   std::optional<std::string> secret;  // absent, null and "" mean no secret
+  std::optional<std::string> name;    // absent and null mean no name
 };
 
 /// Throws InvalidRequest for the first rule that fails, in the order of
@@ -43,6 +45,7 @@ struct WebhookPatch {
   std::optional<std::string> url;  // as stored
   std::optional<EventSet> events;
   std::optional<bool> active;
+  std::optional<std::optional<std::string>> name;  // nullopt within: the webhook loses its name
 };
 
 /// Throws InvalidRequest for the first rule that fails, in the order of

@@ -4,11 +4,11 @@
 -- registration.
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, hash, etiqueta, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
-GRANT SELECT (id, entidad_id, plaza, url, eventos, activo, motivo, fecha_alta, fecha_modificacion, secreto_clave,
+GRANT SELECT (id, entidad_id, plaza, nombre, url, eventos, activo, motivo, fecha_alta, fecha_modificacion, secreto_clave,
               secreto_b_clave, secreto_vigente, secreto_huella, version_secreto, version_huella, secreto_anterior_hasta,
               secreto_debil, secreto_inverificable),
-      INSERT (entidad_id, plaza, url, eventos),
-      UPDATE (plaza, url, eventos, activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave,
+      INSERT (entidad_id, plaza, url, eventos, nombre),
+      UPDATE (plaza, nombre, url, eventos, activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave,
               secreto_b_sellado, secreto_vigente, secreto_huella, version_secreto, version_huella, secreto_anterior_hasta,
               secreto_inverificable, fecha_modificacion, fecha_baja)
   ON webhooks TO 'apientidades_api'@'localhost';

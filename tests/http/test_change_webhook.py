@@ -234,8 +234,8 @@ def test_what_the_operator_disabled_only_the_operator_enables(entity, stack):
     ({"eventos": None}, "eventos: indique al menos un evento"), ({"eventos": []}, "eventos: indique al menos un evento"),
     ({"eventos": ["nada"]}, "Eventos no válidos: nada"), ({"activo": None}, "activo: debe ser true o false"),
     ({"activo": "true"}, "activo: debe ser true o false"), ({"activo": 1}, "activo: debe ser true o false"),
-    ({"secreto": "otro"}, "secreto: se cambia con PUT /apientidades/v1/webhooks/{id}/secreto"), ({"id": 7}, "Solo se pueden cambiar url, eventos y activo"),
-    ({"fechaAlta": "2026-01-01T00:00:00Z", "activo": False}, "Solo se pueden cambiar url, eventos y activo"),
+    ({"secreto": "otro"}, "secreto: se cambia con PUT /apientidades/v1/webhooks/{id}/secreto"), ({"id": 7}, "Solo se pueden cambiar url, eventos, activo y nombre"),
+    ({"fechaAlta": "2026-01-01T00:00:00Z", "activo": False}, "Solo se pueden cambiar url, eventos, activo y nombre"),
     ([], "El cuerpo debe ser un objeto JSON")])
 def test_a_change_that_cannot_be_made_changes_nothing(entity, changes, message):
     hook = entity.register()

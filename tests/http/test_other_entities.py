@@ -53,7 +53,7 @@ def test_what_the_service_decides_cannot_be_set(entity, victim, stack):
     columns = [name for (name,) in stack.sql(
         f"SELECT DISTINCT column_name FROM information_schema.columns WHERE table_schema = '{stack.env['DB_NAME']}'")]
     fields = ["id", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "entidadId", "test", "mensaje"]
-    allowed = {"url", "eventos", "secreto", "evento", "datosExtra"}
+    allowed = {"url", "eventos", "secreto", "evento", "datosExtra", "nombre"}
     extra = {name: victim.id for name in [*columns, *fields, "__proto__", "constructor"] if name not in allowed}
     assert {"plaza", "activo", "entidad_id", "estado", "origen", "hash"} <= extra.keys()
     body = {**extra, "url": "https://x.receptor.test/", "eventos": EVENTS}

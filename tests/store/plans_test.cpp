@@ -197,6 +197,7 @@ void change(Session& session, EntityId entity, WebhookId id) {
   const Author author{entity, 1};
   change_webhook(session, author, id, {.url = "https://otro.example.org/"}, any, policy);
   change_webhook(session, author, id, {.active = true}, any, policy);
+  change_webhook(session, author, id, {.name = "n"}, any, policy);
   ChangeWalk walk;
   while (!walk.done) apply_changes(session, walk);
   for (const auto* secret : {"uno", "dos", "dos"})

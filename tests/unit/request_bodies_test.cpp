@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_patch_changes_what_it_names) {
   BOOST_TEST(
       refused_by([] { parse_patch(R"({"secreto":"uno"})", {}); }).starts_with("secreto: se cambia con"));
   BOOST_TEST(refused_by([] { parse_patch(R"({"id":1})", {}); }) ==
-             "Solo se pueden cambiar url, eventos y activo");
+             "Solo se pueden cambiar url, eventos, activo y nombre");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -245,7 +245,8 @@ std::vector<Webhook> queue_test_event(Session& session, EntityId entity, webhook
                         .created = {},
                         .last_execution = {},
                         .last_status = {},
-                        .last_error = {}});
+                        .last_error = {},
+                        .name = {}});
     }
     return chosen;
   });

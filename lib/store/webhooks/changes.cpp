@@ -15,7 +15,7 @@ namespace store {
 namespace {
 
 constexpr std::string_view detail_of_webhook = R"sql(
-  SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
+  SELECT w.id, w.entidad_id, w.nombre, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
     COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
     COALESCE(w.secreto_debil, FALSE) AS secreto_debil,
@@ -29,7 +29,7 @@ constexpr std::string_view lock_webhook = R"sql(
   SELECT id FROM webhooks WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL FOR UPDATE)sql";
 constexpr std::string_view update_webhook = R"sql(
   UPDATE webhooks
-  SET url = ?, eventos = COALESCE(?, eventos), activo = ?, motivo = ?, fecha_modificacion = UTC_TIMESTAMP(3)
+  SET nombre = ?, url = ?, eventos = COALESCE(?, eventos), activo = ?, motivo = ?, fecha_modificacion = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
 constexpr std::string_view ask_dispatcher = R"sql(
   INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, ?)
@@ -39,6 +39,7 @@ constexpr std::string_view ask_dispatcher = R"sql(
 Webhook changed(Webhook webhook, const WebhookChange& change) {
   if (change.url) webhook.url = *change.url;
   if (change.events) webhook.events = *change.events;
+  if (change.name) webhook.name = *change.name;
   if (change.active && *change.active != webhook.active) {
     webhook.active = *change.active;
     webhook.inactive_reason = webhook.active ? std::nullopt : std::optional<std::string>(disabled_by_entity);
@@ -57,6 +58,7 @@ json::Object difference(const Webhook& before, const Webhook& after,
   add("url", audited_url(before.url), audited_url(after.url));
   add("eventos", webhook::event_names(before.events), webhook::event_names(after.events));
   add("activo", before.active, after.active);
+  add("nombre", before.name, after.name);
   if (ended) add("fallaDesde", platform::format_iso8601(ended->since), {});
   return result;
 }
@@ -70,7 +72,8 @@ void write_change(Session& session, const Author& author, const Webhook& before,
   // A change that only ends the streak does not update the row: the update would set `fecha_modificacion` and
   // so change version_of(), although the configuration is the same.
   if (difference.size() > (ends_streak ? 1U : 0U))
-    session.update(update_webhook, after.url, events, after.active, after.inactive_reason, after.id);
+    session.update(update_webhook, after.name, after.url, events, after.active, after.inactive_reason,
+                   after.id);
   if (another_url || ends_streak || (after.active && !before.active))
     session.update(ask_dispatcher, after.id, another_url);
   note_change(session, author, AuditedAction::changed, after.id, json::dump(difference));
@@ -105,6 +108,8 @@ ChangedWebhook change_locked(Session& session, const Author& author, WebhookId i
   if (change.active.value_or(false) && before.inactive_reason == disabled_by_operator)
     return {WebhookChanged::operator_disabled};
   if (leads_to_disabled_url(session, before, change)) return {WebhookChanged::url_disabled};
+  if (change.name && *change.name && is_name_taken(session, author.entity, **change.name, id))
+    return {WebhookChanged::name_taken};
   if (!expected(*found)) return {WebhookChanged::precondition_failed};
   const auto after = changed(before, change);
   const auto ended =
@@ -135,20 +140,23 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
 std::string version_of(const WebhookDetail& detail) {
   const auto& webhook = detail.webhook;
   constexpr std::size_t digits = 32;
-  // A line end separates the fields, because neither a URL nor the names contain one. The secret's version is
+  // A line end separates the fields, because none of them contains one. The secret's version is
   // included, because two changes within a millisecond have the same `modified`.
   const std::string configuration =
       to_string(webhook.id) + '\n' + webhook.url + '\n' + webhook.events.joined() + '\n' +
       (webhook.active ? "activo" : webhook.inactive_reason.value_or("")) + '\n' +
       (detail.has_secret ? "secreto" : "") + '\n' + detail.secret_version.value_or("") + '\n' +
-      (detail.modified ? platform::format_iso8601(*detail.modified) : "");
+      (detail.modified ? platform::format_iso8601(*detail.modified) : "") +
+      (webhook.name ? '\n' + *webhook.name : "");
   return crypto::to_hex(crypto::sha256(configuration)).substr(0, digits);
 }
 
 ChangedWebhook change_webhook(Session& session, const Author& author, WebhookId id,
                               const WebhookChange& change, const Expected& expected,
                               const ChangePolicy& policy) {
-  return transaction(session, [&] { return change_locked(session, author, id, change, expected, policy); });
+  // DuplicateKey means that another request took the name first; by the next try the name is seen.
+  return transaction_past_duplicates(
+      session, [&] { return change_locked(session, author, id, change, expected, policy); });
 }
 
 WebhookChanged delete_expected_webhook(Session& session, const Author& author, WebhookId id,

@@ -38,7 +38,8 @@ struct WebhookChange {
   std::optional<std::string> url{};
   std::optional<webhook::EventSet> events{};
   std::optional<bool> active{};
-  bool empty() const { return !url && !events && !active; }
+  std::optional<std::optional<std::string>> name{};  // nullopt within: the webhook loses its name
+  bool empty() const { return !url && !events && !active && !name; }
 };
 
 enum class WebhookChanged {
@@ -47,6 +48,7 @@ enum class WebhookChanged {
   precondition_failed,  // `expected` returned false
   operator_disabled,    // only the operator may enable the webhook
   url_disabled,         // the operator has disabled the URL
+  name_taken,           // another webhook of the entity has the name
 };
 
 struct ChangedWebhook {

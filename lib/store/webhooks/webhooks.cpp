@@ -26,8 +26,9 @@ namespace {
 
 /// The hints force a seek by hash, even in small tables.
 constexpr std::string_view select_callers = R"sql(
-  SELECT STRAIGHT_JOIN t.hash, t.id AS token_id, t.solo_lectura, e.id AS entidad_id, e.nombre)sql";
-constexpr std::string_view and_webhooks = R"sql(, w.id, w.url, w.eventos, w.activo, w.motivo,
+  SELECT STRAIGHT_JOIN t.hash, t.id AS token_id, t.solo_lectura, e.id AS entidad_id,
+    e.nombre AS entidad_nombre)sql";
+constexpr std::string_view and_webhooks = R"sql(, w.id, w.nombre, w.url, w.eventos, w.activo, w.motivo,
     CAST(w.fecha_alta AS CHAR) AS fecha_alta, CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion,
     x.ultimo_estado, x.ultimo_error)sql";
 constexpr std::string_view from_tokens = R"sql(
@@ -51,7 +52,7 @@ constexpr auto callers_with_webhooks =
 
 constexpr std::string_view filtered_webhooks = R"sql(
   SELECT * FROM (
-    SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
+    SELECT w.id, w.entidad_id, w.nombre, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
       CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
     FROM webhooks w FORCE INDEX (PRIMARY) LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
     WHERE w.plaza IS NOT NULL AND (? IS NULL OR w.id = ?) AND (? IS NULL OR w.fecha_alta >= ?)
@@ -59,7 +60,7 @@ constexpr std::string_view filtered_webhooks = R"sql(
   ORDER BY id)sql";
 constexpr std::string_view newest_of_entity = R"sql(
   SELECT * FROM (
-    SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
+    SELECT w.id, w.entidad_id, w.nombre, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
       CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
     FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
     LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
@@ -70,7 +71,7 @@ constexpr std::string_view if_they_fit = R"sql(AND (? IS NULL OR w.id = ?)
   ORDER BY id)sql";
 constexpr auto filtered_webhooks_of_entity = joined<newest_of_entity, slot_in_range, if_they_fit>;
 constexpr std::string_view webhook_by_id = R"sql(
-  SELECT w.id, w.entidad_id, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
+  SELECT w.id, w.entidad_id, w.nombre, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error
   FROM webhooks w LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
   WHERE w.id = ? AND w.plaza IS NOT NULL)sql";
@@ -86,16 +87,20 @@ constexpr std::string_view and_disabled_urls = R"sql(
   SELECT NULL, url FROM urls_desactivadas WHERE entidad_id = ?)sql";
 constexpr auto taken_slots = joined<slots_of_entity, slot_in_range, and_disabled_urls>;
 constexpr std::string_view insert_webhook = R"sql(
-  INSERT INTO webhooks (entidad_id, plaza, url, eventos) VALUES (?, ?, ?, ?))sql";
+  INSERT INTO webhooks (entidad_id, plaza, url, eventos, nombre) VALUES (?, ?, ?, ?, ?))sql";
 constexpr std::string_view set_secret = R"sql(
   UPDATE webhooks SET secreto_clave = ?, secreto_sellado = UNHEX(?), secreto_huella = ?,
     secreto_inverificable = ? WHERE id = ?)sql";
 constexpr std::string_view free_slot_and_forget_secret = R"sql(
   UPDATE webhooks
-  SET plaza = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, secreto_sellado = NULL,
+  SET plaza = NULL, nombre = NULL, fecha_baja = UTC_TIMESTAMP(3), secreto_clave = NULL, secreto_sellado = NULL,
     secreto_b_clave = NULL, secreto_b_sellado = NULL, secreto_huella = NULL, secreto_inverificable = NULL,
     version_secreto = NULL, version_huella = NULL, secreto_anterior_hasta = NULL
   WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL)sql";
+
+constexpr std::string_view webhook_with_name = R"sql(
+  SELECT 1 FROM webhooks FORCE INDEX (webhooks_nombre_por_entidad)
+  WHERE entidad_id = ? AND nombre = ? AND id <> ?)sql";
 
 constexpr std::string_view disable = R"sql(
   UPDATE webhooks SET activo = FALSE, motivo = ?
@@ -147,14 +152,17 @@ Room find_room(Session& session, EntityId entity, std::string_view url) {
 /// The new webhook is inactive if the operator has disabled its URL.
 Webhook insert_into_room(Session& session, const NewWebhook& wanted, const Room& room,
                          const webhook::KeyRing& keys) {
-  session.update(insert_webhook, wanted.entity, room.slot.value(), wanted.url, wanted.events.joined());
+  session.update(insert_webhook, wanted.entity, room.slot.value(), wanted.url, wanted.events.joined(),
+                 wanted.name);
   const auto row = session.query(id_and_date_of_inserted).at(0);
   Webhook made{.id = row.integer("id"),
                .entity = wanted.entity,
                .url = wanted.url,
                .events = wanted.events,
-               .created = row.time("fecha_alta")};
+               .created = row.time("fecha_alta"),
+               .name = wanted.name};
   json::Object detail{{"url", audited_url(made.url)}, {"eventos", webhook::event_names(made.events)}};
+  if (made.name) detail.emplace_back("nombre", *made.name);
   if (room.url_disabled) {
     session.update(disable, disabled_by_operator, made.id, disabled_by_operator);
     made.active = false;
@@ -185,7 +193,8 @@ Webhook read_webhook(const Row& row) {
           row.time("fecha_alta"),
           row.optional_time("ultima_ejecucion"),
           row.optional_integer("ultimo_estado"),
-          row.optional_text("ultimo_error").value_or("")};
+          row.optional_text("ultimo_error").value_or(""),
+          row.optional_text("nombre")};
 }
 
 std::vector<std::optional<Caller>> find_callers(Session& session, std::span<const TokenHash> hashes,
@@ -200,7 +209,7 @@ std::vector<std::optional<Caller>> find_callers(Session& session, std::span<cons
   for (const auto& row : rows) {
     Caller& caller = found
                          .try_emplace(row.text("hash"), Caller{row.integer("entidad_id"),
-                                                               row.text("nombre"),
+                                                               row.text("entidad_nombre"),
                                                                {},
                                                                row.integer("token_id"),
                                                                row.boolean("solo_lectura")})
@@ -223,8 +232,8 @@ std::optional<Caller> find_caller(Session& session, const TokenHash& token_hash,
 
 Registered create_webhook(Session& session, const NewWebhook& webhook, const webhook::KeyRing& keys,
                           unsigned max_per_hour, const std::optional<IdempotentRequest>& request) {
-  // DuplicateKey means that another request took the `plaza` first. The transaction then runs again. If
-  // all five are taken by then, find_room() finds no slot.
+  // DuplicateKey means that another request took the `plaza` or the name first. The transaction then runs
+  // again. If all five are taken by then, find_room() finds no slot.
   return transaction_past_duplicates(session, [&]() -> Registered {
     // With a `request` the quotas are locked even without a limit: otherwise another request with the same
     // key could commit after find_earlier() has found none.
@@ -233,6 +242,7 @@ Registered create_webhook(Session& session, const NewWebhook& webhook, const web
       if (auto earlier = find_earlier(session, *request, keys)) return {{}, std::move(earlier)};
     const auto room = find_room(session, webhook.entity, webhook.url);
     if (!room.slot) return {};
+    if (webhook.name && is_name_taken(session, webhook.entity, *webhook.name, 0)) return {{}, {}, true};
     use_quota(session, Quota::registrations, webhook.entity, max_per_hour);
     auto made = insert_into_room(session, webhook, room, keys);
     if (request) remember_request(session, *request, keys, made.id, request->answer(made));
@@ -248,6 +258,10 @@ bool remove_webhook(Session& session, const Author& author, WebhookId id) {
   if (session.update(free_slot_and_forget_secret, id, author.entity) != 1) return false;
   note_change(session, author, AuditedAction::deleted, id, "{}");
   return true;
+}
+
+bool is_name_taken(Session& session, EntityId entity, std::string_view name, WebhookId except) {
+  return !session.query(webhook_with_name, entity, name, except).empty();
 }
 
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter) {

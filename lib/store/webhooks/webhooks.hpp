@@ -27,6 +27,7 @@ struct Webhook {
   std::optional<UtcTime> last_execution{};
   std::optional<std::int64_t> last_status{};
   std::string last_error{};
+  std::optional<std::string> name{};  // given by the entity, unique among its webhooks
 };
 /// `row` must have the columns of `webhooks` and of webhook_ejecuciones that Webhook needs, under the names
 /// that they have in these tables.
@@ -60,11 +61,14 @@ struct NewWebhook {
   webhook::EventSet events;
   std::optional<std::string> secret;  // sealed before it is stored
   std::optional<TokenId> token{};     // the token of the request, for the audit
+  std::optional<std::string> name{};  // 1 to 60 characters
 };
-/// Neither field is set when the entity already has max_webhooks_per_entity webhooks.
+/// Neither of the first two fields is set when the entity already has max_webhooks_per_entity webhooks, or
+/// when another of them has the name.
 struct Registered {
   std::optional<Webhook> webhook;         // inactive if the operator has disabled its URL
   std::optional<EarlierRequest> earlier;  // set for a repetition: nothing was registered or counted
+  bool name_taken = false;
 };
 /// Registers the webhook. Throws OverQuota over `max_per_hour` registrations (0: no limit). Stores `request`
 /// in the transaction that creates the webhook, and waits for a concurrent request with the same key.
@@ -78,6 +82,9 @@ Registered create_webhook(Session& session, const NewWebhook& webhook, const web
 bool delete_webhook(Session& session, const Author& author, WebhookId id);
 /// As delete_webhook. Requires a transaction.
 bool remove_webhook(Session& session, const Author& author, WebhookId id);
+
+/// Whether a webhook of the entity other than `except` has the name.
+bool is_name_taken(Session& session, EntityId entity, std::string_view name, WebhookId except);
 
 /// Lists webhooks that are not deleted, for the operator. Ignores `filter.state`.
 std::vector<Webhook> list_webhooks(Session& session, const ListFilter& filter);
