@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <iterator>
 #include <map>
+#include <span>
+#include <utility>
 
 #include "fcgi-app/handlers/delivery_json.hpp"
 #include "fcgi-app/handlers/handlers.hpp"
@@ -22,11 +23,9 @@ std::optional<store::DeliveryId> delivery_of(const Query& query) {
   constexpr std::string_view prefix = "msg_";
   const auto last = message->rfind('_');
   const auto id = last == std::string::npos ? std::nullopt : parse_id(message->substr(last + 1));
-  const auto created = message->starts_with(prefix) && last > prefix.size()
-                           ? text::parse_number<std::int64_t>(
-                                 std::string_view(*message).substr(prefix.size(), last - prefix.size()))
-                           : std::nullopt;
-  if (!id || !created)
+  const auto created = message->substr(0, last).substr(std::min(prefix.size(), last));
+  if (!id || !message->starts_with(prefix) || created.empty() ||
+      !std::ranges::all_of(created, text::is_digit))
     throw BadRequest("mensaje: debe ser el webhook-id de una entrega, como msg_1795168800000_812");
   return *id;
 }
@@ -54,33 +53,43 @@ store::EntityLogPage read_page(const Call& call, const Query& query, const PageR
   return page;
 }
 
-/// The summaries of a page's events, by the delivery. Shortens the page where the data of its events exceed
-/// 256 KiB, so that an answer has a bounded size; data are read in parts, so that they never take more memory
-/// than 16 events have. A test event has no summary.
+/// The events of some deliveries, without those of tests, which have no summary.
+std::map<store::DeliveryId, webhook::Event> events_of(std::span<const store::EntityDelivery> deliveries) {
+  std::map<store::DeliveryId, webhook::Event> events;
+  for (const auto& [webhook, delivery] : deliveries) {
+    const auto event = webhook::find_event(delivery.event);
+    if (event && !delivery.test) events.emplace(delivery.id, *event);
+  }
+  return events;
+}
+
+/// The summaries of a page's events, by the delivery. Ends the page before the summary with which they would
+/// exceed 192 KiB, so that the answer fits in the socket's send buffer. Data are read in parts, so that they
+/// never take more memory than 16 events have.
 std::map<store::DeliveryId, json::Value> summarize(const Call& call, store::EntityLogPage& page) {
-  constexpr std::size_t most_bytes = 262'144;
+  constexpr std::size_t most_bytes = 196'608;
   constexpr std::size_t at_once = 16;
   std::map<store::DeliveryId, json::Value> summaries;
   std::size_t bytes = 0;
   auto& all = page.deliveries;
   for (std::size_t first = 0; first < all.size(); first += at_once) {
-    if (bytes > most_bytes) {
-      all.resize(first);
-      page.next = all.back().delivery.id;
-      break;
-    }
+    const auto part = std::span(all).subspan(first, std::min(at_once, all.size() - first));
+    const auto events = events_of(part);
     std::vector<store::DeliveryId> ids;
-    std::map<store::DeliveryId, webhook::Event> events;
-    for (std::size_t i = first; i < std::min(first + at_once, all.size()); ++i) {
-      const auto& delivery = all[i].delivery;
-      const auto event = webhook::find_event(delivery.event);
-      if (event && !delivery.test) events.emplace(delivery.id, *event);
-    }
-    std::ranges::transform(events, std::back_inserter(ids),
-                           &std::pair<const store::DeliveryId, webhook::Event>::first);
-    for (const auto& [id, data] : store::read_event_data(call.session, ids)) {
-      bytes += data.size();
-      summaries.emplace(id, webhook::event_summary(events.at(id), data));
+    for (const auto& [id, event] : events) ids.push_back(id);
+    const auto data = store::read_event_data(call.session, ids);
+    for (std::size_t i = first; i < first + part.size(); ++i) {
+      const auto id = all[i].delivery.id;
+      const auto found = data.find(id);
+      if (found == data.end()) continue;
+      auto summary = webhook::event_summary(events.at(id), found->second);
+      bytes += json::dump(summary).size();
+      if (bytes > most_bytes && i > 0) {
+        all.resize(i);
+        page.next = all.back().delivery.id;
+        return summaries;
+      }
+      summaries.emplace(id, std::move(summary));
     }
   }
   return summaries;

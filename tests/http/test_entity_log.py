@@ -124,7 +124,7 @@ def test_an_answer_with_large_data_is_short_and_goes_on(entity, stack):
         assert all(len(one["datos"]["titulo"]) == 60_000 for one in response.json()["entregas"])
         query = f"?datos=resumen&cursor={response.json()['siguiente']}" if response.json()["siguiente"] else None
     assert len(seen) == len(set(seen)) == 50 and len(hooks) == 2
-    assert len(sizes) > 2 and max(sizes) < 1_200_000, sizes
+    assert len(sizes) > 2 and max(sizes) < 300_000, sizes  # all in the socket's send buffer
 
 
 @pytest.mark.parametrize("query, field", [
