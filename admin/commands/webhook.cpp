@@ -27,7 +27,6 @@ json::Object to_row(const store::Webhook& hook) {
   for (const auto event : hook.events.events()) events.emplace_back(webhook::name(event));
   return {{"id", hook.id},
           {"entidad_id", hook.entity},
-          {"nombre", hook.name},
           {"url", hook.url},
           {"eventos", std::move(events)},
           {"activo", hook.active},
@@ -35,7 +34,8 @@ json::Object to_row(const store::Webhook& hook) {
           {"fecha_alta", time_value(hook.created)},
           {"ultima_ejecucion", time_value(hook.last_execution)},
           {"ultimo_estado", hook.last_status},
-          {"ultimo_error", hook.last_error}};
+          {"ultimo_error", hook.last_error},
+          {"nombre", hook.name}};
 }
 
 std::string name_of(const store::Webhook& hook) {

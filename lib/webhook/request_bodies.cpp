@@ -92,17 +92,30 @@ std::optional<std::string> checked_secret(const json::Value& body) {
   return *secret;
 }
 
+/// Two names that look alike would make a person act on the wrong webhook. A blank is U+0020 alone.
+bool has_invisible(std::string_view name) {
+  while (!name.empty()) {
+    const auto [point, length] = text::decode(name);
+    const bool blank = point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200d) ||
+                       point == 0x202f || (point >= 0x205f && point <= 0x2064) || point == 0x3000 ||
+                       point == 0xfeff || point == 0xad;
+    const auto one = name.substr(0, length);
+    if (blank || text::one_line(one) != one) return true;
+    name.remove_prefix(length);
+  }
+  return false;
+}
+
 /// nullopt: none was sent, or null.
 std::optional<std::string> checked_name(const json::Value& body) {
   static_assert(max_name_characters == 60, "a message says it");
   const std::string* name = find_text(body, "nombre");
   if (name == nullptr) return std::nullopt;
-  const bool has_control = std::ranges::any_of(*name, [](char c) { return is_control(c) || c == '\x7f'; });
-  if (name->empty() || text::trim(*name) != *name || has_control ||
+  if (name->empty() || text::trim(*name) != *name || has_invisible(*name) ||
       *text::count_characters(*name) > max_name_characters)
     throw InvalidRequest(
-        "nombre: debe tener de 1 a 60 caracteres, sin espacios al principio ni al final ni caracteres de "
-        "control");
+        "nombre: debe tener de 1 a 60 caracteres, sin espacios al principio ni al final ni caracteres que "
+        "no se vean");
   return *name;
 }
 

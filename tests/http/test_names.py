@@ -7,7 +7,7 @@ from support.actors import BASE
 
 BODY = {"url": "https://hooks.example.com/", "eventos": ["evaluacion.abierta"]}
 TAKEN = "nombre: ya lo tiene otro webhook de la entidad"
-BAD = "nombre: debe tener de 1 a 60 caracteres, sin espacios al principio ni al final ni caracteres de control"
+BAD = "nombre: debe tener de 1 a 60 caracteres, sin espacios al principio ni al final ni caracteres que no se vean"
 
 
 def register(entity, **more):

@@ -99,8 +99,8 @@ constexpr std::string_view free_slot_and_forget_secret = R"sql(
   WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL)sql";
 
 constexpr std::string_view webhook_with_name = R"sql(
-  SELECT 1 FROM webhooks FORCE INDEX (webhooks_nombre_por_entidad)
-  WHERE entidad_id = ? AND nombre = ? AND id <> ?)sql";
+  SELECT 1 FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
+  WHERE entidad_id = ? AND plaza BETWEEN 1 AND 5 AND nombre = ? AND id <> ?)sql";
 
 constexpr std::string_view disable = R"sql(
   UPDATE webhooks SET activo = FALSE, motivo = ?
