@@ -301,6 +301,15 @@ def test_json_that_only_our_parser_refuses_leaves_the_writer_unharmed(entity, st
     assert entity.notify() > row["id"]
 
 
+def test_a_time_ahead_of_the_clock_is_refused(entity, stack):
+    """Most often it is a local time."""
+    row = f"INSERT INTO {TABLE} (entidad_id, evento, datos, ocurrida_en) VALUES ({entity.id}, 'evaluacion.abierta', '{{}}', "
+    stack.evaluation(row + "UTC_TIMESTAMP(3) + INTERVAL 4 MINUTE)")
+    with pytest.raises(SqlError) as caught:
+        stack.evaluation(row + "UTC_TIMESTAMP(3) + INTERVAL 6 MINUTE)")
+    assert caught.value.code == 1644 and "ocurrida_en: va por delante" in str(caught.value)
+
+
 def manual_session() -> list[str]:
     """The statements with which a session begins, as docs/table.md asks."""
     block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
