@@ -66,7 +66,8 @@ def test_pages_have_each_delivery_once(entity, new_entity):
             entity.notify()
     assert len(seen) == len(set(seen)) == 12 and seen == sorted(seen, reverse=True)
     cursor = log(entity, "?limite=5")["siguiente"]
-    assert entity.api("GET", PATH + "?limite=2").headers["link"] == f"<?limite=2&cursor={log(entity, '?limite=2')['siguiente']}>; rel=\"next\""
+    page = entity.api("GET", PATH + "?limite=2")
+    assert page.headers["link"] == f"<?limite=2&cursor={page.json()['siguiente']}>; rel=\"next\""
     hook = entity.api("GET", BASE).json()[0]["id"]
     for refused in (f"?estado=entregada&cursor={cursor}", f"?webhook={hook}&cursor={cursor}"):
         assert entity.api("GET", PATH + refused).status == 400

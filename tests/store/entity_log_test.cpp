@@ -62,6 +62,16 @@ BOOST_AUTO_TEST_CASE(pages_merge_the_webhooks_the_newest_first) {
   BOOST_CHECK(read_entity_log_page(session, {}, {}, 10, {}).deliveries.empty());
 }
 
+// The first step reads only a share of each webhook.
+BOOST_AUTO_TEST_CASE(one_webhook_may_have_all_deliveries) {
+  add_to_another(0, "entregada", 0);
+  add_deliveries(30, "entregada", 0);
+  for (const unsigned limit : {1U, 2U, 7U, 10U, 29U, 30U, 31U}) {
+    const auto pages = static_cast<int>((30 + limit - 1) / limit);
+    BOOST_TEST_CONTEXT(limit) BOOST_CHECK(walk({}, limit) == std::pair(std::size_t{30}, pages));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
   add_to_another(1500, "entregada", 0);
   add_deliveries(3000, "entregada", 0);

@@ -40,7 +40,7 @@ constexpr std::string_view newest_of_entity = R"sql(
   SELECT a.id, CAST(a.ocurrida_en AS CHAR) AS ocurrida_en, a.accion, a.webhook_id, a.detalle,
     a.operador IS NULL AS propia, t.etiqueta, a.veces,
     CAST(COALESCE(a.ultima_en, a.ocurrida_en) AS CHAR) AS ultima_en
-  FROM auditoria a FORCE INDEX (auditoria_de_entidad) LEFT JOIN tokens_acceso t ON t.id = a.token_id
+  FROM auditoria a FORCE INDEX (auditoria_de_entidad) LEFT JOIN tokens_acceso t FORCE INDEX (PRIMARY) ON t.id = a.token_id
   WHERE a.entidad_id = ? AND a.id < ? ORDER BY a.id DESC LIMIT ?)sql";
 
 /// Reads few rows of each entity, because limits.registrations bounds an entity's changes. Equal changes of

@@ -17,11 +17,7 @@ constexpr unsigned looked_at = 2000;  // the most rows that a page with a filter
 constexpr unsigned step = 500;        // of them at once
 
 constexpr std::string_view select = "SELECT e.webhook_id,";
-/// A delivery that an earlier release made may lack `evento` and `prueba`: its notification has them.
-constexpr std::string_view and_event = R"sql(,
-    COALESCE(e.evento, n.evento) AS evento, COALESCE(e.prueba, n.origen = 'prueba') AS prueba)sql";
-constexpr std::string_view join_event = R"sql(
-  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = IF(e.evento IS NULL, e.notificacion_id, NULL))sql";
+constexpr std::string_view event_columns = ", e.evento, e.prueba";
 
 /// The newest deliveries of several webhooks: seek_newest for each of them replaces {seeks}, so that only
 /// the ids in an index are read of those that another webhook's deliveries displace.
@@ -31,13 +27,22 @@ constexpr std::string_view seek_newest = R"sql(
 constexpr std::string_view from_newest = R"sql(
   FROM ({seeks} ORDER BY id DESC LIMIT ?) v
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id)sql";
-constexpr auto newest_of_webhooks = joined<select, logged_columns, and_event, from_newest, join_event>;
+constexpr auto newest_of_webhooks = joined<select, logged_columns, event_columns, from_newest>;
+
+/// A delivery that an earlier release made may lack `evento` and `prueba`: its notification has them.
+constexpr std::string_view or_of_notification = R"sql(,
+    COALESCE(e.evento, n.evento) AS evento, COALESCE(e.prueba, n.origen = 'prueba') AS prueba)sql";
+constexpr std::string_view join_notification = R"sql(
+  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = IF(e.evento IS NULL, e.notificacion_id, NULL))sql";
+constexpr auto newest_with_old =
+    joined<select, logged_columns, or_of_notification, from_newest, join_notification>;
 
 constexpr std::string_view from_one = R"sql(
   FROM entregas e FORCE INDEX (PRIMARY))sql";
 constexpr std::string_view that_is = R"sql(
   WHERE e.id = ?)sql";
-constexpr auto logged_by_id = joined<select, logged_columns, and_event, from_one, join_event, that_is>;
+constexpr auto logged_by_id =
+    joined<select, logged_columns, or_of_notification, from_one, join_notification, that_is>;
 
 constexpr std::string_view data_of = R"sql(
   SELECT e.id, n.datos
@@ -48,22 +53,42 @@ static_assert(longest_data == 65536, "a statement says it");
 
 EntityDelivery read_row(const Row& row) { return {row.integer("webhook_id"), read_logged(row)}; }
 
-std::string statement_for(std::size_t webhooks) {
+std::string statement_for(std::string_view text, std::size_t webhooks) {
   constexpr std::string_view placeholder = "{seeks}";
-  std::string statement(newest_of_webhooks);
+  std::string statement(text);
   return statement.replace(statement.find(placeholder), placeholder.size(), union_all(seek_newest, webhooks));
 }
 
-/// The newest deliveries older than `before`, `most` at most, newest first.
-std::vector<EntityDelivery> read_newest(Session& session, const std::vector<WebhookId>& webhooks,
-                                        DeliveryId before, unsigned most) {
+struct Newest {
+  std::vector<EntityDelivery> deliveries;  // newest first, without a gap
+  bool last = false;                       // nothing is older
+};
+
+/// Removes the rows below which a webhook with `each` rows may have more. Returns whether there is such a
+/// webhook.
+bool end_before_gap(std::vector<EntityDelivery>& rows, unsigned each) {
+  std::map<WebhookId, unsigned> seen;
+  const auto full = std::ranges::find_if(rows, [&](const auto& one) { return ++seen[one.webhook] == each; });
+  if (full == rows.end()) return false;
+  rows.erase(full + 1, rows.end());
+  return true;
+}
+
+/// Reads the newest deliveries older than `before`: `most` at most, and `each` at most of a webhook.
+Newest read_newest(Session& session, const std::vector<WebhookId>& webhooks, DeliveryId before, unsigned most,
+                   unsigned each) {
   std::vector<Parameter> parameters;
-  for (const auto webhook : webhooks) append_row(parameters, webhook, before, most);
+  for (const auto webhook : webhooks) append_row(parameters, webhook, before, each);
   parameters.emplace_back(most);
-  std::vector<EntityDelivery> newest;
-  for (const auto& row : session.run_query(statement_for(webhooks.size()), parameters))
-    newest.push_back(read_row(row));
-  std::ranges::sort(newest, std::greater(), [](const EntityDelivery& one) { return one.delivery.id; });
+  auto rows = session.run_query(statement_for(newest_of_webhooks, webhooks.size()), parameters);
+  if (std::ranges::any_of(rows, [](const Row& row) { return row.null("evento"); }))
+    rows = session.run_query(statement_for(newest_with_old, webhooks.size()), parameters);
+  Newest newest;
+  newest.deliveries.reserve(rows.size());
+  for (const auto& row : rows) newest.deliveries.push_back(read_row(row));
+  std::ranges::sort(newest.deliveries, std::greater(), [](const auto& one) { return one.delivery.id; });
+  const bool gap = each < most && end_before_gap(newest.deliveries, each);
+  newest.last = rows.size() < most && !gap;
   return newest;
 }
 
@@ -82,24 +107,30 @@ bool all_old(const std::vector<EntityDelivery>& read, const std::optional<UtcTim
          });
 }
 
-/// Reads in steps until the page and one more are found, `looked_at` rows are read, or nothing is left.
-EntityLogPage read_filtered(Session& session, const std::vector<WebhookId>& webhooks, const LogFilter& filter,
-                            unsigned limit, DeliveryId before) {
+/// Reads in steps until the page and one more are found, `looked_at` rows are read, or nothing is left. The
+/// first step reads few ids of each webhook, because usually all webhooks get much the same events.
+EntityLogPage read_merged(Session& session, const std::vector<WebhookId>& webhooks, const LogFilter& filter,
+                          unsigned limit, DeliveryId before) {
+  const bool filtered = filter.state || filter.event || filter.since || filter.until;
+  const auto share = static_cast<unsigned>(2 * (limit / webhooks.size() + 1));
   EntityLogPage page;
   unsigned left = looked_at;
-  for (unsigned most = limit + 1; most > 0; most = std::min(step, left)) {
-    const auto newest = read_newest(session, webhooks, before, most);
-    for (const auto& one : newest) {
+  unsigned most = limit + 1;
+  for (unsigned each = std::min(most, share); most > 0; each = most) {
+    auto newest = read_newest(session, webhooks, before, most, each);
+    if (!newest.deliveries.empty()) before = newest.deliveries.back().delivery.id;
+    const bool ends = newest.last || all_old(newest.deliveries, filter.since);
+    for (auto& one : newest.deliveries) {
       if (!fits(one.delivery, filter)) continue;
       if (page.deliveries.size() == limit) {
         page.next = page.deliveries.back().delivery.id;
         return page;
       }
-      page.deliveries.push_back(one);
+      page.deliveries.push_back(std::move(one));
     }
-    if (newest.size() < most || all_old(newest, filter.since)) return page;
-    before = newest.back().delivery.id;
-    left -= most;
+    if (ends) return page;
+    left -= std::min(left, most);
+    most = std::min(filtered ? step : limit + 1 - static_cast<unsigned>(page.deliveries.size()), left);
   }
   page.next = before;
   return page;
@@ -113,8 +144,8 @@ EntityLogPage read_entity_log_page(Session& session, const std::vector<WebhookId
   EntityLogPage page;
   if (webhooks.empty()) return page;
   if (webhooks.size() > 1)
-    return read_filtered(session, webhooks, filter, limit,
-                         before.value_or(std::numeric_limits<std::int64_t>::max()));
+    return read_merged(session, webhooks, filter, limit,
+                       before.value_or(std::numeric_limits<std::int64_t>::max()));
   auto of_one = read_log_page(session, webhooks.front(), filter, limit, before);
   for (auto& delivery : of_one.deliveries) page.deliveries.push_back({webhooks.front(), std::move(delivery)});
   page.next = of_one.next;
