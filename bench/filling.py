@@ -45,13 +45,13 @@ def notifications(service: Service, count: int, first: int, entities: int, age: 
 
 
 def deliveries(service: Service, values: str, condition: str) -> None:
-    """Writes a delivery of each notification for each webhook of its entity; `values` are estado, intentos, paso,
+    """Writes a delivery of each notification for each webhook of its entity, in the order of a fan-out; `values` are estado, intentos, paso,
     proximo_intento, terminada_en, ultimo_estado."""
     in_chunks(service, "notificaciones_pendientes", f"""
         INSERT INTO entregas (notificacion_id, webhook_id, creada_en, evento, prueba,
                               estado, intentos, paso, proximo_intento, terminada_en, ultimo_estado)
         SELECT n.id, w.id, n.ocurrida_en, n.evento, FALSE, {values}
-        FROM notificaciones_pendientes n JOIN webhooks w ON w.entidad_id = n.entidad_id
+        FROM notificaciones_pendientes n STRAIGHT_JOIN webhooks w ON w.entidad_id = n.entidad_id
         WHERE {condition} AND n.id""")
 
 
