@@ -64,14 +64,14 @@ bool OutageWatch::outage() const {
 
 std::vector<Attempt> OutageWatch::judge(std::vector<Attempt> attempts, platform::MonotonicTime now) {
   std::vector<Attempt> result;
-  for (auto& attempt : attempts) {
-    if (attempt.observed) {
-      note_check(attempt);
-      continue;
-    }
+  // Checks come last: a sign of life in the same batch counts before a check that failed.
+  const auto checks =
+      std::ranges::stable_partition(attempts, [](const Attempt& one) { return !one.observed; });
+  for (auto& attempt : std::ranges::subrange(attempts.begin(), checks.begin())) {
     note(attempt);
     (attempt.silence == Silence::none ? result : kept_).push_back(std::move(attempt));
   }
+  for (const auto& check : checks) note_check(check);
   // In a long gap no checks were made, so the time that has passed proves nothing.
   if (now > judged_ + longest_gap) std::ranges::move(give_up(), std::back_inserter(result));
   for (auto& side : sides_) {

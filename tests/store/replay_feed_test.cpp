@@ -80,6 +80,15 @@ BOOST_AUTO_TEST_CASE(a_failing_webhook_gets_one_replay_until_a_success) {
   BOOST_CHECK_EQUAL(fed(), 5U);
 }
 
+BOOST_AUTO_TEST_CASE(a_webhook_that_was_enabled_gets_one_replay_until_a_success) {
+  queue_one();
+  fail(claim_one(), {}, true);
+  session.update("UPDATE webhook_ejecuciones SET fallos = 0, fallos_desde = NULL, sondeo = FALSE");  // enable
+  add_deliveries(9, "fallida", 0);
+  ask(failed);
+  BOOST_CHECK_EQUAL(fed(), 1U);
+}
+
 BOOST_AUTO_TEST_CASE(ten_refusals_in_a_row_stop_a_range_until_a_success) {
   add_deliveries(30, "fallida", 0);
   ask(failed);

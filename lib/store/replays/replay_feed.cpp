@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/delivery/attempt.hpp"
 #include "lib/store/due_anew.hpp"
 #include "lib/store/locked_deliveries.hpp"
 #include "lib/store/replays/open_deliveries.hpp"
@@ -21,17 +22,14 @@ namespace store {
 namespace {
 
 constexpr std::size_t most_retrying = 100;  // replayed deliveries waiting for a retry, per webhook
-constexpr unsigned failing_after = 10;      // length of a failure streak (see state_of_webhook)
+constexpr unsigned failing_after = 10;      // length of a failure streak (see is_failing)
 
 constexpr std::string_view next_webhook = R"sql(
   SELECT en_marcha_de FROM reenvios FORCE INDEX (reenvios_uno_en_marcha)
   WHERE en_marcha_de > ? ORDER BY en_marcha_de LIMIT 1)sql";
-/// `falla`: the last attempt failed, and either the webhook gets one attempt at a time (sondeo), or the
-/// answer was a 5xx, or the failure streak has reached `failing_after`.
 constexpr std::string_view state_of_webhook = R"sql(
   SELECT w.plaza IS NOT NULL AS existe, w.entidad_id, w.activo AND t.activa AND COALESCE(x.descansa_hasta <= UTC_TIMESTAMP(3), TRUE) AS recibe,
-    COALESCE(x.ultimo_error <> ''
-      AND (x.sondeo OR x.ultimo_estado >= 500 OR x.fallos >= ?), FALSE) AS falla,
+    COALESCE(x.ultimo_error, '') AS ultimo_error, x.ultimo_estado, COALESCE(x.fallos, 0) AS fallos,
     EXISTS (SELECT 1 FROM entregas e WHERE e.reintento_de = w.id) AS espera
   FROM webhooks w JOIN entidades t ON t.id = w.entidad_id
   LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id
@@ -215,10 +213,20 @@ void give_up(Session& session, ReplayId replay, std::string_view why, ReplayWalk
     walk.refusal = std::move(refusal);
 }
 
+/// True: the webhook's last attempt failed, and it got no answer, a 5xx or one that asks to wait, or the
+/// failure streak is long.
+bool is_failing(const Row& state) {
+  if (state.text("ultimo_error").empty()) return false;
+  const auto status = static_cast<int>(state.optional_integer("ultimo_estado").value_or(0));
+  return status == 0 || status >= 500 ||
+         delivery::asks_to_wait(delivery::TransportResult::answered, status) ||
+         state.integer("fallos") >= failing_after;
+}
+
 /// Makes deliveries of the webhook's first replay due, and sets `at` to that replay.
 Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::optional<ReplayId>& at,
          std::string& refusal) {
-  const auto states = session.query(state_of_webhook, failing_after, webhook);
+  const auto states = session.query(state_of_webhook, webhook);
   if (states.empty() || !states.front().boolean("existe")) return cancel_all(session, webhook, refusal);
   const auto& state = states.front();
   if (!state.boolean("recibe")) return {};
@@ -232,7 +240,7 @@ Fed feed(Session& session, WebhookId webhook, unsigned most_untried, std::option
     return {.finished = session.update(cancel_replays, json_ids(id))};
   const bool single = replay->integer("entrega_id") != 0;
   const auto open = read_open(session, webhook);
-  const bool failing = state.boolean("falla");
+  const bool failing = is_failing(state);
   if (failing && !single && state.boolean("espera")) return {};
   const std::size_t most = failing ? 1 : most_untried;
   if (open.untried >= most || open.waiting >= most_retrying) return {};
