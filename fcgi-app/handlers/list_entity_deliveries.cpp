@@ -23,10 +23,10 @@ std::optional<store::DeliveryId> delivery_of(const Query& query) {
   constexpr std::string_view prefix = "msg_";
   const auto last = message->rfind('_');
   const auto id = last == std::string::npos ? std::nullopt : parse_id(message->substr(last + 1));
-  const auto created = message->substr(0, last).substr(std::min(prefix.size(), last));
-  if (!id || !message->starts_with(prefix) || created.empty() ||
-      !std::ranges::all_of(created, text::is_digit))
-    throw BadRequest("mensaje: debe ser el webhook-id de una entrega, como msg_1795168800000_812");
+  const bool whole =
+      id && message->starts_with(prefix) && last > prefix.size() &&
+      std::ranges::all_of(message->substr(prefix.size(), last - prefix.size()), text::is_digit);
+  if (!whole) throw BadRequest("mensaje: debe ser el webhook-id de una entrega, como msg_1795168800000_812");
   return *id;
 }
 

@@ -133,7 +133,8 @@ def test_an_answer_with_large_data_is_short_and_goes_on(entity, stack):
     ("desde=2026-01-02T00:00:00Z&hasta=2026-01-01T00:00:00Z", "desde"), ("cursor=1.x", "cursor"), ("pagina=2", "consulta"),
     ("limite=1&limite=1", "consulta"), ("datos=todo", "datos"), ("datos=", "datos"), ("mensaje=", "mensaje"), ("mensaje=812", "mensaje"),
     ("mensaje=msg_1_0", "mensaje"), ("mensaje=msg__1", "mensaje"), ("mensaje=msg_x_1", "mensaje"), ("mensaje=msg_1_2_3", "mensaje"),
-    ("mensaje=msg_1_99999999999999999999", "mensaje"), ("mensaje=msg_1", "mensaje"), ("mensaje=_", "mensaje"), ("estado=%zz", "consulta")])
+    ("mensaje=msg_1_99999999999999999999", "mensaje"), ("mensaje=msg_1", "mensaje"), ("mensaje=_", "mensaje"),
+    ("mensaje=x", "mensaje"), ("mensaje=msg_-5_812", "mensaje"), ("estado=%zz", "consulta")])
 def test_a_question_that_cannot_be_understood_is_refused(entity, query, field):
     response = entity.api("GET", f"{PATH}?{query}")
     assert response.status == 400 and field in response.json()["message"], response
