@@ -91,7 +91,7 @@ def test_a_token_that_only_reads_is_told_apart_and_changes_nothing(browser, enti
     expect(whole.get_by_text(READS)).to_be_hidden()
 
 
-@pytest.mark.parametrize("status, told", [(429, "Demasiadas peticiones"), (503, "no está disponible"), (500, "Error del servicio"), (404, "si el token permite cambiar"),
+@pytest.mark.parametrize("status, told", [(429, "Demasiadas peticiones"), (503, "no está disponible"), (500, "Error del servicio"), (403, "si el token permite cambiar"),
                                          (200, "si el token permite cambiar"), (None, "Sin conexión")])
 def test_what_a_token_may_do_is_never_guessed(browser, entity, expect, status, told):
     page = open_portal(browser)
@@ -104,6 +104,14 @@ def test_what_a_token_may_do_is_never_guessed(browser, entity, expect, status, t
     expect(page.get_by_role("alert")).to_contain_text(told)
     expect(page.get_by_role("button", name="Salir")).to_be_hidden()
     page.get_by_role("alert").get_by_role("button", name="Reintentar").click()
+    expect(page.get_by_text(READS)).to_be_visible()
+
+
+def test_with_an_api_of_before_the_portal_only_reads(browser, entity, expect):
+    page = open_portal(browser)
+    answer(page, "GET", "entidad", 404)
+    page.get_by_label("Token de acceso").fill(entity.token)
+    page.get_by_role("button", name="Entrar").click()
     expect(page.get_by_text(READS)).to_be_visible()
 
 

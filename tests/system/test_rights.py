@@ -27,7 +27,7 @@ FORBIDDEN = {
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (1, 'evaluacion.abierta', '{}', 'x')",
         "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, paso)"
         " VALUES (1, 1, 'pendiente', NOW(), NOW(), 1)",
-        "SELECT arriendo FROM entregas", "UPDATE entregas SET entregada_en = NOW()", "SELECT etiqueta FROM tokens_acceso",
+        "SELECT arriendo FROM entregas", "UPDATE entregas SET entregada_en = NOW()", "SELECT fecha_alta FROM tokens_acceso",
         "SELECT adelantar_en FROM webhook_ejecuciones",
         "INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes) VALUES (1, 1, 0)", "DELETE FROM reenvios",
         "UPDATE reenvios SET tope = 1", "UPDATE entregas SET reenviada = 1",

@@ -96,9 +96,9 @@ def use_everything(stack, entity, setup):
     assert "nothing to do" in stack.dev("admin", "db", "migrate").stdout
     assert stack.dev("sql", "SELECT 1 UNION SELECT 2").stdout.split() == ["1", "2"]
     setup("--user", "root")
-    stack.sql("GRANT SELECT (etiqueta) ON tokens_acceso TO apientidades_api@localhost")
+    stack.sql("GRANT SELECT (relleno) ON notificaciones_pendientes TO apientidades_api@localhost")
     setup("--user", "root", "--withdraw")
-    assert "etiqueta" not in str(stack.sql("SHOW GRANTS FOR apientidades_api@localhost"))
+    assert "relleno" not in str(stack.sql("SHOW GRANTS FOR apientidades_api@localhost"))
 
 
 @pytest.mark.parametrize("one", HOSTILE)

@@ -168,7 +168,7 @@ def test_what_a_version_does_not_need_is_withdrawn_and_nothing_else(machine, ins
     user = "apientidades_api@localhost"
     installation.sql("CREATE DATABASE otra; CREATE TABLE otra.t (a INT); CREATE TABLE apientidades.`mi-tabla` (`una columna` INT);"
                      f" GRANT SELECT (a) ON otra.t TO {user};"
-                     f" GRANT SELECT (etiqueta), UPDATE (caduca) ON apientidades.tokens_acceso TO {user};"
+                     f" GRANT SELECT (fecha_alta), UPDATE (caduca) ON apientidades.tokens_acceso TO {user};"
                      f" GRANT SELECT ON apientidades.tokens_acceso TO {user} WITH GRANT OPTION;"
                      f" GRANT SELECT (`una columna`), DELETE ON apientidades.`mi-tabla` TO {user};"
                      f" GRANT DELETE ON apientidades.* TO {user} WITH GRANT OPTION")
@@ -208,6 +208,6 @@ def test_an_upgrade_waits_for_the_administrator_of_a_database_elsewhere_where_it
         assert refused.returncode == 1 and f"apientidades_{user} has not yet" in refused.stderr and column in refused.stderr
         machine.shell(setup)
     machine.run("apientidades-setup-database", "--upgrade")
-    installation.sql(f"GRANT SELECT (etiqueta) ON apientidades.tokens_acceso TO apientidades_api@'{ADDRESS}'")
+    installation.sql(f"GRANT SELECT (paso) ON apientidades.entregas TO apientidades_api@'{ADDRESS}'")
     machine.shell("MYSQL_PWD=contrasena apientidades-setup-database --user dba --withdraw")
-    assert "etiqueta" not in str(installation.sql(f"SHOW GRANTS FOR apientidades_api@'{ADDRESS}'"))
+    assert "paso" not in str(installation.sql(f"SHOW GRANTS FOR apientidades_api@'{ADDRESS}'"))

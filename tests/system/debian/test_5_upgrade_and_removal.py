@@ -92,7 +92,8 @@ def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, ne
     files = "cd /etc && find apientidades nginx/sites-available/apientidades.conf -maxdepth 1 -type f -name '*.*' | sort | xargs sha256sum"
     before, pids = machine.shell(files), [installation.pid(unit) for unit in SERVICES]
     # An earlier release may have granted these rights; the new package revokes them.
-    installation.sql("GRANT SELECT (etiqueta), DELETE ON apientidades.tokens_acceso TO apientidades_api@localhost")
+    installation.sql("GRANT SELECT (paso) ON apientidades.entregas TO apientidades_api@localhost;"
+                     " GRANT DELETE ON apientidades.tokens_acceso TO apientidades_api@localhost")
     with Load(installation) as load:
         apt(machine, next_package)
         load.goes_on()
@@ -105,7 +106,7 @@ def test_an_upgrade_keeps_everything_and_loses_nothing(machine, installation, ne
     assert "prueba" in last["nombre"] and last["aplicada"]
     assert losses.lost_requests == 0 and losses.lost_deliveries == 0 and losses.repeated == 0
     grants = str(installation.sql("SHOW GRANTS FOR apientidades_api@localhost"))
-    assert "etiqueta" not in grants and "DELETE ON `apientidades`.`tokens_acceso`" not in grants
+    assert "paso" not in grants and "DELETE ON `apientidades`.`tokens_acceso`" not in grants
 
 
 def test_an_upgrade_starts_nothing_that_was_stopped(machine, installation, next_package):
