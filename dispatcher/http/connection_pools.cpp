@@ -82,17 +82,19 @@ bool ConnectionPools::may_have_idle(const std::string& host) const {
   return pool == pools_.end() || (pool->second.active == 0 && pool->second.idle > 0);
 }
 
-ConnectionPools::Overdue ConnectionPools::overdue(
-    platform::MonotonicTime now, bool room, const std::function<Connecting(const Request&)>& connecting) {
-  const auto may_open = [&](Need need, Pool& pool, const Request& request) {
-    if (need == Need::unserved) return pool.answered || connecting(request) != Connecting::soon;
+ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, std::size_t most, bool room,
+                                                  const Find& find) {
+  const auto may_open = [&](Need need, Pool& pool, const Waiting& waiting) {
+    const auto found = find(waiting.request, waiting.since);
+    if (found == Connecting::later) return false;
+    if (need == Need::unserved) return pool.answered || found != Connecting::soon;
     if (!room && (need == Need::expected || !may_replace(pool, now))) return false;
-    if (connecting(request) != Connecting::no) return false;
+    if (found != Connecting::no) return false;
     pool.replacement.reset();
     return true;
   };
   Overdue result;
-  while (!due_.empty() && due_.begin()->first <= now) {
+  while (!due_.empty() && due_.begin()->first <= now && result.start.size() < most) {
     const auto found = pools_.find(due_.begin()->second);
     auto& pool = found->second;
     clear_due(found);
@@ -101,12 +103,12 @@ ConnectionPools::Overdue ConnectionPools::overdue(
       continue;
     }
     hand_back(pool, now, result.hand_back);
-    for (auto most = pool.active; most > 0; --most) {
+    while (result.start.size() < most) {
       const auto next = next_for_connection(pool, now);
       if (!next) break;
       // Set even if no connection may be opened, so that the next look comes later.
       pool.next_connection = now + between_connections;
-      if (!may_open(next->need, pool, next->queue->second.waiting.front().request)) break;
+      if (!may_open(next->need, pool, next->queue->second.waiting.front())) break;
       result.start.push_back(start(pool, next->queue));
       if (next->need != Need::unserved) break;  // one connection at a time
     }

@@ -29,11 +29,12 @@ inline constexpr std::chrono::seconds longest_life{120};
 /// a burst to a thousand hosts makes a thousand connections together, which must not end together.
 std::chrono::seconds connection_life(const std::string& host);
 
-/// Whether a connection to a request's host is being made.
+/// What a request that asks for a further connection finds.
 enum class Connecting {
-  no,
-  soon,  // it waits for its turn to be dialled, or its look-up or dial began a short time ago
-  late,  // its look-up or dial began earlier, or the request's own dial would have its turn before
+  no,     // no connection to its host is being made
+  late,   // one is; its look-up or dial began earlier, or the request's own dial would have its turn before
+  soon,   // one is; it waits for its turn to be dialled, or its look-up or dial began a short time ago
+  later,  // connections, of any hosts, that were asked for earlier wait for their turn to be dialled
 };
 /// The state of a look-up or dial that began at `since`.
 Connecting connecting(platform::MonotonicTime since, platform::MonotonicTime now);
@@ -57,24 +58,23 @@ class ConnectionPools {
   /// connection may have been kept.
   bool may_have_idle(const std::string& host) const;
 
+  /// Returns what a request that has waited since then finds.
+  using Find = std::function<Connecting(const Request&, platform::MonotonicTime since)>;
   struct Overdue {
     std::vector<Request> start;      // each on a further connection
     std::vector<Request> hand_back;  // all waiting requests of a webhook once its first has waited for 1 s
   };
-  /// Returns requests to start and to hand back. A request that has waited for 100 ms gets a further
-  /// connection. It gets one earlier if, at the average time of answers, the pool's last request would wait
-  /// for 100 ms. Two limits:
-  /// - While a connection to the host is being made (`connecting`, of the request), no further one is made.
+  /// Returns requests to start, at most `most`, and to hand back. A request that has waited for 100 ms gets a
+  /// further connection, unless it finds Connecting::later: on a busy machine all requests wait, and most of
+  /// them are served by a kept connection before a new one is made. A request gets one earlier if, at the
+  /// average time of answers, the pool's last request would wait for 100 ms. Two limits:
+  /// - While a connection to the host is being made, no further one is made.
   /// - If `room` is false, libcurl may close a kept connection, of any host, for each new one. Then a request
   ///   waits for at least 100 ms, and pools get connections in the order in which they asked, one pool every
   ///   20 ms.
-  /// A webhook with nothing in flight is exempt from both: it gets a connection after 100 ms. Two limits
-  /// remain, because beside a broadcast all webhooks of a host would otherwise dial while the first dial
-  /// waits for its turn, and their dials would make all others wait:
-  /// - Until the pool has an answer, the webhook waits for a connection that comes Connecting::soon.
-  /// - One call gives a pool at most as many further connections as it has requests in flight.
-  Overdue overdue(platform::MonotonicTime now, bool room,
-                  const std::function<Connecting(const Request&)>& connecting);
+  /// A webhook with nothing in flight is exempt from both. But until the pool has an answer, the webhook
+  /// waits for a connection that comes Connecting::soon.
+  Overdue overdue(platform::MonotonicTime now, std::size_t most, bool room, const Find& find);
   /// When to call overdue() next; nullopt: not before another function is called.
   std::optional<platform::MonotonicTime> next_overdue() const;
 

@@ -108,13 +108,15 @@ class Sender::Impl {
   /// Starts requests on further connections (ConnectionPools::overdue).
   void open_more() {
     std::array<std::optional<Transfers::Hosts>, 2> hosts;  // computed once for all pools that ask
+    const auto find = [&](const Request& request, platform::MonotonicTime since) {
+      if (transfers_.would_wait(request.to_quick, since)) return Connecting::later;
+      auto& connecting = hosts.at(request.to_quick ? 1 : 0);
+      if (!connecting) connecting = connecting_hosts(request.to_quick);
+      const auto found = connecting->find(request.host);
+      return found == connecting->end() ? Connecting::no : found->second;
+    };
     auto overdue =
-        pools_.overdue(platform::monotonic_now(), transfers_.has_room(), [&](const Request& request) {
-          auto& connecting = hosts.at(request.to_quick ? 1 : 0);
-          if (!connecting) connecting = connecting_hosts(request.to_quick);
-          const auto found = connecting->find(request.host);
-          return found == connecting->end() ? Connecting::no : found->second;
-        });
+        pools_.overdue(platform::monotonic_now(), transfers_.dials_now(), transfers_.has_room(), find);
     for (auto& request : overdue.start) start(std::move(request));
     end_unstarted(std::move(overdue.hand_back));
   }

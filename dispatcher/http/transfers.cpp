@@ -20,6 +20,10 @@ std::uint64_t key_of(const Transfer& transfer) {
 /// handshakes of a broadcast would delay all other requests.
 constexpr platform::Milliseconds short_round{20};
 constexpr std::size_t dials_at_once = 8;
+/// After this time a request asks for its connection although others wait to be dialled. Otherwise a webhook
+/// whose host is kept busy by a slow one would get none during a broadcast: after 1 s its requests are handed
+/// back, and those that are claimed again are younger.
+constexpr platform::Milliseconds longest_patience{500};
 
 }  // namespace
 
@@ -61,12 +65,22 @@ Transfers::Hosts Transfers::connecting(bool to_quick) const {
     if (transfer->connected() || request.purpose != Request::Purpose::deliver) continue;
     const auto dialled = transfer->dialled();
     const auto waits = to_quick && !request.to_quick ? Connecting::late : Connecting::soon;
-    const auto one = dialled ? dispatcher::connecting(*dialled, now) : waits;
     auto& of_host = hosts.emplace(request.host, Connecting::late).first->second;
-    if (one == Connecting::soon) of_host = Connecting::soon;
+    of_host = std::max(of_host, dialled ? dispatcher::connecting(*dialled, now) : waits);
   }
   return hosts;
 }
+
+bool Transfers::would_wait(bool to_quick, platform::MonotonicTime since) const {
+  if (platform::monotonic_now() - since >= longest_patience) return false;
+  const auto& [others, first] = undialled_;
+  const auto is_before = [since](const auto& queue) {
+    return !queue.empty() && queue.front().since <= since;
+  };
+  return is_before(first) || (!to_quick && is_before(others));
+}
+
+std::size_t Transfers::dials_now() const { return poller_.last_round() < short_round ? dials_at_once : 1; }
 
 bool Transfers::has_room() const {
   return connections_.sockets < connections_for(settings_.max_in_flight) / 4 * 3;
@@ -212,7 +226,7 @@ std::optional<Transfers::Undialled> Transfers::take_undialled() {
 
 /// Begins some of the connections that are wanted.
 void Transfers::dial_some() {
-  const auto most = poller_.last_round() < short_round ? dials_at_once : 1;
+  const auto most = dials_now();
   for (std::size_t i = 0; i < most; ++i) {
     const auto next = take_undialled();
     if (!next) return;

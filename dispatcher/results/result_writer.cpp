@@ -16,6 +16,7 @@ constexpr Milliseconds away_wait{500};  // between tries while the database is a
 constexpr Milliseconds retry_wait{50};  // between tries while results are left
 constexpr Milliseconds idle_wait{1000};
 constexpr Milliseconds between_batches{12};
+constexpr Milliseconds longest_rest{50};
 constexpr std::size_t enough = 250;        // results that make a batch without waiting for more
 constexpr Milliseconds trusted_for{1000};  // a connection used within this time is not checked
 
@@ -83,10 +84,14 @@ void ResultWriter::run(const std::stop_token& stop) {
   }
 }
 
-/// Waits a moment for more results: a batch of ten costs the database almost as much as one of a hundred.
+/// Waits a moment for more results: a batch of ten costs the database almost as much as one of a hundred. If
+/// results came while the last batch was written, more will: then the wait is three times as long as that
+/// batch took. Otherwise the receivers may have nothing to answer before their last results are recorded.
 void ResultWriter::gather(platform::MonotonicTime last_start) const {
   if (waiting() >= enough) return;
-  const auto left = std::chrono::ceil<Milliseconds>(last_start + between_batches - platform::monotonic_now());
+  const auto took = std::chrono::ceil<Milliseconds>(platform::monotonic_now() - last_start);
+  auto left = between_batches - took;
+  if (backlog() > 0) left = std::max(left, std::min(3 * took, longest_rest));
   if (left.count() > 0) wait(left, false);
 }
 

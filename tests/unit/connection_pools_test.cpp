@@ -15,6 +15,7 @@ using platform::MonotonicTime;
 const MonotonicTime start{std::chrono::hours(1)};
 constexpr delivery::WebhookId webhook = 1;
 constexpr unsigned per_host = 50;
+constexpr std::size_t most = 8;  // further connections at once
 
 MonotonicTime at(int milliseconds) { return start + Milliseconds(milliseconds); }
 
@@ -45,13 +46,17 @@ delivery::DeliveryId ended(ConnectionPools& pools, bool kept, MonotonicTime now,
   return id_of(pools.ended(host_of(id), id, kept, now));
 }
 
+ConnectionPools::Find finds(Connecting found) {
+  return [found](const Request& /*next*/, MonotonicTime /*since*/) { return found; };
+}
+
 ConnectionPools::Overdue overdue(ConnectionPools& pools, MonotonicTime now, bool room = true) {
-  return pools.overdue(now, room, [](const Request& /*next*/) { return Connecting::no; });
+  return pools.overdue(now, most, room, finds(Connecting::no));
 }
 
 /// What is overdue while a connection to each host is being made.
 ConnectionPools::Overdue overdue_while_connecting(ConnectionPools& pools, MonotonicTime now) {
-  return pools.overdue(now, true, [](const Request& /*next*/) { return Connecting::late; });
+  return pools.overdue(now, most, true, finds(Connecting::late));
 }
 
 }  // namespace
@@ -137,23 +142,47 @@ BOOST_AUTO_TEST_CASE(a_webhook_with_nothing_under_way_waits_for_a_connection_tha
   for (int i = 1; i <= 5; ++i) pools.add(at_provider(i, i), start);
   auto connecting = Connecting::soon;
   const auto started = [&](MonotonicTime now) {
-    return pools.overdue(now, true, [&](const Request& /*next*/) { return connecting; }).start.size();
+    return pools.overdue(now, most, true, finds(connecting)).start.size();
   };
   BOOST_TEST(started(at(100)) == 0U);
   BOOST_TEST(started(at(500)) == 0U);
   connecting = Connecting::late;
-  BOOST_TEST(started(at(520)) == 1U);  // at most as many as are in flight
-  BOOST_TEST(started(at(540)) == 2U);
+  BOOST_TEST(started(at(520)) == 4U);
+}
+
+// Otherwise each host of a broadcast to thousands would ask for several connections while the first ones wait
+// to be dialled, and all requests would wait for handshakes that bring nothing.
+BOOST_AUTO_TEST_CASE(no_request_gets_a_further_connection_while_earlier_ones_wait_to_be_dialled) {
+  ConnectionPools pools(per_host);
+  for (int i = 1; i <= 3; ++i) pools.add(at_provider(i, i), start);
+  pools.answered("provider:443", Milliseconds(5));
+  const auto older_wait = [](const Request& /*next*/, MonotonicTime since) {
+    return since == start ? Connecting::later : Connecting::no;
+  };
+  BOOST_TEST(pools.overdue(at(100), most, true, older_wait).start.empty());
+  BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(110))) == 2);  // served by the kept connection
+  BOOST_TEST((pools.next_overdue() == at(120)));
+  BOOST_TEST(overdue(pools, at(120)).start.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_exceeds_the_connections_at_once_stays_due) {
+  ConnectionPools pools(per_host);
+  for (int i = 1; i <= 20; ++i) pools.add(at_provider(i, i), start);
+  const auto first = overdue(pools, at(100)).start.size();
+  const auto second = overdue(pools, at(120)).start.size();
+  const auto third = overdue(pools, at(140)).start.size();
+  BOOST_TEST(first == most);
+  BOOST_TEST(second == most);
+  BOOST_TEST(third == 3U);  // the first connection serves one of the twenty
 }
 
 BOOST_AUTO_TEST_CASE(once_a_host_has_answered_no_webhook_waits_for_the_dial_of_another) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 3; ++i) pools.add(at_provider(i, i), start);
-  const auto soon = [](const Request& /*next*/) { return Connecting::soon; };
-  BOOST_TEST(pools.overdue(at(100), true, soon).start.empty());
+  BOOST_TEST(pools.overdue(at(100), most, true, finds(Connecting::soon)).start.empty());
   pools.answered("provider:443", Milliseconds(5));
   BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(110))) == 2);
-  BOOST_TEST(pools.overdue(at(200), true, soon).start.size() == 1U);
+  BOOST_TEST(pools.overdue(at(200), most, true, finds(Connecting::soon)).start.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_slow_webhook_does_not_hide_a_quick_one_of_its_host) {
@@ -163,8 +192,9 @@ BOOST_AUTO_TEST_CASE(a_slow_webhook_does_not_hide_a_quick_one_of_its_host) {
     next.to_quick = i == 3;
     pools.add(std::move(next), start);
   }
-  const auto found = pools.overdue(
-      at(100), true, [](const Request& next) { return next.to_quick ? Connecting::late : Connecting::soon; });
+  const auto found = pools.overdue(at(100), most, true, [](const Request& next, MonotonicTime /*since*/) {
+    return next.to_quick ? Connecting::late : Connecting::later;
+  });
   BOOST_REQUIRE(found.start.size() == 1U);
   BOOST_TEST(found.start.front().delivery.id == 3);
 }
@@ -177,8 +207,7 @@ BOOST_AUTO_TEST_CASE(a_busy_webhook_does_not_hide_idle_webhooks_of_its_host) {
     pools.add(std::move(busy), start);
   }
   for (int i = 3; i <= 5; ++i) pools.add(at_provider(i, i), start);
-  BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 1U);
-  BOOST_TEST(overdue_while_connecting(pools, at(120)).start.size() == 2U);
+  BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_host_has_a_limit) {
@@ -256,8 +285,8 @@ BOOST_AUTO_TEST_CASE(without_room_a_webhook_with_nothing_in_flight_gets_a_connec
     pools.add(request(10 + id, id), start);
   }
   for (int i = 1; i <= 3; ++i) pools.add(at_provider(i, i), start);
-  // The provider gets a connection, and one of the other two hosts gets one.
-  BOOST_TEST(overdue(pools, at(100), false).start.size() == 2U);
+  // The provider gets two connections, and one of the other two hosts gets one.
+  BOOST_TEST(overdue(pools, at(100), false).start.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_quick_pool_keeps_to_one_connection) {
