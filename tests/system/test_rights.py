@@ -149,6 +149,23 @@ def test_an_upgrade_leaves_the_triggers_alone_where_they_are_right(stack, tmp_pa
     assert len(before) == 2 and stack.sql(made) == before
 
 
+def test_an_upgrade_replaces_only_routines_that_are_missing_or_have_another_text(stack, tmp_path):
+    texts = "SELECT routine_name, routine_definition FROM information_schema.routines WHERE routine_schema = DATABASE() ORDER BY 1"
+    made = texts.replace("routine_definition", "created")
+    before, moment = stack.sql(texts), stack.sql(made)
+    setup = SetupDatabase(stack, tmp_path)
+    setup("--user", "root", "--upgrade")
+    assert len(before) > 3 and stack.sql(made) == moment
+    for damage in ("DROP VIEW notificaciones_comprobadas", "DROP PROCEDURE avisar",
+                   "DROP FUNCTION es_fecha; CREATE DEFINER = apientidades_triggers@localhost FUNCTION es_fecha(texto LONGTEXT)"
+                   " RETURNS BOOLEAN DETERMINISTIC RETURN FALSE"):
+        stack.sql(damage)
+        setup("--user", "root", "--upgrade")
+        assert stack.sql(texts) == before
+        assert stack.evaluation("SELECT COUNT(*) >= 0 FROM notificaciones_comprobadas") == [["1"]]
+        stack.evaluation("CALL avisar_lote('[]')")
+
+
 def test_a_new_password_is_that_of_the_evaluation_system_where_it_connects_from(stack, tmp_path):
     """The manual's command for a new password lacks --evaluation-from, even if the first setup had that option. Only a login shows
     which password a user has: on MySQL each hash has a salt of its own."""
