@@ -108,6 +108,7 @@ def user_of_the_socket(stack):
     stack.sql(f"CREATE USER '{name}'@'localhost' IDENTIFIED VIA unix_socket")
     for table, rights in (("notificaciones_pendientes", "INSERT, SELECT"), ("notificaciones_resultado", "SELECT")):
         stack.sql(f"GRANT {rights} ON {stack.env['DB_NAME']}.{table} TO '{name}'@'localhost'")
+    stack.sql(f"GRANT EXECUTE ON PROCEDURE {stack.env['DB_NAME']}.avisar TO '{name}'@'localhost'")
     yield name
     stack.sql(f"DROP USER '{name}'@'localhost'")
 

@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Properties;
 
 public class Evaluacion {
-    static final int CLAVE_REPETIDA = 1062;
     static final PrintStream salida = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     static final PrintStream errores = new PrintStream(System.err, true, StandardCharsets.UTF_8);
 
@@ -45,18 +44,16 @@ public class Evaluacion {
 
     // Una fila por entidad. Si la clave ya se usó, esta entidad ya está avisada: un proceso que se repite no avisa dos veces.
     static void avisar(Connection conexion, long entidad, String evento, JsonObject datos, String clave) throws SQLException {
-        String insercion = "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (?, ?, ?, ?)";
-        try (var fila = conexion.prepareStatement(insercion)) {
-            fila.setLong(1, entidad);
-            fila.setString(2, evento);
-            fila.setString(3, datos.toString());
-            fila.setString(4, clave);
-            fila.executeUpdate();
-        } catch (SQLException error) {
-            if (error.getErrorCode() != CLAVE_REPETIDA) {
-                throw error;
+        try (var llamada = conexion.prepareStatement("CALL avisar(?, ?, ?, ?)")) {
+            llamada.setLong(1, entidad);
+            llamada.setString(2, evento);
+            llamada.setString(3, datos.toString());
+            llamada.setString(4, clave);
+            var fila = llamada.executeQuery();
+            fila.next();
+            if (fila.getBoolean("conocida")) {
+                salida.println("entidad " + entidad + ": ya estaba avisada");
             }
-            salida.println("entidad " + entidad + ": ya estaba avisada");
         }
     }
 

@@ -9,8 +9,6 @@
 // EVALUACION_CONTRASENA (vacía, si el servidor reconoce al usuario por el socket). Sin charset=utf8mb4 las eñes y los emojis
 // llegan estropeados.
 
-const CLAVE_REPETIDA = 1062;
-
 function obligatoria(string $nombre): string
 {
     $valor = getenv($nombre);
@@ -35,13 +33,11 @@ function conectar(): PDO
 // Una fila por entidad. Si la clave ya se usó, esta entidad ya está avisada: un proceso que se repite no avisa dos veces.
 function avisar(PDO $conexion, string $entidad, string $evento, array $datos, string $clave): void
 {
-    $fila = $conexion->prepare('INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (?, ?, ?, ?)');
-    try {
-        $fila->execute([$entidad, $evento, json_encode($datos, JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR), $clave]);
-    } catch (PDOException $error) {
-        if ($error->errorInfo[1] !== CLAVE_REPETIDA) {
-            throw $error;
-        }
+    $llamada = $conexion->prepare('CALL avisar(?, ?, ?, ?)');
+    $llamada->execute([$entidad, $evento, json_encode($datos, JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR), $clave]);
+    $fila = $llamada->fetch(PDO::FETCH_ASSOC);
+    $llamada->closeCursor(); // una llamada da dos resultados: la fila y el final
+    if ($fila['conocida']) {
         echo "entidad $entidad: ya estaba avisada\n";
     }
 }

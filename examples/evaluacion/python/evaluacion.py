@@ -13,8 +13,6 @@ import sys
 
 import pymysql
 
-CLAVE_REPETIDA = 1062
-
 
 def obligatoria(nombre):
     if nombre not in os.environ:
@@ -39,13 +37,9 @@ def conectar():
 
 def avisar(cursor, entidad, evento, datos, clave):
     """Una fila por entidad. Si la clave ya se usó, esta entidad ya está avisada: un proceso que se repite no avisa dos veces."""
-    try:
-        cursor.execute(
-            "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES (%s, %s, %s, %s)",
-            (entidad, evento, json.dumps(datos, ensure_ascii=False), clave))
-    except pymysql.err.IntegrityError as error:
-        if error.args[0] != CLAVE_REPETIDA:
-            raise
+    cursor.execute("CALL avisar(%s, %s, %s, %s)", (entidad, evento, json.dumps(datos, ensure_ascii=False), clave))
+    _, conocida = cursor.fetchone()
+    if conocida:
         print(f"entidad {entidad}: ya estaba avisada")
 
 
