@@ -1,31 +1,22 @@
 -- Run after every migration, as root, after triggers.sql and before evaluacion.sql. No migration makes these routines: on MySQL with
 -- a binary log only an administrator may create a function (error 1419), and a routine without its definer fails (1449), so
 -- the definer is the locked user of triggers.sql. A routine keeps the sql_mode and the character set with which it is made.
+-- To replace one waits until no transaction has called it, and fails after lock_wait_timeout. Each is replaced alone: after a failure
+-- all are there, some of them as before, so a routine whose parameters change needs another name. MariaDB's DROP would
+-- take away the EXECUTE rights even where it then fails. MySQL has no CREATE OR REPLACE for routines.
 SET NAMES utf8mb4;
 SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', lock_wait_timeout = 5;
+-- Made here, too: if it is missing, MariaDB's GRANT would make it without a lock.
+CREATE USER IF NOT EXISTS 'apientidades_triggers'@'localhost' ACCOUNT LOCK;
 GRANT SELECT (id, activa) ON entidades TO 'apientidades_triggers'@'localhost';
 GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave), SELECT (id, entidad_id, evento, datos, ocurrida_en, clave, clave_unica)
   ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';
-DROP PROCEDURE IF EXISTS avisar;
-DROP PROCEDURE IF EXISTS avisar_lote;
-DROP PROCEDURE IF EXISTS escribir_aviso;
-DROP FUNCTION IF EXISTS datos_sencillos;
-DROP FUNCTION IF EXISTS hora_del_aviso;
-DROP FUNCTION IF EXISTS comprobar;
-DROP FUNCTION IF EXISTS motivo_de_rechazo;
-DROP FUNCTION IF EXISTS motivo_de_los_datos;
-DROP FUNCTION IF EXISTS motivo_de_los_campos;
-DROP FUNCTION IF EXISTS campos_del_evento;
-DROP FUNCTION IF EXISTS error_en_la_cadena;
-DROP FUNCTION IF EXISTS numero_demasiado_grande;
-DROP FUNCTION IF EXISTS es_fecha;
-DROP FUNCTION IF EXISTS es_fecha_y_hora;
-DROP FUNCTION IF EXISTS tiene_tipo;
 DELIMITER //
 
 -- The fields of docs/events.md, in its order, each with its type: i is int, n is number, t is string, d is date, h is date-time, f is a
 -- date or date-time. NULL: not an event. CAST, because a comparison of texts ignores trailing blanks.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION campos_del_evento(evento VARCHAR(255) CHARACTER SET utf8mb4)
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS campos_del_evento */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION campos_del_evento(evento VARCHAR(255) CHARACTER SET utf8mb4)
 RETURNS VARCHAR(100) CHARACTER SET ascii DETERMINISTIC NO SQL
 RETURN CASE CAST(evento AS BINARY)
   WHEN 'evaluacion.abierta' THEN ',evaluacionId:i,titulo:t'
@@ -40,9 +31,11 @@ RETURN CASE CAST(evento AS BINARY)
   WHEN 'incidencia.cerrada' THEN ',incidenciaId:i,titulo:t'
   WHEN 'documento.disponible' THEN ',documentoId:i,declaracionId:i,tipo:i,descripcion:t'
 END//
+GRANT EXECUTE ON FUNCTION campos_del_evento TO 'apientidades_triggers'@'localhost'//
 
 -- platform::parse_date. The servers' own functions know no year 0, and take other spellings.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION es_fecha(texto LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS es_fecha */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION es_fecha(texto LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS BOOLEAN DETERMINISTIC NO SQL
 BEGIN
   DECLARE ano, mes INT;
@@ -51,16 +44,20 @@ BEGIN
   RETURN RIGHT(texto, 2) <= CASE WHEN mes IN (4, 6, 9, 11) THEN 30 WHEN mes <> 2 THEN 31
     WHEN ano % 4 = 0 AND (ano % 100 <> 0 OR ano % 400 = 0) THEN 29 ELSE 28 END;
 END//
+GRANT EXECUTE ON FUNCTION es_fecha TO 'apientidades_triggers'@'localhost'//
 
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION es_fecha_y_hora(texto LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS es_fecha_y_hora */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION es_fecha_y_hora(texto LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS BOOLEAN DETERMINISTIC NO SQL
 RETURN texto REGEXP '^.{10}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?Z\\z' AND es_fecha(LEFT(texto, 10))//
+GRANT EXECUTE ON FUNCTION es_fecha_y_hora TO 'apientidades_triggers'@'localhost'//
 
 -- Whether a number of valid JSON is beyond a double, as the parser of the programs sees it: a zero with such an exponent is, and so is
 -- an integer of 310 digits, whatever its exponent. `limite` lies between the greatest double and the next power of 2: strtod rounds
 -- it to infinity. (An integer of 309 digits that begins with 17976931348623157 may be within the greatest double: the parser's
 -- rounding decides, and this does not repeat it.)
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION numero_demasiado_grande(numero LONGTEXT CHARACTER SET ascii COLLATE ascii_bin)
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS numero_demasiado_grande */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION numero_demasiado_grande(numero LONGTEXT CHARACTER SET ascii COLLATE ascii_bin)
 RETURNS BOOLEAN DETERMINISTIC NO SQL
 BEGIN
   DECLARE limite CHAR(255) CHARACTER SET ascii COLLATE ascii_bin DEFAULT CONCAT('17976931348623158079372897140530341507993413271003',
@@ -81,10 +78,12 @@ BEGIN
   SET exponente = exponente + LENGTH(cifras) - LENGTH(fraccion);
   RETURN exponente > 309 OR (exponente = 309 AND RPAD(cifras, 255, '0') >= limite);
 END//
+GRANT EXECUTE ON FUNCTION numero_demasiado_grande TO 'apientidades_triggers'@'localhost'//
 
 -- What is wrong between the quotes of a string: NULL, or the byte (from 0) and the reason. A lone low surrogate is found at the
 -- string's end: its byte is the length and one.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION error_en_la_cadena(cadena LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS error_en_la_cadena */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION error_en_la_cadena(cadena LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DETERMINISTIC NO SQL
 BEGIN
   DECLARE bueno, resto LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
@@ -104,9 +103,11 @@ BEGIN
       THEN ' un \\u necesita cuatro cifras hexadecimales'
     ELSE ' un carácter \\u incompleto (sustituto suelto)' END);
 END//
+GRANT EXECUTE ON FUNCTION error_en_la_cadena TO 'apientidades_triggers'@'localhost'//
 
 -- clase: `n` is a number, `s` is what is between the quotes of a string; others have none of the types.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION tiene_tipo(
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS tiene_tipo */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION tiene_tipo(
   tipo CHAR(1) CHARACTER SET ascii, clase CHAR(1) CHARACTER SET ascii, valor LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS BOOLEAN DETERMINISTIC NO SQL
 BEGIN
@@ -118,9 +119,11 @@ BEGIN
   IF LOCATE('\\', valor) THEN SET valor = JSON_UNQUOTE(CONCAT('"', valor, '"')); END IF;
   RETURN (tipo IN ('d', 'f') AND es_fecha(valor)) OR (tipo IN ('h', 'f') AND es_fecha_y_hora(valor));
 END//
+GRANT EXECUTE ON FUNCTION tiene_tipo TO 'apientidades_triggers'@'localhost'//
 
 -- hallados: for each field of the event that the data have, `;name=` and class, first byte and length of its value in `datos`.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION motivo_de_los_campos(
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS motivo_de_los_campos */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION motivo_de_los_campos(
   campos VARCHAR(100) CHARACTER SET ascii, hallados VARCHAR(1000) CHARACTER SET ascii, datos LONGBLOB)
 RETURNS VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DETERMINISTIC NO SQL
 BEGIN
@@ -142,6 +145,7 @@ BEGIN
   END WHILE;
   RETURN NULL;
 END//
+GRANT EXECUTE ON FUNCTION motivo_de_los_campos TO 'apientidades_triggers'@'localhost'//
 
 -- Parses `datos` as json::parse does (RFC 8259), because JSON_VALID of either server takes repeated names, numbers beyond a double and
 -- lone surrogates. One turn of the loop reads one token. `espera` says which: v is a value, e is a value or `]`, k is a name or
@@ -150,7 +154,8 @@ END//
 -- names of all open objects; those of the innermost begin at `desde`, and `repite` says whether it repeats one. `pila` has these
 -- two and `abierto` of each list and object around it, in 8 bytes. `clase` is that of a value that was read: s is a string, n a number,
 -- o another.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION motivo_de_los_datos(
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS motivo_de_los_datos */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION motivo_de_los_datos(
   campos VARBINARY(100), datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DETERMINISTIC NO SQL
 BEGIN
@@ -275,10 +280,12 @@ BEGIN
   IF hondo > 31 THEN RETURN 'datos: no puede pasar de 31 niveles de listas y objetos'; END IF;
   RETURN motivo_de_los_campos(campos, hallados, texto);
 END//
+GRANT EXECUTE ON FUNCTION motivo_de_los_datos TO 'apientidades_triggers'@'localhost'//
 
 -- Whether the data are certainly right: one flat object on one line, without escapes, with short numbers, no repeated name and each
 -- field of its type. Most data are, and one pattern costs a fifth of the parser. FALSE: the parser decides.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION datos_sencillos(
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS datos_sencillos */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION datos_sencillos(
   campos VARCHAR(100) CHARACTER SET ascii, datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS BOOLEAN DETERMINISTIC NO SQL
 BEGIN
@@ -287,15 +294,17 @@ BEGIN
   DECLARE hora VARCHAR(100) CHARACTER SET ascii DEFAULT 'T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]+)?Z';
   DECLARE valor VARCHAR(200) CHARACTER SET ascii DEFAULT CONCAT('(?:"[^"\\\\\\x00-\\x1f]*"',
     '|-?(?:0|[1-9][0-9]{0,17})(?:\\.[0-9]{1,17})?|true|false|null)');
-  RETURN LENGTH(datos) <= 1000 AND datos REGEXP CONCAT('^(?!.*"([^"]*)" *:.*"\\1" *:)',
+  RETURN LENGTH(datos) <= 1000 AND datos REGEXP CONCAT('(?s)^(?!.*"([^"]*)" *:.*"\\1" *:)',
     REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(campos, ',', '(?=.*"'),
       ':i', '" *: *-?(?:0|[1-9][0-9]{0,17}) *[,}])'), ':n', '" *: *[-0-9])'), ':t', '" *: *")'),
       ':d', CONCAT('" *: *"', dia, '")')), ':h', CONCAT('" *: *"', dia, hora, '")')), ':f', CONCAT('" *: *"', dia, '(?:', hora, ')?")')),
     ' *\\{ *"[^"\\\\\\x00-\\x1f]*" *: *', valor, ' *(?:, *"[^"\\\\\\x00-\\x1f]*" *: *', valor, ' *)*\\} *\\z');
 END//
+GRANT EXECUTE ON FUNCTION datos_sencillos TO 'apientidades_triggers'@'localhost'//
 
 -- NULL, or the sentence with which the dispatcher would reject the row, or the INSERT would fail. ocurrida_en: NULL is its default.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION motivo_de_rechazo(
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS motivo_de_rechazo */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION motivo_de_rechazo(
   entidad_id BIGINT, evento VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
   ocurrida_en DATETIME(3))
 RETURNS VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT DETERMINISTIC READS SQL DATA
@@ -306,15 +315,17 @@ BEGIN
   IF NOT esta THEN RETURN CONCAT('entidad_id: la entidad ', entidad_id, ' está desactivada'); END IF;
   IF NOT ocurrida_en + INTERVAL 0 DAY <=> ocurrida_en THEN RETURN 'ocurrida_en: no es una fecha del calendario'; END IF;
   IF ocurrida_en < '1970-01-01' THEN RETURN 'ocurrida_en: es anterior a 1970'; END IF;
-  IF ocurrida_en > UTC_TIMESTAMP(3) + INTERVAL 5 MINUTE THEN RETURN 'ocurrida_en: se adelanta en 5 minutos al reloj UTC del servidor'; END IF;
+  IF ocurrida_en > UTC_TIMESTAMP(3) + INTERVAL 5 MINUTE THEN RETURN 'ocurrida_en: va por delante del reloj UTC del servidor (se admiten 5 minutos)'; END IF;
   IF campos IS NULL THEN RETURN 'evento: no es uno de los 11 eventos'; END IF;
   IF datos IS NULL THEN RETURN 'datos: no puede ser NULL'; END IF;
   IF LENGTH(datos) > 65536 THEN RETURN 'datos: tiene más de 65536 bytes'; END IF;
   IF datos_sencillos(campos, datos) THEN RETURN NULL; END IF;
   RETURN motivo_de_los_datos(campos, datos);
 END//
+GRANT EXECUTE ON FUNCTION motivo_de_rechazo TO 'apientidades_triggers'@'localhost'//
 
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION comprobar(
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS comprobar */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION comprobar(
   entidad_id BIGINT, evento VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
   ocurrida_en DATETIME(3))
 RETURNS BOOLEAN NOT DETERMINISTIC READS SQL DATA
@@ -323,17 +334,19 @@ BEGIN
   IF motivo IS NOT NULL THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = motivo; END IF;
   RETURN TRUE;
 END//
+GRANT EXECUTE ON FUNCTION comprobar TO 'apientidades_triggers'@'localhost'//
 
 -- Inserts a notification, unless the entity's `clave` is used: then `numero` is the id of that row. The failed INSERT has locked
 -- that row's key, so the row stays, and is read although this transaction's snapshot may not have it. MariaDB 11.8 would refuse
 -- to lock such a row (1020).
-CREATE DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE escribir_aviso(
+/*M! DO 0 */ /*!80000 DROP PROCEDURE IF EXISTS escribir_aviso */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE escribir_aviso(
   entidad BIGINT, evento VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
   clave VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, ocurrida DATETIME(3), OUT numero BIGINT, OUT conocida BOOLEAN)
 MODIFIES SQL DATA
 BEGIN
   DECLARE EXIT HANDLER FOR 1062 BEGIN
-    /*M!101108 SET STATEMENT innodb_snapshot_isolation = OFF FOR */
+    /*M!110602 SET STATEMENT innodb_snapshot_isolation = OFF FOR */
     SELECT id INTO numero FROM notificaciones_pendientes WHERE entidad_id = entidad AND clave_unica = CAST(clave AS BINARY) LOCK IN SHARE MODE;
     IF numero IS NULL THEN RESIGNAL; END IF;
     SET conocida = TRUE;
@@ -343,8 +356,10 @@ BEGIN
     VALUES (entidad, evento, datos, clave, COALESCE(ocurrida, UTC_TIMESTAMP(3)));
   SET numero = LAST_INSERT_ID();
 END//
+GRANT EXECUTE ON PROCEDURE escribir_aviso TO 'apientidades_triggers'@'localhost'//
 
-CREATE DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE avisar(
+/*M! DO 0 */ /*!80000 DROP PROCEDURE IF EXISTS avisar */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE avisar(
   entidad BIGINT, evento VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
   clave VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 MODIFIES SQL DATA
@@ -354,21 +369,25 @@ BEGIN
   CALL escribir_aviso(entidad, evento, datos, clave, NULL, numero, conocida);
   SELECT numero AS id, conocida;
 END//
+GRANT EXECUTE ON PROCEDURE avisar TO 'apientidades_triggers'@'localhost'//
 
 -- A time in a batch, `YYYY-MM-DDThh:mm:ss[.fraction]Z`, or with a blank in place of T or without Z. NULL: it is none, or before 1970.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' FUNCTION hora_del_aviso(texto VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
+/*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS hora_del_aviso */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION hora_del_aviso(texto VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS DATETIME(3) DETERMINISTIC NO SQL
 BEGIN
-  SET texto = REPLACE(TRIM(TRAILING 'Z' FROM texto), ' ', 'T');
+  SET texto = REPLACE(IF(texto LIKE '%Z', LEFT(texto, CHAR_LENGTH(texto) - 1), texto), ' ', 'T');
   IF LEFT(texto, 4) < '1970' OR NOT es_fecha_y_hora(CONCAT(texto, 'Z')) THEN RETURN NULL; END IF;
   RETURN CAST(LEFT(texto, 23) AS DATETIME(3));
 END//
+GRANT EXECUTE ON FUNCTION hora_del_aviso TO 'apientidades_triggers'@'localhost'//
 
 -- avisos: a JSON array of objects with entidad_id, evento, datos (a string, because MySQL rewrites objects), clave and ocurrida_en.
 -- The last two may be absent or null. The result is a JSON array of as many objects: id, id and conocida, or motivo. It grows by
 -- parts, because appending to a long text copies it. Data like those of the row before are not judged again: most batches tell
 -- many entities the same.
-CREATE DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE avisar_lote(avisos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
+/*M! DO 0 */ /*!80000 DROP PROCEDURE IF EXISTS avisar_lote */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE avisar_lote(avisos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 MODIFIES SQL DATA
 BEGIN
   DECLARE entidad, hora VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
@@ -417,22 +436,8 @@ BEGIN
   CLOSE filas;
   SELECT CONCAT('[', SUBSTR(CONCAT(resultado, parte), 2), ']') AS resultado;
 END//
+GRANT EXECUTE ON PROCEDURE avisar_lote TO 'apientidades_triggers'@'localhost'//
 DELIMITER ;
-GRANT EXECUTE ON FUNCTION comprobar TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION campos_del_evento TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION error_en_la_cadena TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION es_fecha TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION es_fecha_y_hora TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION motivo_de_los_campos TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION motivo_de_los_datos TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION motivo_de_rechazo TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION numero_demasiado_grande TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION tiene_tipo TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION datos_sencillos TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON FUNCTION hora_del_aviso TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON PROCEDURE avisar TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON PROCEDURE avisar_lote TO 'apientidades_triggers'@'localhost';
-GRANT EXECUTE ON PROCEDURE escribir_aviso TO 'apientidades_triggers'@'localhost';
 -- An INSERT into this view fails with 1644 and the sentence where the dispatcher would reject the row. A trigger that calls a function
 -- would cost each INSERT into the table half as much again, whether it checks or not: the server opens what a trigger may use. A row
 -- that is being inserted has no id yet, so reading costs no check.

@@ -13,7 +13,7 @@ TABLE, CHECKED = "notificaciones_pendientes", "notificaciones_comprobadas"
 EVENT = "evaluacion.abierta"
 GOOD = json.dumps(DATA[EVENT], ensure_ascii=False)
 WRONG = '{"evaluacionId": "42"}'
-AHEAD = "ocurrida_en: se adelanta en 5 minutos al reloj UTC del servidor"
+AHEAD = "ocurrida_en: va por delante del reloj UTC del servidor (se admiten 5 minutos)"
 
 
 def insertion(entity, data=GOOD, table=TABLE, occurred="UTC_TIMESTAMP(3)", event=EVENT):

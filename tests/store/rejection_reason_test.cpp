@@ -396,6 +396,11 @@ BOOST_AUTO_TEST_CASE(generated_data_are_judged_as_the_dispatcher_does) {
   BOOST_CHECK_GE(sentences.size(), 25U);
 }
 
+// A regular expression's `.` leaves out line separators, unless told otherwise.
+BOOST_AUTO_TEST_CASE(a_line_separator_hides_no_repeated_name) {
+  check(Event::evaluacion_abierta, "{\"evaluacionId\":1,\"titulo\":\"x\",\"a\":\"\u2028\",\"a\":1}");
+}
+
 BOOST_AUTO_TEST_CASE(chosen_values_and_long_data_are_judged_as_the_dispatcher_does) {
   for (const auto text : strings_in_json) {
     const auto value = '"' + std::string(text) + '"';
