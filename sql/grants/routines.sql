@@ -154,6 +154,10 @@ GRANT EXECUTE ON FUNCTION motivo_de_los_campos TO 'apientidades_triggers'@'local
 -- names of all open objects; those of the innermost begin at `desde`, and `repite` says whether it repeats one. `pila` has these
 -- two and `abierto` of each list and object around it, in 8 bytes. `clase` is that of a value that was read: s is a string, n a number,
 -- o another.
+-- Elements of a list that are certainly right (`elementos`: numbers, strings, and lists and objects that hold these or lists of these)
+-- are skipped together, up to 4,000 bytes, because a turn of the loop costs 0.05 ms. Where there is none, the pattern is not tried for
+-- 1,000 bytes (`salto`). Its objects have 400 bytes at most, because the search for a repeated name costs their square, and
+-- MySQL ends a pattern that takes too many steps.
 /*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS motivo_de_los_datos */ //
 CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION motivo_de_los_datos(
   campos VARBINARY(100), datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
@@ -173,6 +177,15 @@ BEGIN
   DECLARE clase VARBINARY(1) DEFAULT '';
   DECLARE es_objeto BOOLEAN DEFAULT FALSE;
   DECLARE escapes, controles BOOLEAN;
+  DECLARE salto INT DEFAULT 1;
+  DECLARE simple VARCHAR(1000) CHARACTER SET ascii DEFAULT CONCAT('(?:"(?:[^"\\\\{}\\x00-\\x1f]++|\\\\["\\\\/bfnrt])*+"',
+    '|-?(?:0|[1-9][0-9]{0,17}+)(?:\\.[0-9]{1,17}+)?(?:[eE][-+]?[0-9]{1,2}+)?|true|false|null) *+');
+  DECLARE valor VARCHAR(1000) CHARACTER SET ascii DEFAULT CONCAT('(?:', simple, '|\\[ *+(?:', simple, '(?:, *+', simple, ')*+)?\\] *+)');
+  DECLARE miembro VARCHAR(1000) CHARACTER SET ascii DEFAULT CONCAT('"[^"\\\\{}\\x00-\\x1f]*+" *+: *+', valor);
+  DECLARE elementos VARCHAR(5000) CHARACTER SET ascii DEFAULT REPLACE(CONCAT('^(?:(?:', simple,
+    '|\\[ *+(?:', valor, '(?:, *+', valor, ')*+)?\\] *+',
+    '|(?=\\{[^{}]{0,400}\\})(?!\\{(?:[^{}]*,)? *+"([^"]*)" *+:[^{}]*, *+"\\1" *+:)\\{ *+(?:', miembro, '(?:, *+', miembro, ')*+)?\\} *+), *+)++'),
+    ' *+', '[ \\n\\r\\t]*+');
   DECLARE hallados VARCHAR(1000) CHARACTER SET ascii DEFAULT '';
   DECLARE motivo VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
@@ -186,6 +199,14 @@ BEGIN
     IF c IN (' ', '\n', '\r', '\t') THEN
       SET p = p + 1;
       ITERATE fichas;
+    END IF;
+    IF abierto = '[' AND espera IN ('v', 'e') AND nivel < 30 AND p >= salto THEN
+      SET numero = CONVERT(SUBSTR(texto, p, 4000) USING latin1), fin = LENGTH(COALESCE(REGEXP_SUBSTR(numero, elementos), ''));
+      IF fin > 0 THEN
+        SET p = p + fin, espera = 'v';
+        ITERATE fichas;
+      END IF;
+      SET salto = p + 1000;
     END IF;
     SET fallo = p - 1;
     IF (c = '}' AND abierto = '{' AND espera IN ('k', ',')) OR (c = ']' AND abierto = '[' AND espera IN ('e', ',')) THEN

@@ -427,4 +427,31 @@ BOOST_AUTO_TEST_CASE(chosen_values_and_long_data_are_judged_as_the_dispatcher_do
   check(Event::evaluacion_abierta, std::string(60000, '['));
 }
 
+// Elements that are certainly right are skipped, up to 4,000 bytes of them at once.
+BOOST_AUTO_TEST_CASE(long_lists_are_judged_as_the_dispatcher_does) {
+  const auto list = [this](std::string_view element, std::string_view last) {
+    std::string text = R"({"evaluacionId":1,"titulo":"x","a":[)";
+    while (text.size() < 4100) text += element;
+    check(Event::evaluacion_abierta, text + std::string(last) + "]}");
+  };
+  const std::string object = R"({"a" : 1, "b": "\"ñ\n", "A":[ true,null ],)";
+  for (const std::string_view element : {
+           "0,",
+           "-1.5e-7 ,\n",
+           "[],",
+           "[[0, 1],\"x\"], ",
+           R"({"a":1,"b":[2],"":{}},)",
+       })
+    for (const std::string last :
+         {"0", "", "00", "tru", R"("\ud800")", R"({"a":1,"a":2})", R"({"a":1,"\u0061":2},0)",
+          R"({"a":",","b":[1,2],"a":{}},0)", R"({"a":1,"b":"}","a":1},0)", R"({"b":{"a":1,"a":2}},0)"})
+      list(element, last);
+  for (const std::string_view name : {"c", "a", "b", "A", "B", "a ", ""})
+    list(object + '"' + std::string(name) + "\":0},", "0");
+  list("[[[]]],1,", R"({"a":1,"a":2})");
+  for (const int depth : {28, 29, 30, 31})
+    check(Event::evaluacion_abierta, R"({"evaluacionId":1,"titulo":"x","a":)" + std::string(depth, '[') +
+                                         "[[0],1],2" + std::string(depth, ']') + "}");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
