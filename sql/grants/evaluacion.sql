@@ -2,8 +2,8 @@
 -- object-relational mappers write INSERT ... RETURNING id, or DEFAULT or NULL as id; triggers.sql refuses any other value.
 GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave), SELECT
   ON notificaciones_pendientes TO 'evaluacion'@'localhost';
-GRANT INSERT, SELECT ON notificaciones_comprobadas TO 'evaluacion'@'localhost';
 GRANT SELECT ON notificaciones_resultado TO 'evaluacion'@'localhost';
+GRANT INSERT, SELECT ON notificaciones_comprobadas TO 'evaluacion'@'localhost';
 GRANT EXECUTE ON FUNCTION motivo_de_rechazo TO 'evaluacion'@'localhost';
 GRANT EXECUTE ON PROCEDURE avisar TO 'evaluacion'@'localhost';
 GRANT EXECUTE ON PROCEDURE avisar_lote TO 'evaluacion'@'localhost';
