@@ -3,6 +3,7 @@ and the printed page, which serves the entity as evidence."""
 import hashlib
 import json
 import re
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_everything_that_the_log_has_of_it(browser, entity, failure, expect):
     whole = shown(entity, failure)
     page = open_portal(browser, entity.token, place(failure))
     expect(page.get_by_role("heading", level=1)).to_have_text("Evaluación abierta")
-    assert page.title() == f"Evaluación abierta, entrega {failure[1]} · Portal de avisos"
+    assert page.title() == f"Evaluación abierta, entrega {failure[1]} · {urlsplit(failure[0].url).netloc} · {entity.name} · Portal de avisos"
     main = page.locator("main")
     for text in (failure[0].url, whole["mensaje"], whole["sha256Cuerpo"], "✓ comprobado en este navegador", "Fallida", "evaluacion.abierta"):
         expect(main).to_contain_text(text)

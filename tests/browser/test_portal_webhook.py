@@ -36,7 +36,7 @@ def test_a_new_webhook_is_shown(browser, entity, expect):
     hook = entity.register(EVENTS[:2])
     page = at(browser, entity, place(hook), "Webhook")
     expect(shown(page).get_by_text("Todavía no se le ha enviado nada")).to_be_visible()
-    expect(page.get_by_text(hook.url)).to_be_visible()
+    expect(page.locator("dl").get_by_text(hook.url)).to_be_visible()
     expect(page.get_by_text("Prórroga de la evaluación")).to_be_visible()
     expect(page.get_by_text("Los avisos van firmados")).to_be_visible()
     assert_no_barriers(page)
@@ -72,6 +72,21 @@ def test_its_states_and_text_of_others(browser, entity, expect, members, told):
     assert_no_barriers(page)
 
 
+def test_a_name_and_a_long_address_tell_webhooks_apart(browser, entity, expect):
+    hook = entity.register()
+    long = f"{hook.url}/{'ruta/' * 30}produccion"
+    change(entity, hook, nombre="Producción", url=long)
+    page = at(browser, entity, place(hook), "Webhook", width=320)
+    assert page.title() == f"Webhook · Producción · {entity.name} · Portal de avisos"
+    about = page.locator(".about")
+    expect(about).to_contain_text("Producción")
+    expect(about.get_by_text(long)).to_be_hidden()
+    about.get_by_text("…").click()
+    expect(about.get_by_text(long)).to_be_visible()
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+
+
 def test_a_foreign_webhook_is_shown_as_gone(browser, entity, new_entity, expect):
     foreign = new_entity().register()
     page = at(browser, entity, place(foreign), "Webhook")
@@ -86,7 +101,7 @@ def test_the_service_is_away_and_returns(browser, entity, expect):
     go(page, place(hook), "Webhook")
     expect(page.get_by_role("alert")).to_contain_text("El servicio no está disponible")
     page.get_by_role("button", name="Reintentar").click()
-    expect(page.get_by_text(hook.url)).to_be_visible()
+    expect(page.locator("dl").get_by_text(hook.url)).to_be_visible()
 
 
 @pytest.mark.parametrize("rest", CHANGING)
@@ -105,6 +120,8 @@ def test_pausing_and_reactivating(browser, entity, stack, expect):
     page.get_by_role("button", name="Pausar").click()
     question = page.get_by_role("dialog")
     expect(question).to_contain_text("Los plazos de la evaluación no se paran")
+    expect(question).to_contain_text(hook.url)
+    expect(question).to_contain_text("Ninguna entrega.")
     assert_no_barriers(page)
     question.get_by_role("button", name="Cancelar").click()
     expect(page.get_by_role("button", name="Pausar")).to_be_focused()
@@ -341,6 +358,46 @@ def test_deleting_asks_for_the_name(browser, entity, expect):
     expect(page.locator("#hecho")).to_contain_text("Webhook eliminado")
     expect(page.get_by_role("heading", level=1, name="Resumen")).to_be_visible()
     assert [one["id"] for one in entity.api("GET", BASE).json()] == [kept.id]
+
+
+def test_deleting_one_of_two_at_one_host(browser, entity, stack, expect):
+    """The question says which it is, and what is lost with it."""
+    hook, other = entity.register(EVENTS[:1]), entity.register(EVENTS[:1])
+    change(entity, hook, nombre="Pruebas <b>ñ</b>", activo=False)
+    change(entity, other, nombre="Producción", url=f"https://{host(hook)}/otro")
+    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "retenida")
+    page, question = deletion(browser, entity, hook, expect)
+    for told in ("Pruebas <b>ñ</b>", hook.url, "Evaluación abierta", "1 entrega: lo que espera se cancela"):
+        expect(question).to_contain_text(told)
+    assert_no_barriers(page)
+    picture(page, "eliminar-con-nombre")
+    typed = question.get_by_role("textbox")
+    for text, number in ((host(hook), 1), ("Producción", 1), ("pruebas <b>ñ</b>", 0)):
+        typed.fill(text)
+        page.keyboard.press("Enter")
+        expect(question).to_have_count(number)
+    expect(page.locator("#hecho")).to_contain_text("Pruebas <b>ñ</b>")
+    assert [one["id"] for one in entity.api("GET", BASE).json()] == [other.id]
+
+
+def test_a_name_that_another_webhook_has(browser, entity, expect):
+    hook, other = entity.register(), entity.register()
+    change(entity, other, nombre="Producción")
+    page = edit(browser, entity, hook)
+    name = page.get_by_label("Nombre (opcional)")
+    name.fill("Producción")
+    save(page)
+    expect(name).to_have_accessible_description(re.compile("Ya lo tiene otro webhook"))
+    expect(name).to_be_focused()
+    name.fill("Pruebas")
+    save(page)
+    saved(page, expect)
+    assert seen(entity, hook)["nombre"] == "Pruebas"
+    page.get_by_role("link", name="Editar").click()
+    name.fill("")
+    save(page)
+    saved(page, expect)
+    assert seen(entity, hook)["nombre"] is None
 
 
 def test_what_another_person_changed_is_not_deleted_unseen(browser, entity, expect):

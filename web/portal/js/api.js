@@ -32,12 +32,11 @@ const OWN_WORDS = {
  * @param {() => string} means.token
  * @param {(message: string) => Promise<boolean>} means.askForToken shows the message and asks for another token; true once one is entered
  * @param {() => number} [means.session] the session's number, which changes at each login and logout
- * @param {(webhooks: {id: number}[]) => void} [means.onWebhooks] the listed or registered webhooks
  * @param {(headers: Headers) => void} [means.onHeaders]
  * @param {() => void} [means.onForbidden] called when the token turns out to be read-only
  * @param {typeof fetch} [means.fetch]
  */
-export function createApi({ token, askForToken, session = () => 0, onWebhooks = () => {}, onHeaders = () => {}, onForbidden = () => {}, fetch = globalThis.fetch.bind(globalThis) }) {
+export function createApi({ token, askForToken, session = () => 0, onHeaders = () => {}, onForbidden = () => {}, fetch = globalThis.fetch.bind(globalThis) }) {
   /**
    * @param {string} method
    * @param {string} path below /apientidades/v1
@@ -58,7 +57,6 @@ export function createApi({ token, askForToken, session = () => 0, onWebhooks = 
       if (answer.headers) onHeaders(answer.headers);
       if (session() !== begun) return answer;
       if (answer.kind === "forbidden" && method !== "GET" && token() === used) onForbidden();
-      if (answer.ok && path === "/webhooks") onWebhooks([answer.data].flat());
       // A 401 means that the server did nothing. So the request is repeated with another token of the same entity, and the form keeps its values.
       const retried = answer.kind === "unauthorized" && how.ask !== false && (token() !== used || (await askForToken(answer.message)));
       if (!retried || session() !== begun || how.signal?.aborted) return answer;

@@ -44,6 +44,15 @@ export const away = (href, words, attributes = {}) => el("a", { ...attributes, h
 /** Text that others wrote (URLs, titles, errors): isolated, in its own direction, broken anywhere if it is long. */
 export const foreign = (text) => el("bdi", { dir: "auto", class: "foreign" }, text);
 
+/** A URL that is long, shortened in the middle of what follows the host. @param {string} url */
+export function shortUrl(url) {
+  const [, base, rest] = /^(https:\/\/[^/?#]*)(.*)$/s.exec(url) ?? ["", "", url];
+  return rest.length > 48 ? `${base}${rest.slice(0, 16)}…${rest.slice(-24)}` : url;
+}
+
+/** A URL, shortened if it is long; then it is shown whole on request. @param {string} url */
+export const urlOnRequest = (url) => (shortUrl(url) === url ? urlOf(url) : el("details", { class: "whole-url" }, el("summary", {}, urlOf(shortUrl(url)), el("span", { class: "hidden" }, " (ver entera)")), el("p", {}, urlOf(url))));
+
 /** A URL with its host emphasised. */
 export function urlOf(url) {
   const [, scheme, host, rest] = /^(https:\/\/)([^/?]*)(.*)$/s.exec(url) ?? ["", "", url, ""];

@@ -35,6 +35,11 @@ export function field({ label, hint = "", control, attributes = {} }) {
   };
 }
 
+/** The field for a webhook's name. @param {string} [value] */
+export const nameField = (value = "") => field({
+  label: "Nombre (opcional)", hint: "Para distinguirlo de los demás. Por ejemplo: Producción", attributes: { type: "text", autocomplete: "off", value },
+});
+
 /** Returns an error if only a part of a date and time was typed, otherwise "". The browser gives an empty value for such a part. */
 export const incomplete = ({ control }) => (control.validity.badInput ? "Complete el día y la hora, o déjelo vacío." : "");
 

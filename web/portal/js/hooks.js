@@ -1,6 +1,5 @@
-// What the screens of one webhook share: they fetch the webhook, show its host as its name, link back to it, and show a
-// notice if the token only reads.
-import { el, foreign, replace } from "./dom.js";
+// What the screens share that show webhooks: names, links, fetching one or all, and a notice if the token only reads.
+import { el, foreign, replace, shortUrl, urlOf, urlOnRequest } from "./dom.js";
 import { notice, problemBox } from "./problem.js";
 import { link } from "./router.js";
 
@@ -11,6 +10,29 @@ export function hostOf(url) {
   } catch {
     return url;
   }
+}
+
+/** What people call a webhook: the name that the entity gave it, otherwise its host. @param {{nombre?: string | null, url: string}} hook */
+export const nameOf = ({ nombre, url }) => nombre || hostOf(url);
+
+/** Name and URL in one line of plain text, for a list of options. */
+export const labelOf = ({ nombre, url }) => (nombre ? `${nombre} · ${shortUrl(url)}` : shortUrl(url));
+
+/** Name and URL, the URL shortened if it is long. */
+export const titleOf = ({ nombre, url }) => (nombre ? [el("strong", {}, foreign(nombre)), " ", el("span", { class: "muted" }, urlOf(shortUrl(url)))] : urlOf(shortUrl(url)));
+
+/**
+ * Fetches all webhooks of the entity, at most five, each as GET /webhooks/{id} gives it: the list alone has no names. One that cannot be fetched is as in the list.
+ * @param {import("./main.js").Portal["api"]} api
+ */
+export async function fetchHooks(api, signal) {
+  const list = await api.get("/webhooks", {}, signal);
+  if (!list.ok) return list;
+  const data = await Promise.all(list.data.map(async (listed) => {
+    const answer = await api.get(`/webhooks/${listed.id}`, {}, signal);
+    return answer.ok ? answer.data : answer.kind === "notFound" ? null : listed;
+  }));
+  return { ...list, data: data.filter(Boolean) };
 }
 
 /** The address of one of a webhook's screens. @param {string | number} id @param {string} [rest] */
@@ -28,12 +50,13 @@ export const backTo = (id, words = "Volver al webhook") => el("p", { class: "bac
 export async function withHook(portal, place, title, draw) {
   place.title(title);
   const region = el("div", { class: "narrow" }, el("p", { class: "loading" }, "Cargando…"));
-  const about = el("p", { class: "about" });
+  const about = el("div", { class: "about" });
   replace(place.root, backTo(place.params.webhook), el("h1", {}, title), about, region);
   const answer = await portal.api.get(`/webhooks/${place.params.webhook}`, {}, place.signal);
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(region, missing(answer, () => portal.show()));
-  replace(about, foreign(hostOf(answer.data.url)));
+  place.title(`${title} · ${nameOf(answer.data)}`);
+  replace(about, answer.data.nombre && el("strong", {}, foreign(answer.data.nombre)), urlOnRequest(answer.data.url));
   await draw(region, answer.data, answer.etag);
 }
 

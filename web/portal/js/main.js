@@ -2,7 +2,7 @@
 import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { forgetDone } from "./change.js";
-import { el, replace } from "./dom.js";
+import { el, foreign, replace } from "./dom.js";
 import { createRouter, link } from "./router.js";
 import { routes } from "./routes.js";
 import { createSession } from "./session.js";
@@ -30,13 +30,12 @@ const api = createApi({
   token: () => session.token,
   askForToken: (message) => askForToken(portal, message),
   session: () => session.number,
-  onWebhooks: session.see,
   onHeaders: learn,
   onForbidden: () => session.onlyReads(),
 });
 
 const router = createRouter({
-  name: NAME,
+  pageTitle: (text) => [text, session.entity?.nombre, NAME].filter(Boolean).join(" · "),
   root,
   routes: routes.map(({ pattern, screen }) => ({ pattern, screen: (place) => (session.open ? screen(portal, place) : enterScreen(portal, place)) })),
 });
@@ -56,6 +55,7 @@ function showNotes() {
 
 function showSession() {
   for (const part of document.querySelectorAll("[data-session]")) part.toggleAttribute("hidden", !session.open);
+  replace(document.getElementById("entidad"), session.entity && foreign(session.entity.nombre));
   document.querySelector("[data-read-only]")?.toggleAttribute("hidden", !(session.open && session.readOnly));
   for (const part of document.querySelectorAll("[data-changes]")) part.toggleAttribute("hidden", session.readOnly);
 }

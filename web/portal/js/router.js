@@ -32,9 +32,9 @@ export function match(pattern, path) {
  * @param {object} means
  * @param {{pattern: string, screen: (place: Place) => any}[]} means.routes the last route is for unmatched addresses
  * @param {Element} means.root
- * @param {string} means.name of the portal, for the page's title
+ * @param {(text: string) => string} means.pageTitle the page's title, with the screen's name in it
  */
-export function createRouter({ routes, root, name }) {
+export function createRouter({ routes, root, pageTitle }) {
   let leave = new AbortController();
   let byLink = true;
   const left = new Map(); // the position and focus of each screen, for Back
@@ -62,7 +62,7 @@ export function createRouter({ routes, root, name }) {
     const { path, query } = parseHash(location.hash);
     const { screen, params } = find(path);
     root.replaceChildren();
-    const place = { path, params, query, signal, root, title: (text) => (document.title = `${text} · ${name}`) };
+    const place = { path, params, query, signal, root, title: (text) => (document.title = pageTitle(text)) };
     const drawn = screen(place);
     if (!first && !back) startOf(root);
     await drawn;

@@ -7,9 +7,8 @@ export const cleanToken = (text) => text.trim().replace(/^(Authorization:\s*)?Be
 export function createSession() {
   const listeners = new Set();
   const changed = () => listeners.forEach((listener) => listener());
-  let seen = new Set(); // ids of webhooks, which show that two tokens belong to one entity
-  const set = (token, readOnly) => {
-    Object.assign(session, { token, readOnly });
+  const set = (token, readOnly, entity) => {
+    Object.assign(session, { token, readOnly, entity });
     changed();
   };
   const session = {
@@ -18,34 +17,28 @@ export function createSession() {
     token: "",
     /** Whether the token only reads; then the portal offers no changes. */
     readOnly: false,
+    /** The entity as GET /entidad gives it; null before a login, and with an API that does not have it. @type {any} */
+    entity: null,
     get open() {
       return session.token !== "";
     },
-    /** @param {string} token @param {boolean} readOnly @param {{id: number}[]} [webhooks] the webhooks of the token's entity */
-    begin(token, readOnly, webhooks = []) {
+    /** @param {string} token @param {boolean} readOnly @param {any} [entity] */
+    begin(token, readOnly, entity = null) {
       session.number += 1;
-      seen = new Set();
-      session.see(webhooks);
-      set(token, readOnly);
+      set(token, readOnly, entity);
     },
     /**
-     * Continues with another token of the same entity. Returns false and changes nothing if the token is of another entity, which shows when the session
-     * or the token has webhooks, but the two have none in common. Two entities without webhooks cannot be told apart.
-     * @param {string} token @param {boolean} readOnly @param {{id: number}[]} webhooks
+     * Continues with another token of the same entity. Returns false and changes nothing if the token is of another entity, or if the API does not say of which.
+     * @param {string} token @param {boolean} readOnly @param {any} entity
      */
-    renew(token, readOnly, webhooks) {
-      if (!webhooks.some(({ id }) => seen.has(id)) && seen.size + webhooks.length > 0) return false;
-      session.see(webhooks);
-      set(token, readOnly);
+    renew(token, readOnly, entity) {
+      if (!entity || entity.id !== session.entity?.id) return false;
+      set(token, readOnly, entity);
       return true;
-    },
-    /** @param {{id: number}[]} webhooks the listed webhooks */
-    see(webhooks) {
-      for (const { id } of webhooks) seen.add(id);
     },
     /** Marks the token as read-only after a refused change. */
     onlyReads() {
-      set(session.token, true);
+      set(session.token, true, session.entity);
     },
     end() {
       session.begin("", false);
@@ -58,16 +51,13 @@ export function createSession() {
 const PASSING = new Set(["unauthorized", "tooMany", "unavailable", "network", "timeout", "error"]); // kinds of answers with a message that is shown as it is
 
 /**
- * Finds out whether a token is valid and may change data: lists the webhooks, and asks for the entity, which says what the token may do. Any answer that does
- * not say so makes the result an error.
+ * Finds out whether a token is valid, what it may do, and of which entity it is (`answer.data`). Any answer that does not say so makes the result an error.
  * @param {(method: string, path: string, how: object) => Promise<import("./api.js").Answer>} request
  */
 export async function tryToken(request) {
-  const listed = await request("GET", "/webhooks", { ask: false });
-  if (!listed.ok) return { answer: listed, readOnly: false };
-  const entity = await request("GET", "/entidad", { ask: false });
-  if (entity.kind === "notFound") return { answer: listed, readOnly: true }; // an API of before, during an upgrade
-  const readOnly = entity.ok ? entity.data.token?.soloLectura : undefined;
-  if (typeof readOnly === "boolean") return { answer: listed, readOnly };
-  return { answer: PASSING.has(entity.kind) ? entity : { ...entity, ok: false, kind: "error", message: "No se ha podido comprobar si el token permite cambiar datos" }, readOnly: true };
+  const answer = await request("GET", "/entidad", { ask: false });
+  if (answer.kind === "notFound") return { answer: { ...answer, ok: true, data: null }, readOnly: true }; // an API of before, during an upgrade: it answers 401 first
+  const readOnly = answer.ok ? answer.data.token?.soloLectura : undefined;
+  if (typeof readOnly === "boolean") return { answer, readOnly };
+  return { answer: PASSING.has(answer.kind) ? answer : { ...answer, ok: false, kind: "error", message: "No se ha podido comprobar si el token permite cambiar datos" }, readOnly: true };
 }

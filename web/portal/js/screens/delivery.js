@@ -5,6 +5,7 @@ import { unsure } from "../change.js";
 import { copyButton } from "../copy.js";
 import { curlOf } from "../curl.js";
 import { away, el, foreign, replace } from "../dom.js";
+import { nameOf } from "../hooks.js";
 import { pretty } from "../json_text.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
@@ -54,7 +55,7 @@ export async function deliveryScreen(portal, place) {
     if (made !== drawn) {
       drawn = made;
       replace(heading, eventName(last.evento), last.prueba && " (prueba)");
-      place.title(`${eventName(last.evento)}, entrega ${entrega}`);
+      place.title(`${eventName(last.evento)}, entrega ${entrega} · ${nameOf(receiver.data)}`);
       replace(body, whole(portal, receiver.data, last, hash, sending));
     }
     return answer;
@@ -150,7 +151,7 @@ function whole(portal, webhook, delivery, hash, sending) {
     remedyBox(delivery),
     buttons(webhook, delivery, sending),
     el("h2", {}, "Datos"),
-    evidence(webhook, delivery, hash),
+    evidence(portal, webhook, delivery, hash),
     el("h2", {}, `Intentos (${delivery.intentos})`),
     timeline(delivery.historial),
     el("h2", {}, "Lo que se envía"),
@@ -193,9 +194,11 @@ function whyNot({ activo }, { estado }) {
   return "";
 }
 
-function evidence(webhook, delivery, hash) {
+function evidence({ session }, webhook, delivery, hash) {
   const match = delivery.sha256Cuerpo && (hash === delivery.sha256Cuerpo ? el("span", { class: "good-words" }, " ✓ comprobado en este navegador") : hash && el("span", { class: "bad-words" }, " ✕ no es el del cuerpo que se ve"));
   const data = [
+    ["Entidad", session.entity && foreign(session.entity.nombre)],
+    ["Webhook", webhook.nombre && foreign(webhook.nombre)],
     ["Dirección", foreign(webhook.url)],
     ["webhook-id", el("code", {}, delivery.mensaje)],
     ["Entrega", String(delivery.id)],

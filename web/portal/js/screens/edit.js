@@ -2,7 +2,7 @@
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
 import { el, foreign, freshId, replace } from "../dom.js";
 import { eventsField } from "../events.js";
-import { field, judge } from "../field.js";
+import { field, judge, nameField } from "../field.js";
 import { hookLink, onlyReads, withHook } from "../hooks.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { bothTimes } from "../time.js";
@@ -49,10 +49,11 @@ export function compare(base, theirs, typed) {
 
 function editor(portal, place, base, events) {
   const url = field({ label: "Dirección que recibe los avisos", attributes: { type: "text", inputmode: "url", autocomplete: "off", autocapitalize: "none", spellcheck: "false", value: base.hook.url } });
+  const name = nameField(base.hook.nombre ?? "");
   const chosen = eventsField({ legend: "Avisos que recibe", all: events, chosen: base.hook.eventos });
-  const fields = { url, eventos: chosen };
-  const set = { url: (value) => (url.control.value = value), eventos: chosen.set };
-  const typed = () => ({ url: url.value().trim(), eventos: chosen.value() });
+  const fields = { url, nombre: name, eventos: chosen };
+  const set = { url: (value) => (url.control.value = value), nombre: (value) => (name.control.value = value ?? ""), eventos: chosen.set };
+  const typed = () => ({ url: url.value().trim(), nombre: name.value().trim() || null, eventos: chosen.value() });
   const box = el("div");
   let choices = [];
   const button = workButton({ label: "Guardar", busy: "Guardando…", kind: "primary", submit: true, work: save });
@@ -96,14 +97,14 @@ function editor(portal, place, base, events) {
     portal.go(hookLink(base.hook.id));
   }
 
-  return form(button.run, url.node, chosen.node, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: hookLink(base.hook.id) }, "Cancelar")));
+  return form(button.run, url.node, name.node, chosen.node, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: hookLink(base.hook.id) }, "Cancelar")));
 }
 
-const NAMES = { url: "La dirección", eventos: "Los avisos" };
+const NAMES = { url: "La dirección", nombre: "El nombre", eventos: "Los avisos" };
 
 /** A value in words; a list as its differences from `before`. */
 function shown(value, before) {
-  if (!Array.isArray(value)) return foreign(value);
+  if (!Array.isArray(value)) return value === null ? "ninguno" : foreign(value);
   const added = value.filter((event) => !before.includes(event)).map(eventName);
   const gone = before.filter((event) => !value.includes(event)).map(eventName);
   return foreign([added.length && `se añade ${added.join(", ")}`, gone.length && `se quita ${gone.join(", ")}`].filter(Boolean).join("; ") || "los de antes");

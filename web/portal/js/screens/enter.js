@@ -35,7 +35,7 @@ function fault(text) {
 
 /**
  * Tries the token in the field and accepts it, or shows the error next to it.
- * @param {(token: string, readOnly: boolean, webhooks: {id: number}[]) => void} accept
+ * @param {(token: string, readOnly: boolean, entity: any) => void} accept
  */
 async function begin(portal, one, problem, accept) {
   const token = cleanToken(one.value());

@@ -4,7 +4,7 @@ import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.j
 import { el, foreign, replace } from "../dom.js";
 import { groupsOf } from "../events.js";
 import { field } from "../field.js";
-import { hookLink, hostOf, onlyReads } from "../hooks.js";
+import { fetchHooks, hookLink, nameOf, onlyReads, titleOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
@@ -20,7 +20,7 @@ export async function probeScreen(portal, place) {
   replace(place.root, el("h1", {}, "Probar"), el("p", { class: "lead" }, "Se envía un aviso de prueba, marcado como tal, y aquí se ve si llega."), region);
   const refused = onlyReads(portal, "enviar una prueba");
   if (refused) return replace(region, refused);
-  const answer = await portal.api.get("/webhooks", {}, place.signal);
+  const answer = await fetchHooks(portal.api, place.signal);
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(region, problemBox(answer, { retry: () => portal.show() }));
   const active = answer.data.filter((hook) => hook.activo);
@@ -31,7 +31,7 @@ export async function probeScreen(portal, place) {
 function noReceiver(hooks) {
   return notice("warning", el("p", { class: "notice-title" }, hooks.length ? "Ningún webhook está activo" : "Todavía no hay ningún webhook"),
     el("p", {}, "No hay a quién enviar una prueba. "), hooks.length
-      ? el("ul", {}, hooks.map((hook) => el("li", {}, el("a", { href: hookLink(hook.id) }, foreign(hostOf(hook.url))))))
+      ? el("ul", {}, hooks.map((hook) => el("li", {}, el("a", { href: hookLink(hook.id) }, titleOf(hook)))))
       : el("p", {}, el("a", { class: "button primary", href: link("/webhooks/nuevo") }, "Registrar un webhook")));
 }
 
@@ -43,7 +43,7 @@ function tester(portal, place, hooks) {
   else if (wanted) select.value = wanted.eventos[0];
   const event = field({ label: "Aviso de prueba", hint: "Se envía a todos los webhooks activos que lo reciben.", control: select });
   const receivers = el("div", { class: "receivers" });
-  const showReceivers = () => replace(receivers, el("p", {}, "Lo recibirán:"), el("ul", {}, hooks.filter((hook) => hook.eventos.includes(select.value)).map((hook) => el("li", {}, foreign(hostOf(hook.url))))));
+  const showReceivers = () => replace(receivers, el("p", {}, "Lo recibirán:"), el("ul", {}, hooks.filter((hook) => hook.eventos.includes(select.value)).map((hook) => el("li", {}, titleOf(hook)))));
   select.addEventListener("change", showReceivers);
   showReceivers();
   const box = el("div");
@@ -58,7 +58,7 @@ function tester(portal, place, hooks) {
     if (place.signal.aborted) return;
     watching.abort();
     watching = new AbortController();
-    if (answer.ok) return watch(portal, results, { hooks: answer.data.webhooks, event: select.value, since, earlier }, watching.signal);
+    if (answer.ok) return watch(portal, results, { hooks: answer.data.webhooks.map((sent) => hooks.find(({ id }) => id === sent.id) ?? sent), event: select.value, since, earlier }, watching.signal);
     replace(results);
     showRefusal(answer, { evento: event }, box, { retry: button.run });
     if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a enviarse. Repetirlo solo envía otra prueba."));
@@ -99,7 +99,7 @@ async function refresh(portal, one, test, signal) {
     if (one.delivery) test.earlier.add(one.delivery.id);
     if (one.delivery?.intentos > 0) return refresh(portal, one, test, signal);
   }
-  if (one.delivery && one.delivery.estado !== before?.estado) announce(`${hostOf(one.hook.url)}: ${sentence(one).join("")}`);
+  if (one.delivery && one.delivery.estado !== before?.estado) announce(`${nameOf(one.hook)}: ${sentence(one).join("")}`);
 }
 
 function sentence({ delivery, detail }) {
@@ -115,7 +115,7 @@ function sentence({ delivery, detail }) {
 function arrival(one, now) {
   const { hook, delivery, problem } = one;
   return [
-    el("p", { class: "arrival-head" }, delivery ? stateBadge(delivery.estado) : stateBadge("pendiente"), " ", foreign(hostOf(hook.url))),
+    el("p", { class: "arrival-head" }, delivery ? stateBadge(delivery.estado) : stateBadge("pendiente"), " ", titleOf(hook)),
     el("p", {}, sentence(one).map((part, i) => (i === 1 ? foreign(part) : part))),
     delivery?.estado === "pendiente" && delivery.intentos > 0 && delivery.proximoIntento && el("p", {}, `Se reintenta ${when(delivery.proximoIntento, now)}.`),
     problem && el("p", { class: "muted" }, "No se puede consultar ahora: ", foreign(problem.message)),

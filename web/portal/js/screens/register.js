@@ -3,8 +3,8 @@ import { eventsField } from "../events.js";
 import { announce } from "../announce.js";
 import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.js";
 import { el, foreign, replace } from "../dom.js";
-import { field, judge } from "../field.js";
-import { hookLink, hostOf, onlyReads } from "../hooks.js";
+import { field, judge, nameField } from "../field.js";
+import { fetchHooks, hookLink, onlyReads, titleOf } from "../hooks.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { lastSight, promise, secretField } from "../secret.js";
@@ -17,7 +17,7 @@ export async function registerScreen(portal, place) {
   replace(place.root, el("p", { class: "back" }, el("a", { href: link("/") }, el("span", { "aria-hidden": "true" }, "← "), "Volver al resumen")), el("h1", {}, "Registrar un webhook"), region);
   const refused = onlyReads(portal, "registrar un webhook");
   if (refused) return replace(region, refused);
-  const [hooks, events] = await Promise.all([portal.api.get("/webhooks", {}, place.signal), portal.api.get("/webhooks/eventos", {}, place.signal)]);
+  const [hooks, events] = await Promise.all([fetchHooks(portal.api, place.signal), portal.api.get("/webhooks/eventos", {}, place.signal)]);
   if (place.signal.aborted) return;
   const failed = [hooks, events].find((answer) => !answer.ok);
   if (failed) return replace(region, problemBox(failed, { retry: () => portal.show() }));
@@ -28,7 +28,7 @@ export async function registerScreen(portal, place) {
 function full(hooks) {
   return notice("warning", el("p", { class: "notice-title" }, `Su entidad ya tiene ${MOST} webhooks, que es el máximo`),
     el("p", {}, "Cambie uno de ellos, o elimine el que sobre:"),
-    el("ul", {}, hooks.map((hook) => el("li", {}, el("a", { href: hookLink(hook.id) }, foreign(hostOf(hook.url)))))));
+    el("ul", {}, hooks.map((hook) => el("li", {}, el("a", { href: hookLink(hook.id) }, titleOf(hook))))));
 }
 
 function registration(portal, place, region, events, count) {
@@ -38,12 +38,13 @@ function registration(portal, place, region, events, count) {
     label: "Dirección que recibirá los avisos", hint: "La da quien programa o mantiene su sistema. Por ejemplo: https://integracion.ejemplo.es/avisos",
     attributes: { type: "text", inputmode: "url", autocomplete: "off", autocapitalize: "none", spellcheck: "false" },
   });
+  const name = nameField();
   const chosen = eventsField({ legend: "¿Qué avisos quiere recibir?", all: events, chosen: events });
   const secret = secretField();
   const stored = promise("He guardado el secreto en un lugar seguro");
   const signed = el("div", { class: "signed" }, secret.node, stored.node);
   const signing = signingChoice((yes) => (signed.hidden = !yes));
-  const fields = { url, eventos: chosen, secreto: secret };
+  const fields = { url, nombre: name, eventos: chosen, secreto: secret };
   const box = el("div");
   const button = workButton({ label: "Registrar", busy: "Registrando…", kind: "primary", submit: true, work: send });
 
@@ -51,10 +52,10 @@ function registration(portal, place, region, events, count) {
     clearRefusal(fields, box);
     if (!judge([[stored, signing.yes() && !stored.value() ? "Guárdelo antes: no se volverá a mostrar." : ""]])) return;
     const secreto = signing.yes() ? secret.value() : undefined;
-    const body = { url: url.value().trim(), eventos: chosen.value(), secreto };
+    const body = { url: url.value().trim(), nombre: name.value().trim() || undefined, eventos: chosen.value(), secreto };
     const answer = await portal.api.request("POST", "/webhooks", { body, headers: { "Idempotency-Key": attempt.key }, signal: place.signal });
     if (place.signal.aborted) return;
-    if (answer.ok) done(place, region, answer.data, secreto);
+    if (answer.ok) done(place, region, { ...answer.data, nombre: body.nombre }, secreto);
     else if (unsure(answer)) replace(box, problemBox(answer, { retry: button.run }), el("p", { class: "muted" }, "No se sabe si llegó a registrarse. Repítalo sin miedo: no se registrará dos veces."));
     else if (answer.status === 422 || answer.status === 409 && answer.message.includes("Idempotency-Key")) replace(box, sentBefore(answer, attempt));
     else showRefusal(answer, fields, box, { retry: button.run });
@@ -62,7 +63,7 @@ function registration(portal, place, region, events, count) {
 
   return [
     count === 0 && notice("info", el("p", {}, "Un webhook es la dirección de su sistema a la que llegan los avisos de la evaluación: aperturas, plazos, resultados, incidencias y documentos.")),
-    form(button.run, url.node, chosen.node, signing.node, signed, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: link("/") }, "Cancelar"))),
+    form(button.run, url.node, name.node, chosen.node, signing.node, signed, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: link("/") }, "Cancelar"))),
   ];
 }
 
@@ -94,7 +95,7 @@ function done(place, region, hook, secreto) {
   heading.textContent = "Webhook registrado";
   const step = (title, ...children) => el("li", {}, el("h2", {}, title), ...children);
   replace(region,
-    hook.activo ? notice("good", el("p", {}, "Desde ahora se envían los avisos a ", foreign(hostOf(hook.url)), "."))
+    hook.activo ? notice("good", el("p", {}, "Desde ahora se envían los avisos a ", titleOf(hook), "."))
       : notice("warning", el("p", { class: "notice-title" }, "Está registrado, pero inactivo"), el("p", {}, "El operador desactivó esta dirección para su entidad: hable con él. Mientras tanto, los avisos se guardan.")),
     el("ol", { class: "steps" },
       secreto && step("Ponga el secreto en su sistema", el("p", {}, "Entrégueselo a quien lo mantiene: con él comprobará que los avisos son auténticos."), lastSight(secreto)),

@@ -1,6 +1,7 @@
 // Resumen: the state of each webhook, what waits, and the last 24 hours.
 import { byHour, dayChart } from "../chart.js";
-import { el, foreign, replace, urlOf } from "../dom.js";
+import { el, foreign, replace } from "../dom.js";
+import { titleOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
@@ -97,7 +98,7 @@ function card(portal, { webhook, day, week, deliveries, state }, now) {
   const remedy = (state.kind === "bad" || state.kind === "warning") && webhook.activo ? remedyOf(webhook.ultimoError) : null;
   const id = `webhook-${webhook.id}`;
   return el("li", { class: `card webhook ${state.kind}` },
-    el("h2", { id }, urlOf(webhook.url)),
+    el("h2", { id }, titleOf(webhook)),
     el("p", { class: "state" }, el("span", { class: `badge ${state.kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${state.mark} `), state.word), /^[A-ZÁÉÍÓÚ]/.test(state.sentence) && el("span", { class: "hidden" }, ". "), " ", el("span", {}, state.sentence)),
     remedy && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
     el("dl", { class: "figures" },

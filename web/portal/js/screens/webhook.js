@@ -4,13 +4,13 @@ import { tellDone, unsure, workButton } from "../change.js";
 import { el, foreign, replace, urlOf } from "../dom.js";
 import { eventList } from "../events.js";
 import { field, judge } from "../field.js";
-import { hookLink, hostOf, withHook } from "../hooks.js";
+import { hookLink, nameOf, titleOf, withHook } from "../hooks.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { remedyOf } from "../remedies.js";
 import { bothTimes } from "../time.js";
 import { webhookState } from "../webhook_state.js";
-import { count } from "../words.js";
+import { count, eventName } from "../words.js";
 
 export function webhookScreen(portal, place) {
   return withHook(portal, place, "Webhook", (region, hook, etag) => {
@@ -34,6 +34,7 @@ function condition(hook, now) {
 function facts(hook) {
   const fact = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
   return el("dl", { class: "data" },
+    fact("Nombre", hook.nombre ? foreign(hook.nombre) : "Sin nombre."),
     fact("Dirección", urlOf(hook.url)),
     fact(count(hook.eventos.length, "aviso"), eventList(hook.eventos)),
     fact("Firma", hook.tieneSecreto ? "Los avisos van firmados." : "Los avisos van sin firmar.", hook.secretoDebil && " El secreto es demasiado corto: cámbielo.", hook.avisoSecreto && " Este secreto no puede verificarse con las bibliotecas de Standard Webhooks: cámbielo."),
@@ -95,8 +96,28 @@ function pause(one) {
   };
   return el("button", { class: "button", type: "button", id: "pausar", onclick: () => ask({
     title: "¿Pausar los envíos?", confirm: "Pausar", onConfirm: stop, signal: place.signal,
-    body: [el("p", {}, "No llegará ningún aviso a ", foreign(hostOf(hook.url)), " hasta que lo reactive: se guardan, y se envían entonces."), el("p", {}, "Los plazos de la evaluación no se paran."), box],
+    body: [stakes(one, "lo que espera se guarda hasta que lo reactive"), el("p", {}, "No le llegará ningún aviso hasta que lo reactive: se guardan, y se envían entonces. Los plazos de la evaluación no se paran."), box],
   }) }, "Pausar");
+}
+
+const COUNTED = 100; // the most deliveries of a state that one page of the API holds
+
+/** Which webhook a question is about, and what waits for it. @param {string} what becomes of what waits */
+function stakes({ portal, place, hook }, what) {
+  const waiting = el("span", { role: "status" }, "Contando…");
+  countWaiting(portal.api, hook.id, place.signal).then((words) => replace(waiting, words === null ? "No se ha podido contar." : words && `${words}: ${what}.` || "Ninguna entrega."));
+  const fact = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
+  return el("dl", { class: "data" }, hook.nombre && fact("Nombre", el("strong", {}, foreign(hook.nombre))), fact("Dirección", urlOf(hook.url)),
+    fact("Avisos", hook.eventos.map(eventName).join(", ")), fact("En espera", waiting));
+}
+
+/** "3 entregas", "al menos 100 entregas", "" if none waits, null if it is not known. */
+async function countWaiting(api, id, signal) {
+  const answers = await Promise.all(["pendiente", "retenida"].map((estado) => api.get(`/webhooks/${id}/entregas`, { estado, limite: COUNTED }, signal)));
+  if (!answers.every((answer) => answer.ok)) return null;
+  const number = answers.reduce((sum, { data }) => sum + data.entregas.length, 0);
+  const more = answers.some(({ data }) => data.siguiente !== null);
+  return number || more ? `${more ? "al menos " : ""}${count(number, "entrega")}` : "";
 }
 
 function removal(one) {
@@ -105,29 +126,33 @@ function removal(one) {
     el("button", { class: "button danger", type: "button", id: "eliminar", onclick: () => remove(one) }, "Eliminar el webhook"));
 }
 
-function remove({ portal, place, hook, etag }) {
-  const host = hostOf(hook.url);
-  const typed = field({ label: `Para confirmarlo, escriba ${host}`, attributes: { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+/** What a person types to confirm a deletion is compared without regard to case. */
+const alike = (typed, word) => typed.trim().normalize().toLowerCase() === word.normalize().toLowerCase();
+
+function remove(one) {
+  const { portal, place, hook, etag } = one;
+  const word = nameOf(hook);
+  const typed = field({ label: `Para confirmarlo, escriba ${hook.nombre ? "el nombre" : "el servidor"}: ${word}`, attributes: { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
   typed.node.classList.add("foreign");
   const box = el("div");
   const confirm = async () => {
     replace(box);
-    if (!judge([[typed, typed.value().trim().toLowerCase() === host.toLowerCase() ? "" : `No es lo mismo: escriba ${host}`]])) return false;
+    if (!judge([[typed, alike(typed.value(), word) ? "" : `No es lo mismo: escriba ${word}`]])) return false;
     const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}`, { headers: etag ? { "If-Match": etag } : {} });
     if (place.signal.aborted) return true;
     // If the first answer was lost, the repeated request finds the webhook deleted.
-    if (answer.ok || answer.kind === "notFound") return gone(portal, host);
+    if (answer.ok || answer.kind === "notFound") return gone(portal, hook);
     refused(answer, box, async () => portal.show());
     return false;
   };
   return ask({
     title: "¿Eliminar el webhook?", confirm: "Eliminar", danger: true, onConfirm: confirm, signal: place.signal,
-    body: [el("p", {}, "Lo que espera ser enviado a esta dirección se cancela y no podrá reenviarse. No se puede deshacer."), typed.node, box],
+    body: [stakes(one, "lo que espera se cancela y no podrá reenviarse"), el("p", {}, "Deja de recibir avisos, y su historial desaparece. No se puede deshacer."), typed.node, box],
   });
 }
 
-function gone(portal, host) {
-  tellDone(link("/"), "Webhook eliminado", el("p", {}, foreign(host), " no recibirá más avisos. Uno que ya se estuviera enviando puede llegar todavía."));
+function gone(portal, hook) {
+  tellDone(link("/"), "Webhook eliminado", el("p", {}, titleOf(hook), " no recibirá más avisos. Uno que ya se estuviera enviando puede llegar todavía."));
   portal.go(link("/"));
   return true;
 }
