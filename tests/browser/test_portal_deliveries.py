@@ -1,4 +1,4 @@
-"""Entregas: filters, pages by cursor, and a list that is refreshed without moving while it is read."""
+"""Entregas: search, filters, pages by cursor, and a list that is refreshed without moving while it is read."""
 import re
 
 import pytest
@@ -39,7 +39,7 @@ def crowd(stack, entity, webhook):
 
 
 def one(id: int, **more) -> dict:
-    return {"id": id, "mensaje": f"msg_{id}", "evento": "evaluacion.abierta", "prueba": False, "estado": "entregada", "intentos": 1, "creada": "2026-11-20T10:00:00.000Z",
+    return {"id": id, "mensaje": f"msg_1795168800000_{id}", "webhook": 1, "datos": None, "evento": "evaluacion.abierta", "prueba": False, "estado": "entregada", "intentos": 1, "creada": "2026-11-20T10:00:00.000Z",
             "entregada": "2026-11-20T10:00:01.000Z", "terminada": "2026-11-20T10:00:01.000Z", "proximoIntento": None, "ultimoEstado": 200, "ultimoError": ""} | more
 
 
@@ -56,14 +56,31 @@ def test_the_pages_of_a_long_list_and_the_way_back(browser, entity, crowd, expec
     expect(rows(page)).to_have_count(50)
     second = rows(page).first.inner_text()
     assert second != first
+    expect(page.get_by_text("De la 51 a la 100", exact=True)).to_be_visible()
     page.get_by_role("link", name="Más antiguas").click()
-    expect(page.get_by_role("link", name="Al principio")).to_be_visible()
+    expect(page.get_by_role("link", name="Primera página")).to_be_visible()
     expect(rows(page)).to_have_count(MANY - 100)
+    expect(page.get_by_text("De la 101 a la 120 de 120")).to_be_visible()
     expect(page.get_by_role("link", name="Más antiguas")).to_have_count(0)
     page.get_by_role("link", name="Más recientes").click()
     expect(rows(page).first).to_have_text(re.compile(re.escape(second.split("\n")[0].split("\t")[0])))
+    expect(page.get_by_text("De la 51 a la 100 de 120")).to_be_visible()
     page.go_back()
     expect(rows(page)).to_have_count(MANY - 100)
+    page.reload()
+    enter(page, entity.token)
+    expect(page.get_by_text("De la 101 a la 120 de 120")).to_be_visible()
+
+
+def test_from_the_first_page_to_the_last(browser, entity, crowd, expect):
+    page = open_portal(browser, entity.token, "#/entregas")
+    expect(page.get_by_text("De la 1 a la 50", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Última página").click()
+    expect(page.get_by_text("De la 101 a la 120 de 120")).to_be_visible()
+    page.get_by_role("link", name="Más recientes").click()
+    expect(page.get_by_text("De la 51 a la 100 de 120")).to_be_visible()
+    page.get_by_role("link", name="Más recientes").click()
+    expect(page.get_by_text("De la 1 a la 50 de 120")).to_be_visible()
 
 
 def test_a_delivery_and_back_to_the_same_place(browser, entity, crowd, expect):
@@ -84,27 +101,123 @@ def test_filters_by_keyboard_alone(browser, entity, stack, webhook, expect):
     old_deliveries(stack, entity, webhook, 5)
     page = open_portal(browser, entity.token, "#/entregas")
     expect(rows(page)).to_have_count(8)
-    tab_to(page, "Estado")
-    page.keyboard.type("Fall")
-    tab_to(page, "Filtrar")
+    tab_to(page, "Fallidas")
     page.keyboard.press("Enter")
     expect(rows(page)).to_have_count(3)
-    assert page.url.endswith(f"#/entregas?webhook={webhook.id}&estado=fallida")
-    expect(page.get_by_label("Estado")).to_have_value("fallida")
+    assert page.url.endswith("#/entregas?estado=fallida")
+    assert page.title().startswith("Entregas: fallidas · ")
+    expect(page.locator("#ver-fallida")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("link", name="Fallidas")).to_have_count(0)  # no link to itself
     expect(rows(page).first).to_contain_text("El receptor falla por dentro (500)")
+    expect(page.get_by_text("Fallida", exact=True)).to_have_count(0)  # the filter says it once
     expect(page.get_by_role("heading", name="Entregas")).to_be_focused()
-    tab_to(page, "Quitar los filtros")
+    tab_to(page, "Más filtros")
+    page.keyboard.press("Enter")
+    tab_to(page, "Evento")
+    page.keyboard.type("Evaluación ab")
+    tab_to(page, "Filtrar")
+    page.keyboard.press("Enter")
+    tab_to(page, "Quitar Evento: Evaluación abierta")
+    assert_no_barriers(page)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("list", name="Filtros puestos")).to_have_count(0)
+    assert page.url.endswith("#/entregas?estado=fallida")
+    page.go_back()
+    tab_to(page, "Quitar todos los filtros")
     page.keyboard.press("Enter")
     expect(rows(page)).to_have_count(8)
 
 
+@pytest.fixture
+def five(entity, stack):
+    """Five webhooks of one entity, and 3,000 deliveries; one of evaluation 42 failed."""
+    hooks = [entity.register() for _ in range(5)]
+    stack.sql(f"""INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, ocurrida_en, terminada_en)
+        SELECT {entity.id}, 'evaluacion.abierta', CONCAT('{{"evaluacionId": ', seq, ', "titulo": "Convocatoria ', seq, ' de Música"}}'), 'procesada', UTC_TIMESTAMP(3) - INTERVAL 601 - seq MINUTE, UTC_TIMESTAMP(3)
+        FROM {numbers(600)} ORDER BY seq""")
+    for hook in hooks:
+        failed = f"'{hook.id}' = {hooks[1].id} AND numero IN (42, 142, 420)"
+        stack.sql(f"""INSERT INTO entregas (notificacion_id, webhook_id, estado, intentos, proximo_intento, creada_en, terminada_en, entregada_en, ultimo_error)
+            SELECT id, {hook.id}, IF({failed}, 'fallida', 'entregada'), 1, at, at, at, IF({failed}, NULL, at), IF({failed}, 'El receptor respondió 500: se espera un 2xx', '')
+            FROM (SELECT id, ocurrida_en AS at, JSON_VALUE(datos, '$.evaluacionId') AS numero FROM notificaciones_pendientes WHERE entidad_id = {entity.id}) made ORDER BY id""")
+    assert entity.api("PATCH", f"{BASE}/{hooks[1].id}", json_body={"nombre": "Producción"}).status == 200
+    return hooks
+
+
+def look_for(page, text: str) -> None:
+    page.get_by_role("searchbox", name="Buscar").fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_one_of_three_thousand_is_found_by_what_people_know_of_it(browser, entity, stack, five, expect):
+    page = open_portal(browser, entity.token, "#/entregas")
+    expect(rows(page)).to_have_count(50)
+    expect(rows(page).first).to_contain_text("Evaluación 600 · Convocatoria 600 de Música")
+    look_for(page, "evaluación 42")
+    expect(rows(page)).to_have_count(5)
+    expect(page.get_by_text("5 encontradas", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Fallidas").click()
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text("Producción")
+    expect(page.get_by_role("link", name="Quitar Contiene: evaluación 42")).to_be_visible()
+    assert_no_barriers(page)
+    picture(page, "entregas-buscadas")
+    page.reload()
+    enter(page, entity.token)
+    expect(rows(page)).to_have_count(1)
+    id = stack.value(f"SELECT MIN(id) FROM entregas WHERE webhook_id = {five[1].id} AND estado = 'fallida'")
+    found = entity.api("GET", f"{BASE}/{five[1].id}/entregas/{id}").json()
+    for text in (found["mensaje"], str(found["id"]), f"entrega {found['id']}", "CONVOCATORIA 42 musica"):
+        look_for(page, text)
+        expect(page.get_by_role("link", name=re.compile("Quitar Contiene"))).to_contain_text(text)
+        expect(rows(page).last).to_contain_text("Evaluación 42 · Convocatoria 42")
+        expect(page.locator(f"#entrega-{found['id']}")).to_be_visible()
+    look_for(page, "nada de esto")
+    expect(page.get_by_text("No hay ninguna entrega que contenga lo que busca, con esos filtros.")).to_be_visible()
+    assert_no_barriers(page)
+
+
+def test_a_delivery_of_another_entity_is_not_found(browser, entity, new_entity, stack, expect):
+    other = new_entity()
+    hook, _ = other.register(), entity.register()
+    id = stack.delivery_id(other.notify(), hook.id)
+    page = open_portal(browser, entity.token, f"#/entregas?busca={id}")
+    expect(page.get_by_text("No hay ninguna entrega que contenga")).to_be_visible()
+    page.evaluate(f"location.hash = '#/entregas?webhook={hook.id}'")
+    expect(page.get_by_text("Ese webhook ya no existe.")).to_be_visible()
+
+
+def test_a_search_that_is_interrupted_shows_what_it_found_and_goes_on(browser, entity, webhook, expect):
+    page = browser.page()
+    about = {"evaluacionId": 9223372036854775807, "titulo": "Ñu <b>"}
+    pages = {"": (200, [one(9, datos=about), one(8)], "a"), "a": (429, [], None)}
+
+    def page_of(route):
+        cursor = dict(part.split("=") for part in route.request.url.partition("?")[2].split("&")).get("cursor", "")
+        status, found, following = pages[cursor]
+        route.fulfill(status=status, json={"entregas": found, "siguiente": following, "message": "x"})
+
+    page.route("**/v1/entregas?*", page_of)
+    page.goto(PORTAL + "#/entregas?busca=nu")
+    enter(page, entity.token)
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text("Evaluación 9223372036854775807 · Ñu <b>")
+    pages["a"] = (200, [one(7, datos=about)], None)
+    page.get_by_role("link", name="Seguir buscando").click()
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page).get_by_role("link")).to_have_id("entrega-7")
+
+
 def test_times_are_of_the_peninsula_wherever_the_browser_is(browser, entity, webhook, expect):
     page = open_portal(browser, entity.token, "#/entregas", timezone="America/Bogota")
+    page.get_by_text("Más filtros").click()
     page.get_by_label("Creadas desde").fill("2026-07-20T12:00")
     page.get_by_label("y antes de").fill("2026-11-20T11:00")
     with page.expect_request(lambda request: "/entregas?" in request.url and "hasta" in request.url) as asked:
         page.get_by_role("button", name="Filtrar").click()
     assert "desde=2026-07-20T10%3A00%3A00Z" in asked.value.url and "hasta=2026-11-20T10%3A00%3A00Z" in asked.value.url
+    expect(page.get_by_role("link", name="Quitar Desde el 20 jul 2026, 12:00")).to_be_visible()
+    page.get_by_text("Más filtros").click()
     expect(page.get_by_label("Creadas desde")).to_have_value("2026-07-20T12:00")
     page.get_by_label("Creadas desde").fill("2026-12-20T12:00")
     page.get_by_role("button", name="Filtrar").click()
@@ -115,6 +228,7 @@ def test_times_are_of_the_peninsula_wherever_the_browser_is(browser, entity, web
 
 def test_a_time_typed_in_part_is_not_taken_for_none(browser, entity, webhook, expect):
     page = open_portal(browser, entity.token, "#/entregas")
+    page.get_by_text("Más filtros").click()
     until = page.get_by_label("y antes de")
     until.fill("2026-11-20T11:00")
     until.press("Backspace")
@@ -176,7 +290,7 @@ def test_pages_that_are_short_or_empty_are_gone_through(browser, entity, webhook
         found, following = pages[cursor]
         route.fulfill(json={"entregas": found, "siguiente": following})
 
-    page.route(f"**/webhooks/{webhook.id}/entregas?*", page_of)
+    page.route("**/v1/entregas?*", page_of)
     page.goto(PORTAL + "#/entregas")
     enter(page, entity.token)
     expect(rows(page)).to_have_count(3)
@@ -187,7 +301,7 @@ def test_pages_that_are_short_or_empty_are_gone_through(browser, entity, webhook
     page.get_by_role("link", name="Seguir buscando").click()
     expect(page.get_by_text("No quedan más entregas.")).to_be_visible()
     assert counted[10:] == ["j"]
-    page.get_by_role("link", name="Al principio").click()
+    page.get_by_role("link", name="Primera página").click()
     expect(rows(page)).to_have_count(3)
 
 
@@ -195,7 +309,7 @@ def test_a_page_that_is_no_more(browser, entity, webhook, expect):
     page = open_portal(browser, entity.token, f"#/entregas?webhook={webhook.id}&cursor=antiguo")
     expect(page.get_by_text("Esta página ya no existe.")).to_be_visible()
     page.get_by_role("link", name="Ver las más recientes").click()
-    expect(page.get_by_text("No hay entregas de este webhook.")).to_be_visible()
+    expect(page.get_by_text("No hay ninguna entrega con esos filtros.")).to_be_visible()
 
 
 def test_nothing_with_those_filters_and_no_webhooks(browser, entity, new_entity, webhook, expect):
@@ -210,7 +324,7 @@ def test_nothing_with_those_filters_and_no_webhooks(browser, entity, new_entity,
 def test_what_others_wrote_is_shown_as_text(browser, entity, webhook, expect):
     page = browser.page(width=320)
     markup = "<b>hola</b><img src=x onerror=alert(1)>"
-    answer(page, "GET", f"webhooks/{webhook.id}/entregas?*", 200, {"entregas": [one(1, estado="fallida", ultimoError=markup * 30, evento=markup), one(2, estado="nuevo")], "siguiente": None})
+    answer(page, "GET", "entregas?*", 200, {"entregas": [one(1, estado="fallida", ultimoError=markup * 30, evento=markup), one(2, estado="nuevo")], "siguiente": None})
     page.goto(PORTAL + "#/entregas")
     enter(page, entity.token)
     expect(rows(page).first).to_contain_text(markup)
@@ -222,7 +336,7 @@ def test_what_others_wrote_is_shown_as_text(browser, entity, webhook, expect):
 @pytest.mark.parametrize("status, title", [(429, "Demasiadas peticiones"), (503, "El servicio no está disponible"), (403, "No está permitido"), (500, "Error del servicio")])
 def test_refusals(browser, entity, webhook, expect, status, title):
     page = browser.page()
-    answer(page, "GET", f"webhooks/{webhook.id}/entregas?*", status, headers={"Retry-After": "60"} if status in (429, 503) else None, times=1)
+    answer(page, "GET", "entregas?*", status, headers={"Retry-After": "60"} if status in (429, 503) else None, times=1)
     page.goto(PORTAL + "#/entregas")
     enter(page, entity.token)
     expect(page.get_by_role("alert")).to_contain_text(title)
@@ -232,7 +346,7 @@ def test_refusals(browser, entity, webhook, expect, status, title):
 def test_what_could_not_be_had_is_asked_for_again(browser, entity, crowd, expect):
     page = browser.page()
     page.clock.install()
-    answer(page, "GET", f"webhooks/{crowd.id}/entregas?*", 500, times=1)
+    answer(page, "GET", "entregas?*", 500, times=1)
     page.goto(PORTAL + "#/entregas")
     enter(page, entity.token)
     expect(page.get_by_role("alert")).to_contain_text("Error del servicio")

@@ -189,7 +189,7 @@ def test_what_is_registered_here_is_of_the_same_entity(browser, entity, receiver
     answer(page, "GET", "webhooks", 401, times=1)
     page.evaluate("location.hash = '#/entregas'")
     go_on_with(page, entity.issue_token())
-    expect(page.get_by_text("No hay entregas de este webhook.")).to_be_visible()
+    expect(page.get_by_text("Todavía no hay ninguna entrega.")).to_be_visible()
 
 
 def test_nothing_is_repeated_once_one_has_left(browser, entity, expect):

@@ -290,7 +290,7 @@ def test_more_than_can_be_counted_and_an_answer_that_never_came(browser, entity,
     expect(page.get_by_role("button", name="Reenviarlas")).to_be_visible()
     answer(page, "POST", path, 200, {"candidatas": 2000, "exacto": False}, times=1)
     count(page)
-    expect(page.get_by_role("heading", name="Se reenviarán al menos 2000 entregas")).to_be_visible()
+    expect(page.get_by_role("heading", name="Se reenviarán al menos 2.000 entregas")).to_be_visible()
     expect(shown(page).get_by_text("límite diario")).to_be_visible()
     lose(page, "POST", path, arrives=True)
     page.get_by_role("button", name="Reenviarlas").click()

@@ -118,9 +118,12 @@ function read(response, text) {
   return { ok: false, kind, message: told, ...about };
 }
 
+// JavaScript rounds integers above 2^53: where the browser gives their digits, they are kept as text.
+const exact = (_name, value, context) => (Number.isInteger(value) && !Number.isSafeInteger(value) && context?.source ? context.source : value);
+
 function parse(text) {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, exact);
   } catch {
     return undefined;
   }

@@ -84,6 +84,8 @@ export const madrid = (iso) => `${DATE.format(Date.parse(iso))}, ${SECONDS.forma
 /** Like madrid(), but without the year if that is the year of `now`. */
 export const madridCompact = (iso, now) => madrid(iso).replace(` ${YEAR.format(now)},`, ",");
 export const madridShort = (iso) => `${DATE.format(Date.parse(iso))}, ${HOUR.format(Date.parse(iso))}`;
+/** "4 dic 2026"; a text that is no date as it is. @param {string} text a date, or a date and time in UTC */
+export const madridDate = (text) => (Number.isNaN(Date.parse(text)) ? String(text) : DATE.format(Date.parse(text)));
 export const madridDay = (iso) => LONG_DATE.format(Date.parse(iso));
 export const madridHour = (ms) => HOUR.format(ms);
 

@@ -17,14 +17,14 @@ export const EVENTS = {
 
 export const eventName = (event) => EVENTS[event] ?? event;
 
-/** States of a delivery: [word, kind, mark, meaning]. The kind decides the colour; mark and word suffice without it. */
+/** States of a delivery: [word, kind, mark, meaning, word for many]. The kind decides the colour; mark and word suffice without it. */
 export const STATES = {
-  pendiente: ["En espera", "info", "◷", "Espera su intento."],
-  en_curso: ["Enviándose", "info", "➤", "Se está enviando."],
-  entregada: ["Entregada", "good", "✓", "El receptor la aceptó."],
-  fallida: ["Fallida", "bad", "✕", "No se entregó y ya no se reintenta: puede reenviarla."],
-  cancelada: ["Cancelada", "muted", "–", "La canceló el operador, o el aviso no era para su entidad."],
-  retenida: ["Retenida", "warning", "‖", "Espera a que el webhook vuelva a estar activo, o a que el operador resuelva lo que no se puede leer."],
+  pendiente: ["En espera", "info", "◷", "Espera su intento.", "En espera"],
+  en_curso: ["Enviándose", "info", "➤", "Se está enviando.", "Enviándose"],
+  entregada: ["Entregada", "good", "✓", "El receptor la aceptó.", "Entregadas"],
+  fallida: ["Fallida", "bad", "✕", "No se entregó y ya no se reintenta: puede reenviarla.", "Fallidas"],
+  cancelada: ["Cancelada", "muted", "–", "La canceló el operador, o el aviso no era para su entidad.", "Canceladas"],
+  retenida: ["Retenida", "warning", "‖", "Espera a que el webhook vuelva a estar activo, o a que el operador resuelva lo que no se puede leer.", "Retenidas"],
 };
 
 export function stateBadge(state) {
@@ -32,5 +32,14 @@ export function stateBadge(state) {
   return el("span", { class: `badge ${kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word);
 }
 
+/** The mark alone, for a list in which the word would be repeated; screen readers say the word. */
+export function stateMark(state) {
+  const [word, kind, mark] = STATES[state] ?? [state, "muted", "?"];
+  return el("span", { class: `${kind}-words` }, el("span", { "aria-hidden": "true" }, `${mark} `), el("span", { class: "hidden" }, `${word} `));
+}
+
 /** "1 entrega", "3 entregas". */
-export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("es-ES")} ${number === 1 ? one : many}`;
+export const count = (number, one, many = `${one}s`) => `${thousands(number)} ${number === 1 ? one : many}`;
+
+/** 1.234: with a point from a thousand on. */
+export const thousands = (number) => number.toLocaleString("es-ES", { useGrouping: "always" });

@@ -1,86 +1,94 @@
-// Entregas: what was sent to one webhook, newest first, a page at a time. The page is in the address: Back, a reload and a bookmark lead to the same page.
-import { el, foreign, replace, urlOf } from "../dom.js";
-import { field, incomplete, judge } from "../field.js";
+// Entregas: what was sent to the entity's webhooks, newest first, a page at a time. The page is in the address: Back, a reload and a bookmark lead to the same page.
+import { workButton } from "../change.js";
+import { el, replace } from "../dom.js";
+import { filterBar, filtersOf, listLink } from "../filters.js";
+import { matches, searchOf } from "../find.js";
+import { fetchHooks, hookLink, nameOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
-import { causeOf } from "../remedies.js";
 import { link } from "../router.js";
-import { fromMadrid, madridCompact, toMadrid, utcBeside, when } from "../time.js";
-import { EVENTS, STATES, count, eventName, stateBadge } from "../words.js";
+import { deliveryTable } from "../rows.js";
+import { STATES, count, thousands } from "../words.js";
 
 const LIMIT = 50;
+const MOST = 100; // deliveries of one answer
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
+const SEARCH_LOOKS = 40; // the same for a search, which reads MOST deliveries with each
+const END_LOOKS = 100; // the most pages to go through to the last one
 const EVERY_MS = 30_000;
 const before = new Map(); // maps a page's address to the address of the page with the next newer deliveries, for "Más recientes"
+const totals = new Map(); // maps the address of a list's first page to the number of its deliveries, once the last page was seen
 
 export async function deliveriesScreen(portal, place) {
   place.title("Entregas");
-  const subtitle = el("p", { class: "muted" });
   const filters = el("div");
   const fresh = el("div", { role: "status" });
   const body = el("div", { id: "entregas" }, el("p", { class: "loading" }, "Consultando…"));
-  replace(place.root, el("h1", {}, "Entregas"), subtitle, filters, fresh, body);
-  const webhooks = await portal.api.get("/webhooks", {}, place.signal);
+  replace(place.root, el("h1", {}, "Entregas"), filters, fresh, body);
+  const answer = await fetchHooks(portal.api, place.signal);
   if (place.signal.aborted) return;
-  if (!webhooks.ok) return replace(body, problemBox(webhooks, { retry: portal.show, auto: true }));
-  if (!webhooks.data.length) return replace(body, notice("info", el("p", {}, "Su entidad no tiene webhooks, y por eso no hay entregas. ", el("a", { href: link("/") }, "Por dónde empezar"))));
-  const chosen = webhooks.data.find(({ id }) => String(id) === place.query.webhook) ?? webhooks.data[0];
-  replace(subtitle, urlOf(chosen.url), place.query.estado === "fallida" && chosen.activo && !portal.session.readOnly && [" · ", el("a", { id: "reenviar-muchas", class: "target", href: manyOf(chosen, place.query) }, "Reenviar muchas")]);
-  replace(filters, filterForm(portal, place, webhooks.data, chosen));
-  const list = listOf(portal, place, chosen.id, { body, fresh });
+  if (!answer.ok) return replace(body, problemBox(answer, { retry: portal.show, auto: true }));
+  const hooks = answer.data;
+  if (!hooks.length) return replace(body, notice("info", el("p", {}, "Su entidad no tiene webhooks, y por eso no hay entregas. ", el("a", { href: link("/") }, "Por dónde empezar"))));
+  const chosen = hooks.find(({ id }) => String(id) === place.query.webhook);
+  place.title(titleOf(place.query, chosen));
+  replace(filters, filterBar(portal, place, hooks));
+  if (place.query.webhook && !chosen) return replace(body, notice("warning", el("p", {}, "Ese webhook ya no existe. ", el("a", { href: listLink({ ...filtersOf(place.query), webhook: "" }) }, "Ver las entregas de todos"))));
+  const list = listOf(portal, place, hooks, chosen, { body, fresh });
   await list.load();
-  poll(list.refresh, { every: EVERY_MS, signal: place.signal });
+  if (!place.query.busca) poll(list.refresh, { every: EVERY_MS, signal: place.signal });
 }
 
-function filterForm(portal, { query }, webhooks, chosen) {
-  const options = (pairs, selected) => pairs.map(([value, words]) => el("option", { value, selected: value === selected }, words));
-  const select = (id, label, pairs, selected) => field({ label, attributes: { id }, control: el("select", { name: id }, options(pairs, selected)) });
-  const webhook = select("webhook", "Webhook", webhooks.map(({ id, url }) => [String(id), short(url)]), String(chosen.id));
-  const estado = select("estado", "Estado", [["", "Todos"], ...Object.entries(STATES).map(([name, [word]]) => [name, word])], query.estado ?? "");
-  const evento = select("evento", "Evento", [["", "Todos"], ...Object.entries(EVENTS)], query.evento ?? "");
-  const time = (id, label) => field({ label, attributes: { id, type: "datetime-local", value: toMadrid(query[id] ?? "") } });
-  const desde = time("desde", "Creadas desde");
-  const hasta = time("hasta", "y antes de");
-  const submit = (event) => {
-    event.preventDefault();
-    const from = fromMadrid(desde.value());
-    const to = fromMadrid(hasta.value());
-    const wrong = from && to && from > to ? "Es posterior a la otra fecha." : "";
-    if (judge([[desde, incomplete(desde) || wrong], [hasta, incomplete(hasta)]])) portal.go(link("/entregas", { webhook: webhook.value(), estado: estado.value(), evento: evento.value(), desde: from, hasta: to }));
-  };
-  const narrowed = ["estado", "evento", "desde", "hasta"].some((name) => query[name]);
-  return el("details", { class: "card", id: "filtros", open: narrowed || matchMedia("(min-width: 44rem)").matches }, el("summary", {}, "Filtros"),
-    el("form", { class: "filters", onsubmit: submit, novalidate: true }, webhook.node, estado.node, evento.node, desde.node, hasta.node,
-      el("div", { class: "actions" }, el("button", { type: "submit", class: "button primary", id: "filtrar" }, "Filtrar"),
-        narrowed && el("a", { class: "button quiet", id: "quitar", href: link("/entregas", { webhook: chosen.id }) }, "Quitar los filtros"))));
+/** "Entregas: fallidas · Producción": tells the tabs of two lists apart. */
+function titleOf({ estado, busca, n }, chosen) {
+  const what = [STATES[estado]?.[4].toLowerCase(), busca && `«${busca}»`, Number(n) > 0 && `desde la ${Number(n) + 1}`].filter(Boolean).join(", ");
+  return [what ? `Entregas: ${what}` : "Entregas", chosen && nameOf(chosen)].filter(Boolean).join(" · ");
 }
-
-const manyOf = ({ id }, { evento, desde, hasta }) => link(`/webhooks/${id}/reenvios`, { evento, desde, hasta });
-
-const short = (url) => (url.length > 70 ? `${url.slice(0, 67)}…` : url);
 
 /** Loads one page of the list, and refreshes it without moving the visible rows. */
-function listOf(portal, place, webhook, { body, fresh }) {
-  const { estado, evento, desde, hasta, cursor = "" } = place.query;
-  const filter = { estado, evento, desde, hasta };
-  const path = `/webhooks/${webhook}/entregas`;
-  const here = (more) => link("/entregas", { webhook, ...filter, ...more });
+function listOf(portal, place, hooks, chosen, { body, fresh }) {
+  const set = filtersOf(place.query);
+  const { busca, ...filter } = set;
+  const search = searchOf(busca ?? "");
+  const { cursor = "" } = place.query;
+  const skipped = /^\d{1,9}$/.test(place.query.n ?? "") ? Number(place.query.n) : cursor ? NaN : 0; // how many newer deliveries the earlier pages show
+  const here = (more) => listLink({ ...set, ...more });
+  const first = here({});
   let shown = [];
   let next = null;
   let loaded = false;
 
-  /** Fetches until it has LIMIT deliveries or no more follow, at most LOOKS times. */
+  const ask = (limite, at) => portal.api.get("/entregas", { ...filter, mensaje: search.message, datos: "resumen", limite, cursor: at }, place.signal);
+
+  /** Fetches until it has LIMIT deliveries that match, or no more follow, or the most requests for a page are made. */
   async function collect(from) {
-    const found = [];
+    const numbered = search.number && !from ? await withNumber() : { ok: true, found: [] };
+    if (!numbered.ok || (search.number && !search.words.length)) return { next: null, ...numbered };
+    const { found } = numbered;
+    const looks = search.words.length ? SEARCH_LOOKS : LOOKS;
     let at = from;
-    for (let looks = 0; looks < LOOKS; ++looks) {
-      const answer = await portal.api.get(path, { ...filter, limite: LIMIT - found.length, cursor: at }, place.signal);
-      if (!answer.ok) return answer;
-      found.push(...answer.data.entregas);
+    let looked = 0;
+    for (let look = 0; look < looks; ++look) {
+      const answer = await ask(search.words.length ? MOST : LIMIT - found.length, at);
+      if (!answer.ok && !looked) return answer;
+      if (!answer.ok) break; // what was found so far is shown, and the search can go on from here
+      looked += answer.data.entregas.length;
+      found.push(...answer.data.entregas.filter((one) => matches(one, search.words) && !found.some(({ id }) => id === one.id)));
       at = answer.data.siguiente;
       if (!at || found.length >= LIMIT) break;
+      if (search.words.length) replace(body, el("p", { class: "loading" }, `Buscando… ${count(looked, "entrega mirada", "entregas miradas")}, ${count(found.length, "encontrada")}.`));
     }
-    return { ok: true, kind: "ok", found, next: at };
+    return { ok: true, kind: "ok", found, next: at, looked };
+  }
+
+  /** The delivery with the number that is searched for, which the API gives with its webhook only. */
+  async function withNumber() {
+    const asked = chosen ? [chosen] : hooks;
+    const answers = await Promise.all(asked.map(({ id }) => portal.api.get(`/webhooks/${id}/entregas/${search.number}`, {}, place.signal)));
+    const failed = answers.find((answer) => !answer.ok && answer.kind !== "notFound");
+    if (failed) return failed;
+    const one = answers.map((answer, i) => answer.ok && { ...answer.data, webhook: asked[i].id, datos: dataOf(answer.data.cuerpo) }).find(Boolean);
+    return { ok: true, kind: "ok", found: one && fits(one, filter) ? [one] : [] };
   }
 
   async function load() {
@@ -91,38 +99,79 @@ function listOf(portal, place, webhook, { body, fresh }) {
       replace(body, wrongPage(answer));
       return answer;
     }
-    shown = answer.found;
-    next = answer.next;
-    if (next) before.set(here({ cursor: next }), location.hash);
+    take(answer);
     draw();
     portal.announce(shown.length ? `${count(shown.length, "entrega")} en esta página` : "Ninguna entrega");
     return answer;
   }
 
+  function take(answer) {
+    shown = answer.found;
+    next = answer.next;
+    if (next) before.set(onward(), location.hash);
+    else if (!Number.isNaN(skipped)) totals.set(first, skipped + shown.length);
+  }
+
+  const pageAt = (at, n) => here({ cursor: at, n: Number.isNaN(n) ? "" : n });
+  const onward = () => pageAt(next, skipped + shown.length);
+
   function wrongPage(answer) {
-    if (answer.kind === "invalid" && cursor) return notice("warning", el("p", {}, "Esta página ya no existe."), el("a", { class: "button", href: here({}) }, "Ver las más recientes"));
-    return problemBox(answer, { retry: load, auto: true, id: "problema" });
+    if (answer.kind === "invalid" && cursor) return notice("warning", el("p", {}, "Esta página ya no existe."), el("a", { class: "button", href: first }, "Ver las más recientes"));
+    return problemBox(answer, { retry: answer.kind === "invalid" ? undefined : load, auto: true, id: "problema" });
   }
 
   function draw() {
-    const now = portal.clock.now();
-    replace(body, shown.length ? table(shown, webhook, now) : nothing(), pages());
+    const what = { hooks: new Map(hooks.map((hook) => [hook.id, hook])), oneHook: Boolean(chosen) || hooks.length === 1, oneState: Boolean(set.estado), now: portal.clock.now() };
+    replace(body, shown.length > 0 && el("div", { class: "over" }, el("p", { id: "cuantas", class: "muted" }, amount()), many()), shown.length ? deliveryTable(shown, what) : nothing(), pages());
+  }
+
+  function amount() {
+    const total = totals.get(first);
+    const kind = busca ? "encontrada" : "entrega";
+    if (total !== undefined && skipped === 0 && shown.length >= total) return count(total, kind);
+    if (Number.isNaN(skipped)) return count(shown.length, kind);
+    return `De la ${thousands(skipped + 1)} a la ${thousands(skipped + shown.length)}${total === undefined ? "" : ` de ${thousands(total)}`}`;
+  }
+
+  /** Where many of them are sent again: for the failed ones of one webhook. */
+  function many() {
+    const hook = chosen ?? (hooks.length === 1 ? hooks[0] : null);
+    if (set.estado !== "fallida" || busca || !hook?.activo || portal.session.readOnly) return null;
+    return el("a", { id: "reenviar-muchas", class: "target", href: hookLink(hook.id, "/reenvios", { evento: set.evento, desde: set.desde, hasta: set.hasta }) }, "Reenviar muchas");
   }
 
   function nothing() {
-    if (next) return notice("info", el("p", {}, "Hasta aquí no hay ninguna con esos filtros, pero quedan entregas por mirar."));
+    if (next) return notice("info", el("p", {}, busca ? "Hasta aquí no hay ninguna que lo contenga, pero quedan entregas por mirar." : "Hasta aquí no hay ninguna con esos filtros, pero quedan entregas por mirar."));
     if (cursor) return notice("info", el("p", {}, "No quedan más entregas."));
-    const narrowed = Object.values(filter).some(Boolean);
-    return notice("info", el("p", {}, narrowed ? "No hay ninguna entrega con esos filtros." : "No hay entregas de este webhook."));
+    if (busca) return notice("info", el("p", {}, "No hay ninguna entrega que contenga lo que busca", Object.keys(filter).length > 0 && ", con esos filtros", "."));
+    return notice("info", el("p", {}, Object.keys(filter).length ? "No hay ninguna entrega con esos filtros." : "Todavía no hay ninguna entrega."));
   }
 
   function pages() {
     if (!next && !cursor) return null;
-    const newer = before.get(location.hash) ?? here({});
+    const newer = before.get(location.hash) ?? first;
     return el("nav", { class: "pages", "aria-label": "Páginas" },
+      cursor && newer !== first && el("a", { class: "button quiet", id: "primeras", href: first }, "Primera página"),
       cursor && el("a", { class: "button", id: "mas-recientes", href: newer }, "← Más recientes"),
-      cursor && newer !== here({}) && el("a", { class: "button quiet", id: "primeras", href: here({}) }, "Al principio"),
-      next && el("a", { class: "button", id: "mas-antiguas", href: here({ cursor: next }) }, shown.length ? "Más antiguas →" : "Seguir buscando →"));
+      next && el("a", { class: "button", id: "mas-antiguas", href: onward() }, shown.length && !busca ? "Más antiguas →" : "Seguir buscando →"),
+      next && !busca && shown.length > 0 && workButton({ label: "Última página", busy: "Contando…", kind: "quiet", id: "ultima", work: toTheEnd }).node);
+  }
+
+  /** Goes through the pages to the last one, or to the last of END_LOOKS, and so learns how many deliveries there are. */
+  async function toTheEnd() {
+    let at = { cursor: next, n: skipped + shown.length };
+    let address = onward();
+    for (let look = 0; look < END_LOOKS; ++look) {
+      const answer = await portal.api.get("/entregas", { ...filter, limite: LIMIT, cursor: at.cursor }, place.signal);
+      if (place.signal.aborted) return;
+      if (!answer.ok) break;
+      const { siguiente, entregas } = answer.data;
+      if (!siguiente) break;
+      at = { cursor: siguiente, n: at.n + entregas.length };
+      before.set(pageAt(at.cursor, at.n), address);
+      address = pageAt(at.cursor, at.n);
+    }
+    portal.go(address);
   }
 
   /** States change in place. New rows wait behind a button, so that the list does not move while it is read. */
@@ -134,13 +183,13 @@ function listOf(portal, place, webhook, { body, fresh }) {
     const changed = new Map(answer.found.map((one) => [one.id, one]));
     const newer = cursor ? [] : answer.found.filter(({ id }) => !known.has(id) && (shown.length === 0 || id > shown[0].id));
     shown = shown.map((one) => changed.get(one.id) ?? one);
+    if (newer.length > 0) totals.delete(first); // it has grown
     draw();
     replace(fresh, newer.length > 0 && el("button", { type: "button", class: "button fresh", id: "nuevas", onclick: () => {
-      shown = answer.found;
-      next = answer.next;
+      take(answer);
       replace(fresh);
       draw();
-      body.querySelector("a")?.focus();
+      body.querySelector("a[id^=entrega-]")?.focus();
     } }, `Hay ${newer.length >= LIMIT ? `${LIMIT} o más entregas nuevas` : count(newer.length, "entrega nueva", "entregas nuevas")}: verlas`));
     return answer;
   }
@@ -148,29 +197,16 @@ function listOf(portal, place, webhook, { body, fresh }) {
   return { load, refresh };
 }
 
-// Has explicit roles: on a telephone the rows are laid out as cards, and some browsers then no longer treat the element as a table.
-function table(deliveries, webhook, now) {
-  const head = ["Creada", "Evento", "Estado", "Intentos", "Qué pasó"];
-  return el("table", { class: "deliveries", role: "table" },
-    el("caption", { class: "hidden" }, "Entregas, las más recientes primero"),
-    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head.map((name) => el("th", { scope: "col", role: "columnheader" }, name)))),
-    el("tbody", { role: "rowgroup" }, deliveries.map((one) => row(one, webhook, now))));
+/** Whether a delivery passes the filters, as the API judges it. */
+function fits({ estado, evento, creada }, filter) {
+  const at = Date.parse(creada);
+  return (!filter.estado || filter.estado === estado) && (!filter.evento || filter.evento === evento) && !(at < Date.parse(filter.desde)) && !(at >= Date.parse(filter.hasta));
 }
 
-function row(one, webhook, now) {
-  const cell = (name, ...children) => el("td", { role: "cell", "data-name": name }, ...children);
-  return el("tr", { role: "row" },
-    cell("Creada", el("a", { href: link(`/entregas/${webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, el("time", { datetime: one.creada }, madridCompact(one.creada, now))), el("span", { class: "utc small" }, " ", utcBeside(one.creada))),
-    cell("Evento", eventName(one.evento), one.prueba && el("span", { class: "muted" }, " (prueba)")),
-    cell("Estado", stateBadge(one.estado)),
-    cell("Intentos", String(one.intentos)),
-    cell("Qué pasó", outcome(one, now)));
-}
-
-function outcome(one, now) {
-  if (one.estado === "entregada") return el("span", { class: "muted" }, `Recibida ${when(one.entregada ?? one.terminada, now)}`);
-  const cause = causeOf(one.ultimoError);
-  const next = one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;
-  if (cause) return [foreign(cause.charAt(0).toUpperCase() + cause.slice(1)), next && `; ${next}`];
-  return next ? next.charAt(0).toUpperCase() + next.slice(1) : "–";
+function dataOf(body) {
+  try {
+    return JSON.parse(body).data;
+  } catch {
+    return null;
+  }
 }

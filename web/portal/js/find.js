@@ -1,0 +1,37 @@
+// What a notification is about, in words, and the search for such words: the API itself only finds a webhook-id.
+import { madridDate } from "./time.js";
+import { eventName } from "./words.js";
+
+const NOUNS = { evaluacionId: "Evaluación", declaracionId: "Declaración", incidenciaId: "Incidencia", documentoId: "Documento" };
+const DATES = { fechaFin: "hasta el", fechaCierre: "cierra el" };
+const TEXTS = new Set(["titulo", "descripcion"]);
+
+/** "Evaluación 42 · Convocatoria 2026"; "" if nothing is known. @param {Object<string, any> | null} datos with `datos=resumen`, or the `data` of a notification */
+export function aboutOf(datos) {
+  return Object.entries(datos ?? {}).map(([name, value]) => {
+    if (NOUNS[name]) return `${NOUNS[name]} ${value}`;
+    if (DATES[name]) return `${DATES[name]} ${madridDate(value)}`;
+    return TEXTS.has(name) ? String(value) : "";
+  }).filter(Boolean).join(" · ");
+}
+
+const WORD = /[\p{L}\p{N}_]+/gu;
+const wordsOf = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().match(WORD) ?? [];
+
+/**
+ * Reads what was typed into the search.
+ * @param {string} text
+ * @returns {{message: string, number: string, words: string[]}} a webhook-id, the number of a delivery, or words; a number alone may be both
+ */
+export function searchOf(text) {
+  const typed = text.trim();
+  if (/^msg_\d{1,18}_[1-9]\d{0,17}$/.test(typed)) return { message: typed, number: "", words: [] };
+  const [, said, number = ""] = /^((?:entrega\s+)?(?:n\.?\s?º\s*|#)?)([1-9]\d{0,17})$/i.exec(typed) ?? [];
+  return { message: "", number, words: said ? [] : wordsOf(typed) };
+}
+
+/** Whether all words occur in what the list shows of the delivery. A number must occur as a whole: 42 is not in 2042. @param {any} delivery of GET /entregas with datos=resumen @param {string[]} words of searchOf() */
+export function matches(delivery, words) {
+  const there = wordsOf(`${eventName(delivery.evento)} ${delivery.evento} ${aboutOf(delivery.datos)} ${delivery.prueba ? "prueba" : ""}`);
+  return words.every((word) => (/^\d+$/.test(word) ? there.includes(word) : there.some((one) => one.includes(word))));
+}
