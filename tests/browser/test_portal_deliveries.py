@@ -245,8 +245,8 @@ def test_utc_stands_beside_every_time_of_a_list(browser, entity, stack, webhook,
     expect(rows(page).first.get_by_text(re.compile(r"^ ?(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC$"))).to_be_visible()
     expect(page.get_by_text("llevan al lado la hora UTC")).to_be_visible()
     page.evaluate("location.hash = '#/'")
+    page.get_by_role("button", name="Detalles").click()
     expect(page.get_by_text("Último envío:")).to_contain_text(re.compile(r"\(península\) · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"))
-    page.get_by_text("Ver como tabla").click()
     expect(page.locator(".chart-table tbody th").first).to_have_text(re.compile(r"\d\d:\d\d (\d{4}-\d\d-\d\d )?\d\d:\d\d UTC"))
     assert page.locator("[title]").count() == 0
     assert_no_sideways_scrolling(page)

@@ -39,6 +39,7 @@ def count(page):
 
 def test_from_a_failure_to_its_reception(browser, entity, receiver, failed, expect):
     page = at(browser, entity, "#/", "Resumen")
+    page.get_by_role("link", name="Ver 3 fallidas").click()
     page.get_by_role("link", name="Reenviar muchas").click()
     arrived(page, "Reenviar muchas")
     assert_no_barriers(page)

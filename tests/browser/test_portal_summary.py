@@ -17,6 +17,11 @@ def card(page, webhook):
     return page.get_by_role("listitem").filter(has_text=webhook.url)
 
 
+def details(page, webhook):
+    """Opens the figures and the table of the webhook."""
+    card(page, webhook).get_by_role("button", name="Detalles").click()
+
+
 @pytest.fixture
 def life(stack, entity, receiver):
     """Three webhooks of one entity: one works, one fails, one is paused."""
@@ -39,8 +44,10 @@ def test_how_each_webhook_is(browser, life, entity, expect):
     expect(card(page, bad)).to_contain_text(re.compile(r"Falla desde (hoy|ayer) a las? \d\d:\d\d: el receptor falla por dentro \(503\)"))
     expect(card(page, bad)).to_contain_text("Qué hacer: Es un error de su servidor")
     expect(card(page, off)).to_contain_text("En pausa por decisión de su entidad")
-    expect(card(page, off)).to_contain_text("1 retenida")
+    expect(card(page, off)).to_contain_text("1 en espera")
     expect(card(page, bad).get_by_role("link", name="Ver 3 fallidas")).to_have_attribute("href", f"#/entregas?webhook={bad.id}&estado=fallida")
+    expect(card(page, bad).get_by_role("link", name="Diagnosticar")).to_have_attribute("href", f"#/webhooks/{bad.id}/diagnostico")
+    expect(card(page, good).get_by_role("link", name="Entregas")).to_have_attribute("href", f"#/entregas?webhook={good.id}")
     assert page.get_by_role("listitem").filter(has=page.get_by_role("heading")).first.inner_text().find(bad.url) >= 0  # the failing webhook comes first
     assert_no_barriers(page)
     assert_no_sideways_scrolling(page)
@@ -54,6 +61,7 @@ def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
     counts = {"ventana": "7d", "entregadas": 2000, "fallidas": 0, "pendientes": 0, "retenidas": 0, "intentosFallidos": 0, "p50Ms": 3, "p95Ms": 9, "exacto": False}
     answer(page, "GET", f"webhooks/{hook.id}/estadisticas?*", 200, counts)
     enter(page, entity.token)
+    details(page, hook)
     figures = page.locator(".figures dd")
     expect(figures).to_have_text(["al menos 2.000", "ninguna de las 2.000 más recientes", "ninguna de las 2.000 más recientes", "3 ms"])
 
@@ -67,7 +75,7 @@ def test_hours_of_which_only_tests_were_read_are_not_said_to_have_nothing(browse
             "terminada": now, "proximoIntento": None, "ultimoEstado": 200, "ultimoError": ""}
     answer(page, "GET", f"webhooks/{hook.id}/entregas?*", 200, {"entregas": [test] * 100, "siguiente": "x"})
     enter(page, entity.token)
-    card(page, hook).get_by_text("Ver como tabla").click()
+    details(page, hook)
     table = card(page, hook).get_by_role("table")
     uncounted = table.get_by_role("row").filter(has_text="sin contar")
     expect(uncounted.nth(21)).to_be_visible()
@@ -81,13 +89,15 @@ def test_what_waits_is_counted_for_seven_days_and_says_so(browser, entity, stack
     stack.wait_delivery(delivery, "retenida")
     stack.sql(f"UPDATE entregas SET creada_en = creada_en - INTERVAL 8 DAY WHERE id = {delivery}")
     page = open_portal(browser, entity.token)
-    expect(card(page, hook).locator(".figures div").nth(2)).to_have_text("Esperan, de 7 díasnada")
+    details(page, hook)
+    expect(card(page, hook).locator(".figures div").nth(2)).to_have_text("En espera, de los últimos 7 díasninguna")
 
 
 @pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2, dark=True), dict(width=760, dark=True)])
 def test_the_screen_fits_and_has_no_barriers(browser, life, entity, how, expect):
     page = open_portal(browser, entity.token, **how)
     expect(page.get_by_text("1 webhook necesita atención.")).to_be_visible()
+    details(page, life[1])
     assert_no_sideways_scrolling(page)
     assert_no_barriers(page)
     picture(page, "resumen-" + "-".join(f"{name}{value}" for name, value in how.items()))
@@ -97,7 +107,8 @@ def test_the_chart_is_also_a_table_by_keyboard(browser, life, entity, expect):
     good = life[0]
     page = open_portal(browser, entity.token)
     expect(card(page, good).get_by_role("img")).to_have_accessible_name(re.compile("Últimas 24 horas: [23] entregadas, 0 fallidas"))
-    card(page, good).get_by_text("Ver como tabla").focus()
+    button = card(page, good).get_by_role("button", name="Detalles")
+    button.focus()
     page.keyboard.press("Enter")
     table = card(page, good).get_by_role("table", name="Entregas de las últimas 24 horas")
     expect(table.get_by_role("columnheader")).to_have_text(["Desde las", "Entregadas", "Fallidas", "Por llegar"])
@@ -108,7 +119,67 @@ def test_the_chart_is_also_a_table_by_keyboard(browser, life, entity, expect):
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     expect(page.locator(".cards")).not_to_have_js_property("remembered", True)  # the cards were drawn anew
     expect(table).to_be_visible()
-    expect(card(page, good).get_by_text("Ver como tabla")).to_be_focused()
+    expect(button).to_be_focused()
+    expect(button).to_have_attribute("aria-expanded", "true")
+
+
+@pytest.fixture
+def five(entity, receiver, stack):
+    """Five webhooks with names and long addresses; the deliveries of two of them fail."""
+    hooks = [entity.register() for _ in range(5)]
+    for hook, name in zip(hooks, ("Producción", "Pruebas", "Archivo documental de la entidad", "漢" * 20, "Copia")):
+        assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"nombre": name, "url": hook.url + "/" + "ruta/" * 40}).status == 200
+    for hook in hooks[:2]:
+        receiver.behave(f"{hook.path}/" + "ruta/" * 40, Behaviour(status=503))
+    entity.notify()
+    wait_until(lambda: all(stack.count_deliveries(hook.id, "fallida" if hook in hooks[:2] else "entregada") == 1 for hook in hooks), 30, "two failed, three delivered")
+    return hooks
+
+
+def test_five_webhooks_are_in_view_on_a_notebook(browser, five, entity, expect):
+    page = open_portal(browser, entity.token, height=720)
+    expect(page.get_by_text("2 webhooks necesitan atención.")).to_be_visible()
+    bottom, height = page.evaluate("[document.querySelector('.cards').getBoundingClientRect().bottom, innerHeight]")
+    assert bottom <= height, f"{bottom} px of {height}"
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    picture(page, "resumen-cinco", full=False)
+
+
+def test_a_failed_request_spoils_its_card_only(browser, life, entity, expect):
+    good, bad, off = life
+    page = browser.page(PORTAL)
+    answer(page, "GET", f"webhooks/{good.id}/estadisticas?*", 500)
+    answer(page, "GET", f"webhooks/{off.id}", 503)
+    enter(page, entity.token)
+    expect(page.get_by_text("1 webhook necesita atención.")).to_be_visible()
+    expect(card(page, good)).to_contain_text(re.compile("Funciona.*No se han podido consultar sus cifras: Respuesta 500 de la prueba", re.S))
+    expect(card(page, off)).to_contain_text(re.compile("No se sabe.*No se ha podido consultar: Respuesta 503 de la prueba", re.S))
+    expect(card(page, bad).get_by_role("link", name="Ver 3 fallidas")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert_no_barriers(page)
+    picture(page, "resumen-con-fallos")
+    page.unroute_all()
+    page.get_by_role("button", name="Actualizar").click()
+    expect(card(page, off)).to_contain_text("En pausa")
+
+
+def test_a_paused_webhook_is_reactivated_at_once(browser, life, entity, stack, expect):
+    off = life[2]
+    page = open_portal(browser, entity.token)
+    expect(card(page, life[0]).get_by_role("button", name="Reactivar")).to_have_count(0)
+    entity.api("PATCH", f"{BASE}/{off.id}", json_body={"nombre": "Cambiado"})
+    tab_to(page, "Reactivar")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Otra persona lo ha cambiado")
+    assert entity.api("GET", f"{BASE}/{off.id}").json()["activo"] is False, "nothing is overwritten unseen"
+    card(page, off).get_by_role("button", name="Reactivar").click()
+    expect(page.locator("#hecho")).to_contain_text("Reactivado: Cambiado")
+    wait_until(lambda: stack.count_deliveries(off.id, "entregada") == 3, 15, "what was held to be delivered")
+    reader = open_portal(browser, entity.issue_token("--read-only"))
+    expect(card(reader, off)).to_be_visible()
+    expect(reader.get_by_role("button", name="Reactivar")).to_have_count(0)
+    expect(reader.get_by_role("link", name="Diagnosticar")).to_have_count(0)
 
 
 def test_no_webhook_yet_says_what_to_do_first(browser, entity, expect):
@@ -158,9 +229,9 @@ def test_what_others_wrote_is_shown_as_text(browser, entity, expect):
     markup = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     url = f"https://receptor.test/{markup}\u202e{LONG}"
     shown = entity.api("GET", f"{BASE}/{webhook.id}").json()
-    answer(page, "GET", f"webhooks/{webhook.id}", 200, shown | {"url": url, "ultimoError": markup, "ultimaEjecucion": "2026-11-25T10:00:00.000Z", "fallaDesde": "2026-11-25T10:00:00.000Z"})
+    answer(page, "GET", f"webhooks/{webhook.id}", 200, shown | {"nombre": markup, "url": url, "ultimoError": markup, "ultimaEjecucion": "2026-11-25T10:00:00.000Z", "fallaDesde": "2026-11-25T10:00:00.000Z"})
     enter(page, entity.token)
-    expect(page.get_by_role("heading", level=2)).to_contain_text(markup)
+    expect(page.locator(".named")).to_contain_text(markup)
     expect(page.get_by_role("listitem").filter(has=page.get_by_role("heading"))).to_contain_text(f": {markup}")
     assert page.locator("main img, main script").count() == 0
     assert_no_sideways_scrolling(page)

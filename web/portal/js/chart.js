@@ -1,7 +1,7 @@
 // The deliveries of the last 24 hours, by the hour: as a small chart and as a table.
 import { el } from "./dom.js";
 import { madridHour, utcBeside } from "./time.js";
-import { count } from "./words.js";
+import { count, thousands } from "./words.js";
 
 const HOUR = 3_600_000;
 const HEIGHT = 48;
@@ -27,15 +27,12 @@ export function byHour(deliveries, now, seenFrom = null) {
 
 const total = (hours, what) => hours.reduce((sum, hour) => sum + hour[what], 0);
 
-/** @param {Hour[]} hours @param {string} id of the table's <details> @param {boolean} whole whether all deliveries of the 24 hours were fetched */
-export function dayChart(hours, id, whole) {
+/** The bars alone. @param {Hour[]} hours @param {boolean} whole whether all deliveries of the 24 hours were fetched */
+export function dayChart(hours, whole) {
   const most = Math.max(3, ...hours.map((hour) => hour.entregada + hour.fallida + hour.otra));
   const words = `${count(total(hours, "entregada"), "entregada")}, ${count(total(hours, "fallida"), "fallida")} y ${total(hours, "otra")} por llegar${whole ? "" : ", de las más recientes"}`;
-  return el("div", { class: "chart" },
-    el("svg", { viewBox: `0 0 ${24 * SLOT} ${HEIGHT + 2}`, role: "img", "aria-label": `Últimas 24 horas: ${words}.`, preserveAspectRatio: "none", class: "bars" },
-      hours.map((hour, i) => bars(hour, i * SLOT, most)), el("line", { x1: 0, x2: 24 * SLOT, y1: HEIGHT + 1, y2: HEIGHT + 1, class: "axis" })),
-    el("p", { class: "axis-words", "aria-hidden": "true" }, el("span", {}, "hace 24 h"), el("span", { class: "legend" }, el("span", { class: "key good" }, "entregadas"), el("span", { class: "key bad" }, "fallidas"), el("span", { class: "key other" }, "por llegar"), !whole && el("span", { class: "key unseen-key" }, "sin contar")), el("span", {}, "ahora")),
-    el("details", { id, class: "chart-table" }, el("summary", {}, "Ver como tabla"), table(hours), !whole && el("p", { class: "muted small" }, "Se han contado las más recientes; las horas anteriores se marcan como no contadas.")));
+  return el("svg", { viewBox: `0 0 ${24 * SLOT} ${HEIGHT + 2}`, role: "img", "aria-label": `Últimas 24 horas: ${words}.`, preserveAspectRatio: "none", class: "bars" },
+    hours.map((hour, i) => bars(hour, i * SLOT, most)), el("line", { x1: 0, x2: 24 * SLOT, y1: HEIGHT + 1, y2: HEIGHT + 1, class: "axis" }));
 }
 
 function bars(hour, x, most) {
@@ -51,12 +48,14 @@ function bars(hour, x, most) {
 
 const hourOf = (iso) => [el("time", { datetime: iso }, madridHour(Date.parse(iso))), el("span", { class: "utc small" }, ` ${utcBeside(iso).replace(":00 UTC", " UTC")}`)];
 
-function table(hours) {
+/** The same hours as a table. @param {Hour[]} hours @param {boolean} whole */
+export function dayTable(hours, whole) {
   const rows = hours.filter((hour) => !hour.seen || hour.entregada + hour.fallida + hour.otra > 0).reverse();
-  if (!rows.length) return el("p", {}, "No hubo ninguna.");
-  return el("table", {},
-    el("caption", { class: "hidden" }, "Entregas de las últimas 24 horas, por hora de creación"),
+  if (!rows.length) return el("p", { class: "muted" }, "En las últimas 24 horas no hubo ninguna entrega.");
+  return el("div", { class: "chart-table" }, el("table", {},
+    el("caption", {}, "Entregas de las últimas 24 horas, por hora de creación"),
     el("thead", {}, el("tr", {}, ["Desde las", "Entregadas", "Fallidas", "Por llegar"].map((name, i) => el("th", { scope: "col", class: i && "number" }, name)))),
     el("tbody", {}, rows.map((hour) => el("tr", {}, el("th", { scope: "row" }, hourOf(new Date(hour.start).toISOString())),
-      hour.seen ? ["entregada", "fallida", "otra"].map((what) => el("td", { class: "number" }, hour[what])) : el("td", { colspan: 3 }, "sin contar")))));
+      hour.seen ? ["entregada", "fallida", "otra"].map((what) => el("td", { class: "number" }, thousands(hour[what]))) : el("td", { colspan: 3 }, "sin contar"))))),
+  !whole && el("p", { class: "muted small" }, "Se han contado las más recientes; las horas anteriores se marcan como no contadas."));
 }

@@ -47,7 +47,7 @@ export const foreign = (text) => el("bdi", { dir: "auto", class: "foreign" }, te
 /** A URL that is long, shortened in the middle of what follows the host. @param {string} url */
 export function shortUrl(url) {
   const [, base, rest] = /^(https:\/\/[^/?#]*)(.*)$/s.exec(url) ?? ["", "", url];
-  return rest.length > 48 ? `${base}${rest.slice(0, 16)}…${rest.slice(-24)}` : url;
+  return rest.length > 40 ? `${base}${rest.slice(0, 12)}…${rest.slice(-20)}` : url;
 }
 
 /** A URL, shortened if it is long; then it is shown whole on request. @param {string} url */

@@ -1,64 +1,74 @@
-// Resumen: the state of each webhook, what waits, and the last 24 hours.
-import { byHour, dayChart } from "../chart.js";
-import { el, foreign, replace } from "../dom.js";
-import { titleOf } from "../hooks.js";
+// Resumen: how each webhook is and what to do now, and its last 24 hours.
+import { byHour, dayChart, dayTable } from "../chart.js";
+import { tellDone, unsure, workButton } from "../change.js";
+import { el, foreign, replace, shortUrl, urlOf } from "../dom.js";
+import { hookLink, nameOf } from "../hooks.js";
 import { poll } from "../poll.js";
-import { problemBox } from "../problem.js";
+import { alerted, notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
 import { bothTimes, madridHour } from "../time.js";
 import { webhookState } from "../webhook_state.js";
-import { count } from "../words.js";
+import { count, thousands } from "../words.js";
 
 const EVERY_MS = 60_000;
 const PAGES = 3; // the most pages of deliveries to read for a webhook's chart; a page has up to 100 deliveries
 const DAY = 86_400_000;
+const MOST = 5; // webhooks of an entity
 
 export function summaryScreen(portal, place) {
   place.title("Resumen");
   const body = el("div", { id: "resumen" }, el("p", { class: "loading" }, "Consultando…"));
   const trouble = el("div");
+  const told = el("div", { class: "verdict-place" });
   const at = el("p", { class: "muted small", id: "actualizado" });
   const refresh = el("button", { type: "button", class: "button", id: "actualizar", onclick: async () => {
     await turns.now();
     portal.announce("Resumen actualizado");
   } }, "Actualizar");
-  replace(place.root, el("div", { class: "head" }, el("h1", {}, "Resumen"), el("div", { class: "actions" }, refresh)), trouble, body, at);
+  replace(place.root, el("div", { class: "head" }, el("h1", {}, "Resumen"), told, el("div", { class: "actions" }, refresh)), trouble, body, at);
 
   let drawn;
   const first = new Promise((resolve) => (drawn = resolve));
+  const opened = new Set(); // ids of the webhooks with their details in view
   const turns = poll(async () => {
     const answer = await load(portal, place.signal);
     if (answer.kind === "aborted" || place.signal.aborted) return answer;
     if (answer.ok) {
+      const judged = judge(answer.data, portal.clock.now());
       replace(trouble);
-      replace(body, overview(portal, answer.data));
+      replace(told, judged.length > 0 && verdict(judged));
+      replace(body, judged.length ? overview({ portal, place, trouble, opened, again: () => turns.now() }, judged) : nothingYet(portal));
       replace(at, `Actualizado a las ${madridHour(portal.clock.now())}. Se actualiza solo cada minuto.`);
     } else {
       replace(trouble, problemBox(answer, { retry: () => turns.now(), auto: true, id: "problema" }));
       body.querySelector(".loading")?.remove();
     }
     drawn();
-    return answer;
+    const failed = answer.ok && answer.data.map((one) => one.problem).filter(Boolean);
+    return failed?.length ? { ok: false, retryAfter: Math.max(...failed.map((one) => one.retryAfter)) } : answer;
   }, { every: EVERY_MS, signal: place.signal, now: true });
   return first;
 }
 
-/** Fetches everything that the screen shows: the list of webhooks (at most five), and for each its state, its statistics of 24 hours and of 7 days, and at most PAGES pages of its deliveries of the last 24 hours. */
+/**
+ * Fetches everything that the screen shows: the list of webhooks (at most five), and for each its state, its statistics of 24 hours and of 7 days, and at most
+ * PAGES pages of its deliveries of the last 24 hours. What could not be fetched of a webhook is its `problem`.
+ */
 async function load({ api, clock }, signal) {
   const list = await api.get("/webhooks", {}, signal);
   if (!list.ok) return list;
-  const all = await Promise.all(list.data.map((webhook) => loadOne(api, clock, webhook.id, signal)));
-  const failed = all.find((one) => one && !one.ok);
-  return failed ?? { ...list, data: all.filter(Boolean).map((one) => one.data) };
+  const all = await Promise.all(list.data.map((listed) => loadOne(api, clock, listed, signal)));
+  return { ...list, data: all.filter(Boolean) };
 }
 
-async function loadOne(api, clock, id, signal) {
-  const asked = [api.get(`/webhooks/${id}`, {}, signal), api.get(`/webhooks/${id}/estadisticas`, { ventana: "24h" }, signal), api.get(`/webhooks/${id}/estadisticas`, { ventana: "7d" }, signal), dayOf(api, clock, id, signal)];
+async function loadOne(api, clock, listed, signal) {
+  const path = `/webhooks/${listed.id}`;
+  const asked = [api.get(path, {}, signal), api.get(`${path}/estadisticas`, { ventana: "24h" }, signal), api.get(`${path}/estadisticas`, { ventana: "7d" }, signal), dayOf(api, clock, listed.id, signal)];
   const [webhook, day, week, deliveries] = await Promise.all(asked);
-  const failed = [webhook, day, week, deliveries].find((answer) => !answer.ok);
-  if (failed) return failed.kind === "notFound" ? null : failed; // deleted since the list was fetched
-  return { ok: true, data: { webhook: webhook.data, day: day.data, week: week.data, deliveries } };
+  if (webhook.kind === "notFound") return null; // deleted since the list was fetched
+  const problem = [webhook, day, week, deliveries].find((answer) => !answer.ok) ?? null;
+  return { webhook: webhook.ok ? webhook.data : listed, known: webhook.ok, etag: webhook.etag, problem, figures: [day, week, deliveries].every((answer) => answer.ok) && { day: day.data, week: week.data, deliveries } };
 }
 
 async function dayOf(api, clock, id, signal) {
@@ -77,58 +87,112 @@ async function dayOf(api, clock, id, signal) {
   return { ok: true, found, seenFrom };
 }
 
-function overview(portal, all) {
-  if (!all.length) return nothingYet(portal);
-  const now = portal.clock.now();
-  const judged = all.map((one) => ({ ...one, state: webhookState(one.webhook, now) }));
-  const order = { bad: 0, warning: 1, muted: 2, good: 3 };
-  judged.sort((a, b) => order[a.state.kind] - order[b.state.kind]);
-  return [verdict(judged), el("ul", { class: "cards" }, judged.map((one) => card(portal, one, now))), another(portal, all.length)];
+const UNKNOWN = { kind: "muted", word: "No se sabe", mark: "?", sentence: "" };
+const ORDER = { bad: 0, warning: 1, muted: 2, good: 3 };
+
+/** Adds each webhook's state, the worst first. */
+function judge(all, now) {
+  const judged = all.map((one) => ({ ...one, state: one.known ? webhookState(one.webhook, now) : UNKNOWN }));
+  return judged.sort((a, b) => ORDER[a.state.kind] - ORDER[b.state.kind]);
 }
 
 function verdict(judged) {
   const wrong = judged.filter(({ state }) => state.kind === "bad").length;
-  const lost = judged.reduce((sum, { week }) => sum + week.fallidas, 0);
-  const text = wrong ? `${count(wrong, "webhook necesita", "webhooks necesitan")} atención.` : lost ? `Ahora todo funciona, pero ${count(lost, "entrega ha fallado", "entregas han fallado")} en los últimos 7 días.` : "Todo funciona.";
-  return el("p", { class: `verdict ${wrong ? "bad" : lost ? "warning" : "good"}` }, el("span", { class: "mark", "aria-hidden": "true" }, wrong ? "✕ " : lost ? "! " : "✓ "), text);
+  const unknown = judged.filter(({ known }) => !known).length;
+  const lost = judged.reduce((sum, { figures }) => sum + (figures ? figures.week.fallidas : 0), 0);
+  const [kind, mark, text] = wrong ? ["bad", "✕", `${count(wrong, "webhook necesita", "webhooks necesitan")} atención.`]
+    : unknown ? ["warning", "!", `No se ha podido consultar ${count(unknown, "webhook")}.`]
+    : lost ? ["warning", "!", `Ahora todo funciona, pero ${count(lost, "entrega ha fallado", "entregas han fallado")} en los últimos 7 días.`]
+    : ["good", "✓", "Todo funciona."];
+  return el("p", { class: `verdict ${kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), text);
 }
 
-function card(portal, { webhook, day, week, deliveries, state }, now) {
-  const failures = link("/entregas", { webhook: webhook.id, estado: "fallida" });
-  const remedy = (state.kind === "bad" || state.kind === "warning") && webhook.activo ? remedyOf(webhook.ultimoError) : null;
+const overview = (screen, judged) => [el("ul", { class: "cards" }, judged.map((one) => card(screen, one))), another(screen.portal, judged.length)];
+
+function card(screen, one) {
+  const { webhook, state, figures, problem } = one;
   const id = `webhook-${webhook.id}`;
+  const hours = figures && byHour(figures.deliveries.found, screen.portal.clock.now(), figures.deliveries.seenFrom);
+  const details = figures && more(one, id, hours);
+  if (details) details.hidden = !screen.opened.has(id);
+  const remedy = (state.kind === "bad" || state.kind === "warning") && webhook.activo ? remedyOf(webhook.ultimoError) : null;
   return el("li", { class: `card webhook ${state.kind}` },
-    el("h2", { id }, titleOf(webhook)),
-    el("p", { class: "state" }, el("span", { class: `badge ${state.kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${state.mark} `), state.word), /^[A-ZÁÉÍÓÚ]/.test(state.sentence) && el("span", { class: "hidden" }, ". "), " ", el("span", {}, state.sentence)),
-    remedy && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
+    el("div", { class: "how" },
+      el("div", { class: "named" }, el("h2", { id }, el("a", { href: hookLink(webhook.id), id: `${id}-ver` }, foreign(nameOf(webhook)))), el("span", { class: "muted small" }, urlOf(shortUrl(webhook.url)))),
+      el("p", { class: "state" }, el("span", { class: `badge ${state.kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${state.mark} `), state.word), /^[A-ZÁÉÍÓÚ]/.test(state.sentence) && el("span", { class: "hidden" }, ". "), " ", el("span", {}, state.sentence)),
+      remedy && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
+      problem && el("p", { class: "warning-words" }, one.known ? "No se han podido consultar sus cifras: " : "No se ha podido consultar: ", foreign(problem.message))),
+    el("div", { class: "day" }, figures && [dayChart(hours, !figures.deliveries.seenFrom),
+      el("p", { class: "small muted" }, lastDay(figures.day), waits(figures.week))]),
+    el("div", { class: "actions do" }, todo(screen, one, id), details && toggle(screen, id, details)),
+    details);
+}
+
+/** What to do now, the first as the main button. */
+function todo(screen, { webhook, etag, figures, state, known }, id) {
+  const { portal } = screen;
+  const writes = known && !portal.session.readOnly;
+  const lost = figures ? figures.week.fallidas : 0;
+  const paused = !webhook.activo && webhook.motivo !== "operador";
+  const to = (words, address, name) => ({ words, address, id: `${id}-${name}` });
+  const steps = [
+    writes && webhook.motivo !== "operador" && state.kind === "bad" && to("Diagnosticar", hookLink(webhook.id, "/diagnostico"), "diagnosticar"),
+    lost > 0 && to(`Ver ${count(lost, "fallida")}`, link("/entregas", { webhook: webhook.id, estado: "fallida" }), "ver-fallidas"),
+    writes && webhook.activo && !webhook.ultimaEjecucion && to("Probar", link("/probar", { webhook: webhook.id }), "probar"),
+    lost === 0 && to("Entregas", link("/entregas", { webhook: webhook.id }), "entregas"),
+  ].filter(Boolean);
+  const main = paused && webhook.motivo === "entidad" ? -1 : 0;
+  return [writes && paused && resume(screen, webhook, etag, main === -1 ? "primary" : "", id),
+    steps.slice(0, 2).map((step, i) => el("a", { class: `button ${i === main && step.words !== "Entregas" ? "primary" : ""}`, id: step.id, href: step.address }, step.words, el("span", { class: "hidden" }, ` de ${nameOf(webhook)}`)))];
+}
+
+// Not aborted when the user goes to another screen: the outcome of an aborted request is unknown.
+function resume({ portal, place, trouble, again }, webhook, etag, kind, id) {
+  return workButton({ label: "Reactivar", busy: "Reactivando…", kind, id: `${id}-reactivar`, work: async () => {
+    const answer = await portal.api.request("PATCH", `/webhooks/${webhook.id}`, { body: { activo: true }, headers: etag ? { "If-Match": etag } : {} });
+    if (place.signal.aborted) return;
+    await again();
+    if (answer.ok) tellDone(link("/"), `Reactivado: ${nameOf(webhook)}`, el("p", {}, "Lo que estaba guardado se envía desde ahora, de lo más antiguo a lo más reciente. Los fallos anteriores no cuentan."));
+    else if (answer.kind === "precondition") replace(trouble, alerted(notice("warning", el("p", {}, "Otra persona lo ha cambiado mientras tanto, y no se ha hecho nada. Abajo se ve cómo está ahora."))));
+    else replace(trouble, problemBox(answer), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a hacerse: abajo se ve cómo está ahora."));
+  } }).node;
+}
+
+function toggle({ opened }, id, details) {
+  const button = el("button", { type: "button", class: "button quiet", id: `${id}-detalles`, "aria-expanded": String(!details.hidden), "aria-controls": details.id, onclick: () => {
+    details.hidden = !details.hidden;
+    button.setAttribute("aria-expanded", String(!details.hidden));
+    if (details.hidden) opened.delete(id);
+    else opened.add(id);
+  } }, "Detalles");
+  return button;
+}
+
+function more({ webhook, figures: { day, week, deliveries } }, id, hours) {
+  return el("div", { class: "more", id: `${id}-mas` },
     el("dl", { class: "figures" },
-      figure("Entregadas en 24 h", atLeast(day, day.entregadas)),
-      figure("Fallidas en 7 días", week.fallidas ? el("a", { href: failures, id: `${id}-fallidas`, class: "target" }, atLeast(week, week.fallidas)) : atLeast(week, 0), week.fallidas ? "bad" : ""),
-      figure("Esperan, de 7 días", waiting(week)),
-      figure("Respuesta mediana", day.p50Ms === null ? "–" : day.p50Ms === 0 ? "menos de 1 ms" : `${day.p50Ms.toLocaleString("es-ES")} ms`)),
-    dayChart(byHour(deliveries.found, now, deliveries.seenFrom), `${id}-tabla`, !deliveries.seenFrom),
-    el("div", { class: "actions" }, week.fallidas > 0 && el("a", { class: "button primary", id: `${id}-ver-fallidas`, href: failures }, `Ver ${count(week.fallidas, "fallida")}`),
-      el("a", { class: "button", id: `${id}-entregas`, href: link("/entregas", { webhook: webhook.id }) }, "Ver sus entregas"),
-      week.fallidas > 1 && webhook.activo && !portal.session.readOnly && el("a", { class: "button", id: `${id}-reenviar`, href: link(`/webhooks/${webhook.id}/reenvios`) }, "Reenviar muchas"),
-      el("a", { class: "button", id: `${id}-ver`, href: link(`/webhooks/${webhook.id}`) }, portal.session.readOnly ? "Ver su configuración" : "Configurar")),
+      figure("Entregadas en 24 horas", atLeast(day, day.entregadas)),
+      figure("Fallidas en 7 días", atLeast(week, week.fallidas), week.fallidas ? "bad" : ""),
+      figure("En espera, de los últimos 7 días", waiting(week)),
+      figure("Respuesta mediana", day.p50Ms === null ? "–" : day.p50Ms === 0 ? "menos de 1 ms" : `${thousands(day.p50Ms)} ms`)),
+    dayTable(hours, !deliveries.seenFrom),
     webhook.ultimaEjecucion && el("p", { class: "muted small last" }, "Último envío: ", bothTimes(webhook.ultimaEjecucion)));
 }
-
-const MOST = 5; // webhooks of an entity
 
 function another({ session }, number) {
   return session.readOnly || number >= MOST ? null : el("p", { class: "actions another" }, el("a", { class: "button", id: "registrar", href: link("/webhooks/nuevo") }, "Registrar otro webhook"));
 }
 
 const NONE_SEEN = "ninguna de las 2.000 más recientes"; // the API's statistics count no older deliveries
-const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${number.toLocaleString("es-ES", { useGrouping: "always" })}` : NONE_SEEN);
+const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${thousands(number)}` : NONE_SEEN);
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
+const lastDay = ({ exacto, entregadas }) => (exacto || entregadas ? `24 h: ${exacto ? "" : "al menos "}${count(entregadas, "entregada")}` : "24 h: sin contar");
+const waits = ({ pendientes, retenidas }) => (pendientes + retenidas > 0 ? `, ${thousands(pendientes + retenidas)} en espera` : "");
 
 function waiting(week) {
-  const parts = [week.pendientes && count(week.pendientes, "por enviar", "por enviar"), week.retenidas && count(week.retenidas, "retenida")].filter(Boolean);
-  return parts.length ? parts.join(", ") : week.exacto ? "nada" : NONE_SEEN;
+  const parts = [week.pendientes && `${thousands(week.pendientes)} por enviar`, week.retenidas && count(week.retenidas, "retenida")].filter(Boolean);
+  return parts.length ? parts.join(", ") : week.exacto ? "ninguna" : NONE_SEEN;
 }
-
 function nothingYet({ session }) {
   return el("div", { class: "card first-steps" },
     el("h2", {}, "Su entidad no tiene ningún webhook todavía"),
