@@ -5,7 +5,7 @@ import pytest
 
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import answer
-from support.portal_changes import HOSTILE, at, go, lose, said, shown
+from support.portal_changes import HOSTILE, HOSTILE_SHOWN, at, go, lose, said, shown
 
 PATH = "webhooks/{}/diagnostico"
 NONE = (404, {"message": "No se ha pedido ningún diagnóstico de ese webhook"})
@@ -101,7 +101,7 @@ def test_text_of_others_and_names_of_a_newer_version(browser, entity, hook, expe
     data["pruebas"].append({"prueba": "<b>nueva</b>", "resultado": "raro", "detalle": "d", "remedio": ""})
     page = screen(browser, entity, hook, (200, data), width=320)
     expect(page.get_by_text("<b>nueva</b>")).to_be_visible()
-    assert page.locator("main img, main b").count() == 0 and HOSTILE in page.locator("main").text_content()
+    assert page.locator("main img, main b").count() == 0 and HOSTILE_SHOWN in page.locator("main").text_content()
     assert_no_sideways_scrolling(page)
     assert_no_barriers(page)
 

@@ -166,6 +166,19 @@ def test_an_element_takes_no_code_and_leads_nowhere_else(module_page):
     assert module_page.evaluate(make, ["href", "#/entregas"]) == '<a href="#/entregas"></a>'
 
 
+@pytest.mark.parametrize("text, shown", [
+    ("abc\u202egpj.exe", "abc\\u202egpj.exe"), ("a\u200bb\u2060c\ufeffd", "a\\u200bb\\u2060c\\ufeffd"), ("a\u00a0b\u3000c\u2800d\u3164e", "a\\u00a0b\\u3000c\\u2800d\\u3164e"),
+    ("\u2066x\u2069\u061c", "\\u2066x\\u2069\\u061c"), ("\x00\x1b[0m\x85", "\\u0000\\u001b[0m\\u0085"), ("x\U000e0041", "x\\u{e0041}"), ("soft\u00adhyphen", "soft\\u00adhyphen"),
+    ("uno dos\n\ttres", "uno dos\n\ttres"), ("Ñandú مرحبا 漢字 ❤\ufe0f", "Ñandú مرحبا 漢字 ❤\ufe0f"), ("a\ufe0f", "a\\ufe0f")])
+def test_what_is_not_seen_is_shown_as_an_escape(call, text, shown):
+    assert call("visible", "visible", text) == shown
+
+
+def test_every_text_of_an_element_can_be_seen(module_page):
+    make = "import('/apientidades/portal/js/dom.js').then(({el, foreign}) => el('p', {'aria-label': 'a\\u202eb'}, 'c\\u200bd', foreign('e\\u00a0f')).outerHTML)"
+    assert not re.search("[\u202e\u200b\u00a0]|&nbsp;", module_page.evaluate(make))
+
+
 def test_addresses_of_screens(call):
     assert call("router", "parseHash", "#/entregas?webhook=1&estado=fallida") == {"path": "/entregas", "query": {"webhook": "1", "estado": "fallida"}}
     assert call("router", "parseHash", "") == {"path": "/", "query": {}}

@@ -5,7 +5,7 @@ from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import answer
-from support.portal_changes import HOSTILE, arrived, at, hide, lose, said, settle, shown
+from support.portal_changes import HOSTILE, HOSTILE_SHOWN, arrived, at, hide, lose, said, settle, shown
 from support.stack import EVENTS
 
 
@@ -139,7 +139,7 @@ def test_text_of_others_and_a_service_that_goes_away(browser, entity, expect):
     card = page.locator(".arrival")
     expect(card).to_contain_text("No se puede consultar ahora")
     page.clock.fast_forward(10_000)
-    expect(card).to_contain_text("No llegó: " + HOSTILE)
+    expect(card).to_contain_text("No llegó: " + HOSTILE_SHOWN)
     assert page.locator("main img, main b").count() == 0
     assert_no_sideways_scrolling(page)
     assert_no_barriers(page)

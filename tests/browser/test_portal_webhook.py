@@ -7,7 +7,7 @@ from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import API, assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import answer
-from support.portal_changes import HOSTILE, arrived, at, go, lose, settle, shown
+from support.portal_changes import HOSTILE, HOSTILE_SHOWN, arrived, at, go, lose, settle, shown
 from support.stack import EVENTS
 from support.wait import wait_until
 
@@ -66,7 +66,7 @@ def test_its_states_and_text_of_others(browser, entity, expect, members, told):
     expect(shown(page).get_by_text(told)).to_be_visible()
     expect(page.get_by_text("<i>nuevo</i>")).to_be_visible()
     assert page.locator("main img, main b, main i").count() == 0 and page.title().startswith("Webhook")
-    assert "https://a.es/" + HOSTILE in page.locator("main").text_content()
+    assert "https://a.es/" + HOSTILE_SHOWN in page.locator("main").text_content()
     expect(page.get_by_role("button", name="Reactivar")).to_have_count(int(members.get("activo") is False and members["motivo"] != "operador"))
     assert_no_sideways_scrolling(page)
     assert_no_barriers(page)

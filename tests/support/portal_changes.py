@@ -5,6 +5,7 @@ from support.browser import API
 from support.portal import open_portal
 
 HOSTILE = "<img src=x onerror=\"document.title='x'\"><b>b</b> \u202eevil\u202c مرحبا ñ " + "x" * 900
+HOSTILE_SHOWN = HOSTILE.replace("\u202e", "\\u202e").replace("\u202c", "\\u202c")
 
 
 def at(browser, entity, place: str, heading: str, token: str | None = None, **how):

@@ -1,4 +1,5 @@
 // Tells screen readers what has changed, in the live region of the page.
+import { visible } from "./visible.js";
 
 let timer = 0;
 
@@ -9,5 +10,5 @@ export function announce(text) {
   clearTimeout(timer);
   region.textContent = "";
   // If the region is emptied and filled at once, screen readers ignore words that are the same as before.
-  timer = setTimeout(() => (region.textContent = text), 50);
+  timer = setTimeout(() => (region.textContent = visible(text)), 50);
 }

@@ -1,4 +1,5 @@
-// Elements from values. Text always becomes text nodes: no code of the portal parses markup.
+// Elements from values. Text always becomes text nodes: no code of the portal parses markup, and no character stays unseen.
+import { visible } from "./visible.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "g", "rect", "line", "path", "circle", "text", "title"]);
@@ -28,13 +29,13 @@ function setAttribute(node, name, value) {
   }
   if (/^on|^style$|^srcdoc$/i.test(name)) throw new Error(`${name} is no attribute of ours`);
   if (/^(href|src|action|formaction)$/i.test(name) && !/^(#|\/apientidades\/)/.test(value)) throw new Error(`${name} leads elsewhere`);
-  node.setAttribute(name, value === true ? "" : String(value));
+  node.setAttribute(name, value === true ? "" : name === "aria-label" ? visible(String(value)) : String(value));
 }
 
 function append(node, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
-    node.append(child instanceof Node ? child : String(child));
+    node.append(child instanceof Node ? child : visible(String(child)));
   }
 }
 

@@ -8,6 +8,7 @@ import { routes } from "./routes.js";
 import { createSession } from "./session.js";
 import { askForToken, enterScreen } from "./screens/enter.js";
 import { Clock, zoneNote } from "./time.js";
+import { visible } from "./visible.js";
 
 const NAME = "Portal de avisos";
 const root = /** @type {Element} */ (document.getElementById("contenido"));
@@ -35,7 +36,7 @@ const api = createApi({
 });
 
 const router = createRouter({
-  pageTitle: (text) => [text, session.entity?.nombre, NAME].filter(Boolean).join(" · "),
+  pageTitle: (text) => visible([text, session.entity?.nombre, NAME].filter(Boolean).join(" · ")),
   root,
   routes: routes.map(({ pattern, screen }) => ({ pattern, screen: (place) => (session.open ? screen(portal, place) : enterScreen(portal, place)) })),
 });
