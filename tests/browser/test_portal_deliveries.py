@@ -340,6 +340,7 @@ def test_refusals(browser, entity, webhook, expect, status, title):
     page.goto(PORTAL + "#/entregas")
     enter(page, entity.token)
     expect(page.get_by_role("alert")).to_contain_text(title)
+    expect(page.get_by_role("button", name="Reintentar")).to_have_count(int(status != 403))  # a token that may not do it will not do it now
     assert_no_barriers(page)
 
 

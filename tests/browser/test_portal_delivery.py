@@ -55,6 +55,15 @@ def test_everything_that_the_log_has_of_it(browser, entity, failure, expect):
     picture(page, "entrega")
 
 
+def test_nothing_asks_for_what_may_have_been_corrected(browser, entity, stack, receiver, failure, expect):
+    receiver.behave(failure[0].path, Behaviour())
+    stack.wait_delivery(stack.delivery_id(entity.notify(), failure[0].id), "entregada")
+    page = open_portal(browser, entity.token, place(failure))
+    expect(page.get_by_text("puede que ya esté corregido lo que falló aquí")).to_be_visible()
+    expect(page.get_by_role("heading", name="Qué hay que arreglar")).to_have_count(0)
+    assert_no_barriers(page)
+
+
 def test_what_leads_out_of_the_portal_leaves_it_open(browser, entity, failure, expect):
     page = open_portal(browser, entity.token, place(failure))
     for name in ("Todos los errores", "Documentación", "Accesibilidad"):

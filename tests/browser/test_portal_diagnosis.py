@@ -121,7 +121,7 @@ def test_too_many_are_counted_down(browser, entity, hook, expect):
 def test_a_webhook_the_operator_disabled_is_not_diagnosed(browser, entity, hook, stack, expect):
     stack.dev("admin", "webhook", "disable", hook.id)
     page = screen(browser, entity, hook)
-    expect(shown(page).get_by_text("para diagnosticarlo, hable con él")).to_be_visible()
+    expect(shown(page).get_by_text("Hable con el operador del servicio")).to_be_visible()
     expect(page.locator("main").get_by_role("button")).to_have_count(0)
     assert_no_barriers(page)
 

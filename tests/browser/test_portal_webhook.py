@@ -6,7 +6,7 @@ import pytest
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import API, assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
-from support.portal import answer
+from support.portal import PORTAL, answer, enter
 from support.portal_changes import HOSTILE, HOSTILE_SHOWN, arrived, at, go, lose, settle, shown
 from support.stack import EVENTS
 from support.wait import wait_until
@@ -173,9 +173,28 @@ def test_a_webhook_the_operator_disabled_cannot_be_reactivated(browser, entity, 
     stack.dev("admin", "webhook", "disable", hook.id)
     page.get_by_role("button", name="Reactivar").click()
     expect(page.get_by_role("alert")).to_contain_text(re.compile("Otra persona lo ha cambiado|solo él puede reactivarlo"))
-    page.get_by_role("alert").get_by_role("button").click()
+    page.get_by_role("button", name="Ver cómo está ahora").click()
     expect(shown(page).get_by_text("por el operador del servicio")).to_be_visible()
     expect(page.get_by_role("button", name="Reactivar")).to_have_count(0)
+
+
+CONTACT = {"correo": "soporte@ejemplo.es", "telefono": "900 000 000", "pagina": None}
+
+
+def test_what_only_the_operator_can_do_names_the_operator(browser, entity, stack, expect):
+    hook = entity.register()
+    stack.dev("admin", "webhook", "disable", hook.id)
+    page = browser.page(PORTAL + place(hook))
+    answer(page, "GET", "entidad", 200, entity.api("GET", "/apientidades/v1/entidad").json() | {"contacto": CONTACT})
+    enter(page, entity.token)
+    told = "Hable con el operador del servicio: soporte@ejemplo.es · 900 000 000"
+    expect(page.locator("main").get_by_text(told)).to_be_visible()
+    expect(page.locator("footer")).to_contain_text("Operador del servicio: soporte@ejemplo.es · 900 000 000")
+    assert_no_barriers(page)
+    go(page, place(hook, "/diagnostico"), "Diagnóstico")
+    expect(page.locator("main").get_by_text(told)).to_be_visible()
+    page.get_by_role("button", name="Salir").click()
+    expect(page.locator("footer")).not_to_contain_text("soporte@ejemplo.es")
 
 
 def test_what_another_person_changed_is_not_paused_unseen(browser, entity, expect):

@@ -1,5 +1,6 @@
 // What the screens share that show webhooks: names, links, fetching one or all, and a notice if the token only reads.
 import { el, foreign, replace, shortUrl, urlOf, urlOnRequest } from "./dom.js";
+import { askOperator } from "./operator.js";
 import { notice, problemBox } from "./problem.js";
 import { link } from "./router.js";
 
@@ -69,5 +70,5 @@ function missing(answer, retry) {
 export function onlyReads(portal, what) {
   if (!portal.session.readOnly) return null;
   return notice("warning", el("p", { class: "notice-title" }, "Su token es de solo lectura"),
-    el("p", {}, `Para ${what} hace falta un token que permita cambiar: pídalo al operador, o a quien lo tenga en su entidad.`));
+    el("p", {}, `Para ${what} hace falta un token que permita cambiar: pídalo a quien lo tenga en su entidad.`), askOperator(portal.session, "Los tokens los entrega el operador del servicio"));
 }

@@ -3,6 +3,7 @@ import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { forgetDone } from "./change.js";
 import { el, foreign, replace } from "./dom.js";
+import { contactOf } from "./operator.js";
 import { createRouter, link } from "./router.js";
 import { routes } from "./routes.js";
 import { createSession } from "./session.js";
@@ -57,6 +58,8 @@ function showNotes() {
 function showSession() {
   for (const part of document.querySelectorAll("[data-session]")) part.toggleAttribute("hidden", !session.open);
   replace(document.getElementById("entidad"), session.entity && foreign(session.entity.nombre));
+  const contact = contactOf(session);
+  replace(document.getElementById("operador"), contact && ["Operador del servicio: ", contact]);
   document.querySelector("[data-read-only]")?.toggleAttribute("hidden", !(session.open && session.readOnly));
   for (const part of document.querySelectorAll("[data-changes]")) part.toggleAttribute("hidden", session.readOnly);
 }

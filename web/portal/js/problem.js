@@ -8,6 +8,8 @@ const TITLES = {
   network: "Sin conexión", timeout: "El servicio tarda demasiado", error: "Error del servicio",
 };
 
+const HOPELESS = new Set(["invalid", "forbidden", "notFound", "conflict", "precondition"]); // the same request would be refused again
+
 /**
  * A box with the problem. `retry` gives it a button. If the service said how long to wait, the box counts down, and with `auto` it then retries by itself, but not while the page is hidden.
  * @param {import("./api.js").Answer} answer
@@ -15,12 +17,12 @@ const TITLES = {
  */
 export function problemBox(answer, { retry, auto = false, id } = {}) {
   const wait = answer.retryAfter;
-  const again = retry && el("button", { class: "button", type: "button", id: id && `${id}-reintentar`, onclick: () => again.hasAttribute("aria-disabled") || retry() }, "Reintentar");
+  const again = retry && !HOPELESS.has(answer.kind) && el("button", { class: "button", type: "button", id: id && `${id}-reintentar`, onclick: () => again.hasAttribute("aria-disabled") || retry() }, "Reintentar");
   const rest = wait > 0 && el("p", { class: "wait" }, `Se puede reintentar dentro de ${span(wait * 1000)}.`);
   const reference = answer.status >= 500 && answer.requestId && el("p", { class: "muted small" }, "Si se repite, indique al operador esta referencia: ", el("code", {}, answer.requestId));
   const box = el("div", { class: "notice bad", role: "alert", id }, el("p", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, "✕ "), TITLES[answer.kind] ?? TITLES.error),
     el("p", {}, foreign(answer.message)), rest, again, reference);
-  if (rest) countDown(box, rest, again, wait, retry && auto ? retry : null);
+  if (rest) countDown(box, rest, again, wait, again && auto ? retry : null);
   return box;
 }
 

@@ -1,7 +1,7 @@
 // Finds the cause, in a few words, and the remedy for the error text of a failed attempt. The remedies are those of
 // web/docs/errores.md, word for word (a test compares them).
 
-/** @typedef {{cause: string, remedy: string, ours?: boolean}} Remedy `cause` is a phrase that a screen may put after a colon; `ours` is true if the receiver has nothing to correct */
+/** @typedef {{cause: string, remedy: string, ours?: boolean, operator?: boolean, active?: string}} Remedy `cause` is a phrase that a screen may put after a colon; `ours` is true if the receiver has nothing to correct, `operator` if only the operator can act; `active` is the remedy while the webhook is active */
 
 /** @type {[RegExp, (found: RegExpExecArray) => Remedy][]} */
 const KNOWN = [
@@ -32,10 +32,10 @@ const KNOWN = [
   [/^El receptor respondió (5\d\d)/, ([, status]) => ({ cause: `el receptor falla por dentro (${status})`, remedy: "Es un error de su servidor: búsquelo en su registro a la hora del intento." })],
   [/^El receptor respondió (\d{3})/, ([, status]) => ({ cause: `el receptor respondió ${status}`, remedy: "Compruebe qué hace su servidor en esa URL: se espera un 2xx." })],
   [/^El servicio no (tiene conexión|puede resolver)/, () => ({ cause: "el servicio está sin conexión", remedy: "No hay nada que corregir en su receptor: se enviará en cuanto se restablezca.", ours: true })],
-  [/^El secreto del webhook no se puede leer/, () => ({ cause: "el servicio no puede leer el secreto", remedy: "Lo tiene que resolver el operador; mientras, lo que haya se retiene.", ours: true })],
-  [/^Los datos de la prueba no se pueden leer/, () => ({ cause: "el servicio no puede leer los datos de la prueba", remedy: "Lo tiene que resolver el operador. Puede lanzar otra prueba.", ours: true })],
-  [/ha estado retenida demasiado tiempo/, () => ({ cause: "estuvo retenida demasiado tiempo", remedy: "Reactive el webhook y reenvíela." })],
-  [/^La notificación es de otra entidad/, () => ({ cause: "la notificación era de otra entidad", remedy: "No hay nada que corregir en su receptor: se escribió mal en el sistema de evaluación, y se canceló. Avise al operador.", ours: true })],
+  [/^El secreto del webhook no se puede leer/, () => ({ cause: "el servicio no puede leer el secreto", remedy: "Lo tiene que resolver el operador; mientras, lo que haya se retiene.", ours: true, operator: true })],
+  [/^Los datos de la prueba no se pueden leer/, () => ({ cause: "el servicio no puede leer los datos de la prueba", remedy: "Lo tiene que resolver el operador. Puede lanzar otra prueba.", ours: true, operator: true })],
+  [/ha estado retenida demasiado tiempo/, () => ({ cause: "estuvo retenida demasiado tiempo", remedy: "Reactive el webhook y reenvíela.", active: "Reenvíela." })],
+  [/^La notificación es de otra entidad/, () => ({ cause: "la notificación era de otra entidad", remedy: "No hay nada que corregir en su receptor: se escribió mal en el sistema de evaluación, y se canceló. Avise al operador.", ours: true, operator: true })],
 ];
 
 /** @param {string} error `ultimoError` of a webhook or a delivery, or `error` of an attempt @returns {Remedy | null} null if nothing failed */

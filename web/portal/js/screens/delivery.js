@@ -7,6 +7,7 @@ import { curlOf } from "../curl.js";
 import { away, el, foreign, replace } from "../dom.js";
 import { nameOf } from "../hooks.js";
 import { pretty } from "../json_text.js";
+import { askOperator } from "../operator.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
@@ -148,7 +149,7 @@ function whole(portal, webhook, delivery, hash, sending) {
   return [
     el("p", { class: "print-only" }, `Constancia de la entrega ${delivery.id} del servicio de avisos`),
     el("p", { class: "state" }, stateBadge(delivery.estado), " ", el("span", {}, sentence(delivery, now))),
-    remedyBox(delivery),
+    remedyBox(portal, webhook, delivery),
     buttons(webhook, delivery, sending),
     el("h2", {}, "Datos"),
     evidence(portal, webhook, delivery, hash),
@@ -169,13 +170,21 @@ function sentence(delivery, now) {
   return (STATES[estado]?.[3] ?? "") + end;
 }
 
-function remedyBox({ ultimoError, estado }) {
+function remedyBox({ clock, session }, webhook, { ultimoError, estado, terminada }) {
   const remedy = estado === "entregada" ? null : remedyOf(ultimoError);
+  if (remedy && estado === "fallida" && worksSince(webhook, terminada)) return worksNow(webhook, ultimoError, clock.now());
   return remedy && el("section", { class: `notice ${remedy.ours ? "warning" : "bad"}`, "aria-labelledby": "que-arreglar" },
     el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
-    el("p", {}, foreign(remedy.remedy)),
+    el("p", {}, foreign((webhook.activo && remedy.active) || remedy.remedy)),
+    remedy.operator && askOperator(session),
     el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
 }
+
+/** Whether the webhook has received something since then: what failed may have been corrected. */
+const worksSince = ({ activo, fallaDesde, ultimaEjecucion, ultimoError }, then) => activo && !fallaDesde && !ultimoError && Date.parse(ultimaEjecucion) > Date.parse(then);
+
+const worksNow = (webhook, error, now) => notice("info", el("p", {}, `El último envío a este webhook, ${when(webhook.ultimaEjecucion, now)}, se recibió bien: puede que ya esté corregido lo que falló aquí.`),
+  el("p", { class: "muted small" }, "Lo que dijo el último intento de esta entrega: ", foreign(error)));
 
 function buttons(webhook, delivery, sending) {
   const why = whyNot(webhook, delivery);

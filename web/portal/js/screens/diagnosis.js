@@ -3,6 +3,7 @@ import { announce } from "../announce.js";
 import { unsure, workButton } from "../change.js";
 import { el, foreign, replace } from "../dom.js";
 import { onlyReads, withHook } from "../hooks.js";
+import { askOperator } from "../operator.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { bothTimes } from "../time.js";
@@ -32,7 +33,7 @@ export const diagnosisScreen = (portal, place) => withHook(portal, place, "Diagn
   const box = el("div");
   const report = el("div", { id: "informe" });
   const button = workButton({ label: "Diagnosticar", busy: "Pidiéndolo…", kind: "primary", work: run });
-  const blocked = hook.motivo === "operador" && notice("warning", el("p", {}, "El operador ha desactivado este webhook: para diagnosticarlo, hable con él."));
+  const blocked = hook.motivo === "operador" && notice("warning", el("p", {}, "El operador ha desactivado este webhook, y así no se puede diagnosticar."), askOperator(portal.session));
   let following = null;
 
   async function run() {

@@ -5,6 +5,7 @@ import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.j
 import { el, foreign, replace } from "../dom.js";
 import { field, judge, nameField } from "../field.js";
 import { fetchHooks, hookLink, onlyReads, titleOf } from "../hooks.js";
+import { askOperator } from "../operator.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { lastSight, promise, secretField } from "../secret.js";
@@ -55,7 +56,7 @@ function registration(portal, place, region, events, count) {
     const body = { url: url.value().trim(), nombre: name.value().trim() || undefined, eventos: chosen.value(), secreto };
     const answer = await portal.api.request("POST", "/webhooks", { body, headers: { "Idempotency-Key": attempt.key }, signal: place.signal });
     if (place.signal.aborted) return;
-    if (answer.ok) done(place, region, { ...answer.data, nombre: body.nombre }, secreto);
+    if (answer.ok) done(portal, place, region, { ...answer.data, nombre: body.nombre }, secreto);
     else if (unsure(answer)) replace(box, problemBox(answer, { retry: button.run }), el("p", { class: "muted" }, "No se sabe si llegó a registrarse. Repítalo sin miedo: no se registrará dos veces."));
     else if (answer.status === 422 || answer.status === 409 && answer.message.includes("Idempotency-Key")) replace(box, sentBefore(answer, attempt));
     else showRefusal(answer, fields, box, { retry: button.run });
@@ -89,14 +90,14 @@ function sentBefore(answer, attempt) {
   return box;
 }
 
-function done(place, region, hook, secreto) {
+function done(portal, place, region, hook, secreto) {
   place.title("Webhook registrado");
   const heading = place.root.querySelector("h1");
   heading.textContent = "Webhook registrado";
   const step = (title, ...children) => el("li", {}, el("h2", {}, title), ...children);
   replace(region,
     hook.activo ? notice("good", el("p", {}, "Desde ahora se envían los avisos a ", titleOf(hook), "."))
-      : notice("warning", el("p", { class: "notice-title" }, "Está registrado, pero inactivo"), el("p", {}, "El operador desactivó esta dirección para su entidad: hable con él. Mientras tanto, los avisos se guardan.")),
+      : notice("warning", el("p", { class: "notice-title" }, "Está registrado, pero inactivo"), el("p", {}, "El operador desactivó esta dirección para su entidad. Mientras tanto, los avisos se guardan."), askOperator(portal.session)),
     el("ol", { class: "steps" },
       secreto && step("Ponga el secreto en su sistema", el("p", {}, "Entrégueselo a quien lo mantiene: con él comprobará que los avisos son auténticos."), lastSight(secreto)),
       hook.activo && step("Envíe una prueba", el("p", {}, "Verá si llega y cuánto tarda."), el("a", { class: "button primary", href: link("/probar", { webhook: hook.id }) }, "Probar")),

@@ -5,6 +5,7 @@ import { el, foreign, replace, urlOf } from "../dom.js";
 import { eventList } from "../events.js";
 import { field, judge } from "../field.js";
 import { hookLink, nameOf, titleOf, withHook } from "../hooks.js";
+import { askOperator } from "../operator.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { remedyOf } from "../remedies.js";
@@ -17,18 +18,19 @@ export function webhookScreen(portal, place) {
     place.root.querySelector(".back")?.replaceWith(el("p", { class: "back" }, el("a", { href: link("/") }, el("span", { "aria-hidden": "true" }, "← "), "Volver al resumen")));
     const box = el("div");
     const one = { portal, place, hook, etag };
-    replace(region, condition(hook, portal.clock.now()), !portal.session.readOnly && work(one, box),
+    replace(region, condition(portal, hook), !portal.session.readOnly && work(one, box),
       box, el("h2", {}, "Configuración"), facts(hook), !portal.session.readOnly && removal(one));
   });
 }
 
 /** The webhook's state in a sentence, and what to correct. */
-function condition(hook, now) {
-  const { kind, word, mark, sentence } = webhookState(hook, now);
+function condition({ clock, session }, hook) {
+  const { kind, word, mark, sentence } = webhookState(hook, clock.now());
   const remedy = hook.activo ? remedyOf(hook.ultimoError) : null;
   return notice(kind === "muted" ? "info" : kind,
     el("p", { class: "foreign" }, el("strong", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word), /^[A-ZÁÉÍÓÚ]/.test(sentence) ? ". " : " ", sentence),
-    remedy && el("p", {}, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)));
+    remedy && el("p", {}, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
+    (remedy?.operator || hook.motivo === "operador") && askOperator(session));
 }
 
 function facts(hook) {
@@ -60,11 +62,11 @@ const patch = ({ portal, hook, etag }, body) => portal.api.request("PATCH", `/we
 
 /** Shows why a change was refused, or that its outcome is unknown. */
 function refused(answer, box, retry) {
+  const look = workButton({ label: "Ver cómo está ahora", busy: "Consultando…", work: retry }).node;
   if (answer.kind === "precondition") {
-    replace(box, alerted(notice("warning", el("p", { class: "notice-title" }, "Otra persona lo ha cambiado mientras tanto"), el("p", {}, "No se ha hecho nada. Mire cómo está ahora y decida."),
-      workButton({ label: "Ver cómo está ahora", busy: "Consultando…", work: retry }).node)));
+    replace(box, alerted(notice("warning", el("p", { class: "notice-title" }, "Otra persona lo ha cambiado mientras tanto"), el("p", {}, "No se ha hecho nada. Mire cómo está ahora y decida."), look)));
   } else {
-    replace(box, problemBox(answer, { retry }), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a hacerse: reintentar lo comprueba."));
+    replace(box, problemBox(answer, { retry }), (answer.kind === "conflict" || answer.kind === "notFound") && look, unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a hacerse: reintentar lo comprueba."));
   }
 }
 
