@@ -179,6 +179,13 @@ def test_every_text_of_an_element_can_be_seen(module_page):
     assert not re.search("[\u202e\u200b\u00a0]|&nbsp;", module_page.evaluate(make))
 
 
+def test_the_examples_of_events_are_those_of_the_api(module_page):
+    shown = module_page.evaluate("import('/apientidades/portal/js/examples.js').then(({EXAMPLES}) => EXAMPLES)")
+    described = json.loads((ROOT / "web/openapi.json").read_text())["webhooks"]
+    assert {event: json.loads(text) for event, text in shown.items()} == {
+        event: one["post"]["requestBody"]["content"]["application/json"]["examples"]["aviso"]["value"]["data"] for event, one in described.items()}
+
+
 def test_addresses_of_screens(call):
     assert call("router", "parseHash", "#/entregas?webhook=1&estado=fallida") == {"path": "/entregas", "query": {"webhook": "1", "estado": "fallida"}}
     assert call("router", "parseHash", "") == {"path": "/", "query": {}}

@@ -1,4 +1,6 @@
 """The portal's page «Probar» sends a test event, and shows its arrival without a reload."""
+import re
+
 import pytest
 
 from fakes.receiver import Behaviour
@@ -74,6 +76,28 @@ def test_the_first_is_not_shown_as_the_second(browser, entity, expect):
     answer(page, "GET", f"webhooks/{hook.id}/entregas?*", 200, {"entregas": [one | {"id": 8}, one], "siguiente": None})
     page.clock.fast_forward(10_000)
     expect(page.locator(".arrival")).to_contain_text("Llegó: respondió 204")
+
+
+def test_to_one_webhook_with_data_of_ones_own(browser, entity, receiver, expect):
+    hook, other = entity.register(EVENTS[:1]), entity.register()
+    page = screen(browser, entity)
+    page.get_by_label("A quién").select_option(label=hook.url)
+    page.get_by_label("Aviso de prueba").select_option(EVENTS[-1])
+    data = page.get_by_label("Datos (opcional)")
+    data.fill("[1]")
+    send(page)
+    expect(data).to_have_accessible_description(re.compile("no es un objeto JSON"))
+    expect(data).to_be_focused()
+    page.get_by_text("como ejemplo").click()
+    assert_no_barriers(page)
+    picture(page, "probar-con-datos")
+    page.get_by_role("button", name="Usarlos en la prueba").click()
+    data.fill(data.input_value().replace("{", '{"largo": 9223372036854775807,', 1))
+    send(page)
+    expect(page.locator(".arrival")).to_contain_text("Llegó: respondió 200")
+    sent, = receiver.requests(hook.path)
+    assert sent.headers["x-webhook-event"] == EVENTS[-1] and sent.json()["data"]["datos"]["largo"] == 9223372036854775807
+    assert not receiver.requests(other.path)
 
 
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])

@@ -74,6 +74,46 @@ def test_the_end_of_a_replay_that_is_over_before_the_first_look_is_told(browser,
     expect(said(page)).to_contain_text("Terminado: 3 de 3 entregas")
 
 
+@pytest.mark.parametrize("how", [dict(), dict(width=320, text=2, dark=True)])
+def test_the_replays_and_who_changed_what(browser, entity, failed, expect, how):
+    gone = entity.register()
+    for change in ({"nombre": "Pruebas <b>ñ</b>"}, {"activo": False}, {"activo": True}):
+        assert entity.api("PATCH", f"{BASE}/{failed.id}", json_body=change).status == 200
+    replay = entity.api("POST", f"{BASE}/{failed.id}/reenvios", json_body={"desde": "2026-01-01T00:00:00Z"}).json()["reenvio"]["id"]
+    assert entity.api("DELETE", f"{BASE}/{gone.id}").status == 200
+    page = at(browser, entity, "#/reenvios", "Reenvíos", **how)
+    row = page.get_by_role("table", name="Reenvíos").get_by_role("row").nth(1)
+    expect(row).to_contain_text("Pruebas <b>ñ</b>")
+    expect(row).to_contain_text("Terminado: 3 de 3 en camino, 3 recibidas.")
+    expect(row.get_by_role("link", name="3 entregas")).to_have_attribute("href", f"#/webhooks/{failed.id}/reenvios/{replay}")
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
+    picture(page, "reenvios-" + "-".join(map(str, how)))
+    go(page, "#/actividad", "Actividad")
+    rows = page.get_by_role("table", name="Actividad").get_by_role("row")
+    expect(rows.filter(has_text="Eliminó el webhook")).to_contain_text(f"Webhook {gone.id}, eliminado")
+    expect(rows.filter(has_text="nombre:")).to_contain_text("ninguno → Pruebas <b>ñ</b>")
+    expect(rows.filter(has_text="Registró el webhook").last).to_contain_text("Un token sin etiqueta")
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
+    picture(page, "actividad-" + "-".join(map(str, how)))
+
+
+def test_pages_of_what_was_done_and_a_page_that_is_no_more(browser, entity, expect):
+    hook = entity.register()
+    for number in range(52):
+        assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"nombre": f"n{number}"}).status == 200
+    page = at(browser, entity, "#/actividad", "Actividad")
+    rows = page.get_by_role("table", name="Actividad").get_by_role("row")
+    expect(rows).to_have_count(51)
+    page.get_by_role("link", name="Más antiguo").click()
+    expect(rows).to_have_count(4)
+    go(page, "#/actividad?cursor=x", "Actividad")
+    expect(page.get_by_text("Esta página ya no existe.")).to_be_visible()
+    page.get_by_role("link", name="Ver lo más reciente").click()
+    expect(rows).to_have_count(51)
+
+
 def test_by_keyboard_alone(browser, entity, failed, expect):
     page = screen(browser, entity, failed)
     tab_to(page, "Últimas 24 horas")

@@ -22,6 +22,9 @@ export const labelOf = ({ nombre, url }) => (nombre ? `${nombre} · ${shortUrl(u
 /** Name and URL, the URL shortened if it is long. */
 export const titleOf = ({ nombre, url }) => (nombre ? [el("strong", {}, foreign(nombre)), " ", el("span", { class: "muted" }, urlOf(shortUrl(url)))] : urlOf(shortUrl(url)));
 
+/** In a cell: the name alone, which is unique within an entity; without a name the URL, since hosts are not. */
+export const cellName = ({ nombre, url }) => (nombre ? foreign(nombre) : urlOf(shortUrl(url)));
+
 /**
  * Fetches all webhooks of the entity, at most five, each as GET /webhooks/{id} gives it: the list alone has no names. One that cannot be fetched is as in the list.
  * @param {import("./main.js").Portal["api"]} api

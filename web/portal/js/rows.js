@@ -1,6 +1,7 @@
 // The table of deliveries: when, what it was about, to which webhook, and what became of it.
-import { el, foreign, shortUrl, urlOf } from "./dom.js";
+import { el, foreign } from "./dom.js";
 import { aboutOf } from "./find.js";
+import { cellName } from "./hooks.js";
 import { causeOf } from "./remedies.js";
 import { link } from "./router.js";
 import { madridCompact, utcBeside, when } from "./time.js";
@@ -12,11 +13,12 @@ import { count, eventName, stateBadge, stateMark } from "./words.js";
  * @param {Map<number, any>} what.hooks by id
  * @param {boolean} what.oneHook all are of one webhook: its column is left out
  * @param {boolean} what.oneState all are in one state: it is not repeated
+ * @param {((delivery: any) => any) | null} what.box makes the checkbox that chooses a delivery; null: none can be chosen
  * @param {number} what.now by the service's clock
  */
 // Has explicit roles: on a telephone the rows are laid out as cards, and some browsers then no longer treat the element as a table.
 export function deliveryTable(deliveries, what) {
-  const head = ["Creada", "Aviso", !what.oneHook && "Webhook", "Qué pasó"].filter(Boolean);
+  const head = [what.box && el("span", { class: "hidden" }, "Elegir"), "Creada", "Aviso", !what.oneHook && "Webhook", "Qué pasó"].filter(Boolean);
   return el("table", { class: "deliveries", role: "table" },
     el("caption", { class: "hidden" }, "Entregas, las más recientes primero"),
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head.map((name) => el("th", { scope: "col", role: "columnheader" }, name)))),
@@ -25,21 +27,19 @@ export function deliveryTable(deliveries, what) {
 
 const cell = (name, ...children) => el("td", { role: "cell", "data-name": name }, ...children);
 
-function row(one, { hooks, oneHook, oneState, now }) {
+function row(one, { hooks, oneHook, oneState, box, now }) {
   const hook = hooks.get(one.webhook);
   const about = aboutOf(one.datos);
   return el("tr", { role: "row" },
+    box && cell("Elegir", box(one)),
     cell("Creada", el("a", { href: link(`/entregas/${one.webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, el("time", { datetime: one.creada }, madridCompact(one.creada, now))), el("span", { class: "utc small" }, " ", utcBeside(one.creada))),
     cell("Aviso", eventName(one.evento), one.prueba && el("span", { class: "muted" }, " (prueba)"), about && el("span", { class: "summary" }, " ", foreign(about))),
-    !oneHook && cell("Webhook", hook ? named(hook) : `Webhook ${one.webhook}`),
+    !oneHook && cell("Webhook", hook ? cellName(hook) : `Webhook ${one.webhook}`),
     cell("Qué pasó", oneState ? null : one.estado === "entregada" ? stateMark(one.estado) : [stateBadge(one.estado), " "], outcome(one, now)));
 }
 
-// Names are unique within an entity, hosts are not.
-const named = ({ nombre, url }) => (nombre ? foreign(nombre) : urlOf(shortUrl(url)));
-
 function outcome(one, now) {
-  const tries = one.intentos > 1 && el("span", { class: "muted" }, ` (${count(one.intentos, "intento")})`);
+  const tries = one.intentos > 1 && el("span", { class: "muted tries" }, ` (${count(one.intentos, "intento")})`);
   if (one.estado === "entregada") return el("span", { class: "muted" }, when(one.entregada ?? one.terminada, now), tries);
   const cause = causeOf(one.ultimoError);
   const next = one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;

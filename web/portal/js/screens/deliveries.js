@@ -6,6 +6,7 @@ import { matches, searchOf } from "../find.js";
 import { fetchHooks, hookLink, nameOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
+import { chooser } from "../resend.js";
 import { link } from "../router.js";
 import { deliveryTable } from "../rows.js";
 import { STATES, count, thousands } from "../words.js";
@@ -24,7 +25,8 @@ export async function deliveriesScreen(portal, place) {
   const filters = el("div");
   const fresh = el("div", { role: "status" });
   const body = el("div", { id: "entregas" }, el("p", { class: "loading" }, "Consultando…"));
-  replace(place.root, el("h1", {}, "Entregas"), filters, fresh, body);
+  const chosenOnes = el("div");
+  replace(place.root, el("h1", {}, "Entregas"), filters, fresh, chosenOnes, body);
   const answer = await fetchHooks(portal.api, place.signal);
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(body, problemBox(answer, { retry: portal.show, auto: true }));
@@ -34,7 +36,9 @@ export async function deliveriesScreen(portal, place) {
   place.title(titleOf(place.query, chosen));
   replace(filters, filterBar(portal, place, hooks));
   if (place.query.webhook && !chosen) return replace(body, notice("warning", el("p", {}, "Ese webhook ya no existe. ", el("a", { href: listLink({ ...filtersOf(place.query), webhook: "" }) }, "Ver las entregas de todos"))));
-  const list = listOf(portal, place, hooks, chosen, { body, fresh });
+  const choice = chooser(portal, place, hooks, () => list.refresh());
+  replace(chosenOnes, choice.node);
+  const list = listOf(portal, place, hooks, chosen, { body, fresh, choice });
   await list.load();
   if (!place.query.busca) poll(list.refresh, { every: EVERY_MS, signal: place.signal });
 }
@@ -46,7 +50,7 @@ function titleOf({ estado, busca, n }, chosen) {
 }
 
 /** Loads one page of the list, and refreshes it without moving the visible rows. */
-function listOf(portal, place, hooks, chosen, { body, fresh }) {
+function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
   const set = filtersOf(place.query);
   const { busca, ...filter } = set;
   const search = searchOf(busca ?? "");
@@ -121,8 +125,9 @@ function listOf(portal, place, hooks, chosen, { body, fresh }) {
   }
 
   function draw() {
-    const what = { hooks: new Map(hooks.map((hook) => [hook.id, hook])), oneHook: Boolean(chosen) || hooks.length === 1, oneState: Boolean(set.estado), now: portal.clock.now() };
+    const what = { hooks: new Map(hooks.map((hook) => [hook.id, hook])), oneHook: Boolean(chosen) || hooks.length === 1, oneState: Boolean(set.estado), box: choice.any() ? choice.box : null, now: portal.clock.now() };
     replace(body, shown.length > 0 && el("div", { class: "over" }, el("p", { id: "cuantas", class: "muted" }, amount()), many()), shown.length ? deliveryTable(shown, what) : nothing(), pages());
+    choice.show(shown);
   }
 
   function amount() {

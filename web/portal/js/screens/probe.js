@@ -3,8 +3,9 @@ import { announce } from "../announce.js";
 import { clearRefusal, form, showRefusal, unsure, workButton } from "../change.js";
 import { el, foreign, replace } from "../dom.js";
 import { groupsOf } from "../events.js";
-import { field } from "../field.js";
-import { fetchHooks, hookLink, nameOf, onlyReads, titleOf } from "../hooks.js";
+import { EXAMPLES } from "../examples.js";
+import { field, judge } from "../field.js";
+import { fetchHooks, hookLink, labelOf, nameOf, onlyReads, titleOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
@@ -41,34 +42,64 @@ function tester(portal, place, hooks) {
   const select = el("select", {}, groupsOf(events).map(([name, some]) => el("optgroup", { label: name }, some.map((event) => el("option", { value: event }, eventName(event))))));
   if (events.includes(place.query.evento)) select.value = place.query.evento;
   else if (wanted) select.value = wanted.eventos[0];
-  const event = field({ label: "Aviso de prueba", hint: "Se envía a todos los webhooks activos que lo reciben.", control: select });
+  const event = field({ label: "Aviso de prueba", control: select });
+  const to = field({ label: "A quién", control: el("select", {}, el("option", { value: "" }, "A todos los webhooks activos que lo reciben"), hooks.map((hook) => el("option", { value: hook.id, selected: hook === wanted }, labelOf(hook)))) });
+  const data = field({ label: "Datos (opcional)", hint: "Un objeto JSON: llega en data.datos, junto a la marca de que es una prueba.", control: el("textarea", { class: "mono", spellcheck: "false", autocapitalize: "none" }) });
+  const example = el("div");
   const receivers = el("div", { class: "receivers" });
-  const showReceivers = () => replace(receivers, el("p", {}, "Lo recibirán:"), el("ul", {}, hooks.filter((hook) => hook.eventos.includes(select.value)).map((hook) => el("li", {}, titleOf(hook)))));
-  select.addEventListener("change", showReceivers);
+  const chosen = () => hooks.find((hook) => String(hook.id) === to.value());
+  const showReceivers = () => {
+    const all = chosen() ? [chosen()] : hooks.filter((hook) => hook.eventos.includes(select.value));
+    replace(receivers, el("p", {}, all.length > 1 ? "Lo recibirán:" : all.length ? "Lo recibirá:" : "No lo recibe ningún webhook."), el("ul", {}, all.map((hook) => el("li", {}, titleOf(hook)))));
+    replace(example, exampleOf(select.value, (text) => {
+      data.control.value = text;
+      data.control.focus();
+    }));
+  };
+  for (const control of [select, to.control]) control.addEventListener("change", showReceivers);
   showReceivers();
+  const fields = { evento: event, datosExtra: data };
   const box = el("div");
   const results = el("div");
   let watching = new AbortController();
   const earlier = new Set(); // ids of the deliveries of this screen's earlier tests
   place.signal.addEventListener("abort", () => watching.abort());
   const button = workButton({ label: "Enviar la prueba", busy: "Enviando…", kind: "primary", submit: true, work: async () => {
-    clearRefusal({ evento: event }, box);
+    clearRefusal(fields, box);
+    if (!judge([[data, isObject(data.value()) ? "" : "Esto no es un objeto JSON, como {\"clave\": 1}."]])) return;
     const since = new Date(portal.clock.now() - 5000).toISOString();
-    const answer = await portal.api.request("POST", "/webhooks/test", { body: { evento: select.value }, signal: place.signal });
+    const one = chosen();
+    const body = data.value().trim() ? `{"evento":${JSON.stringify(select.value)},"datosExtra":${data.value()}}` : { evento: select.value }; // numbers as they were typed
+    const answer = await portal.api.request("POST", one ? `/webhooks/${one.id}/prueba` : "/webhooks/test", { body, signal: place.signal });
     if (place.signal.aborted) return;
     watching.abort();
     watching = new AbortController();
+    if (answer.ok && one) return watch(portal, results, { hooks: [one], delivery: answer.data.entrega, event: select.value, since, earlier }, watching.signal);
     if (answer.ok) return watch(portal, results, { hooks: answer.data.webhooks.map((sent) => hooks.find(({ id }) => id === sent.id) ?? sent), event: select.value, since, earlier }, watching.signal);
     replace(results);
-    showRefusal(answer, { evento: event }, box, { retry: button.run });
+    showRefusal(answer, fields, box, { retry: button.run });
     if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a enviarse. Repetirlo solo envía otra prueba."));
   } });
-  return [form(button.run, event.node, receivers, box, el("div", { class: "actions" }, button.node)), results];
+  return [form(button.run, to.node, event.node, data.node, example, receivers, box, el("div", { class: "actions" }, button.node)), results];
+}
+
+const exampleOf = (event, use) => el("details", { id: "ejemplo" }, el("summary", {}, `Los datos que lleva «${eventName(event)}», como ejemplo`),
+  el("pre", { class: "code", tabindex: 0, "aria-label": "Ejemplo de datos" }, EXAMPLES[event] ?? "{}"), el("button", { type: "button", class: "button", onclick: () => use(EXAMPLES[event] ?? "{}") }, "Usarlos en la prueba"));
+
+function isObject(text) {
+  if (!text.trim()) return true;
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 /** Follows the deliveries of one test until each has ended. */
 function watch(portal, results, test, signal) {
-  const followed = test.hooks.map((hook) => ({ hook, delivery: null, detail: null, problem: null }));
+  const followed = test.hooks.map((hook) => ({ hook, delivery: test.delivery ? { ...test.delivery, estado: "pendiente", intentos: 0, ultimoError: "", proximoIntento: null } : null, detail: null, problem: null }));
+  if (test.delivery) test.earlier.add(test.delivery.id);
   replace(results, el("h2", {}, `Prueba de «${eventName(test.event)}»`), followed.map((one) => (one.node = el("div", { class: "card arrival" }))));
   const draw = () => followed.forEach((one) => replace(one.node, arrival(one, portal.clock.now())));
   draw();

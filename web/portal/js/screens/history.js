@@ -1,0 +1,112 @@
+// Reenvíos y Actividad: two lists of the API, a page at a time.
+import { el, foreign, replace } from "../dom.js";
+import { cellName, fetchHooks, hookLink } from "../hooks.js";
+import { poll } from "../poll.js";
+import { notice, problemBox } from "../problem.js";
+import { link } from "../router.js";
+import { bothTimes, madrid, utcBeside } from "../time.js";
+import { count, eventName, thousands } from "../words.js";
+
+const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
+const LIMIT = 50;
+const EVERY_MS = 5_000;
+
+export const replaysScreen = (portal, place) => historyScreen(portal, place, {
+  title: "Reenvíos", lead: "Lo que se ha pedido enviar otra vez, y cómo va. Se conserva 30 días.", path: "/reenvios", member: "reenvios", none: "Todavía no se ha pedido ningún reenvío.",
+  head: ["Pedido", "Webhook", "Qué", "Cómo va"], row: replayRow, moves: ({ estado }) => estado === "pendiente" || estado === "en_curso",
+});
+
+export const activityScreen = (portal, place) => historyScreen(portal, place, {
+  title: "Actividad", lead: "Quién cambió qué, con cada token de su entidad. Se conserva 90 días.", path: "/actividad", member: "actividad", none: "Todavía no hay ningún cambio.",
+  head: ["Cuándo", "Quién", "Qué hizo", "Webhook"], row: activityRow, moves: () => false,
+});
+
+async function historyScreen(portal, place, what) {
+  place.title(what.title);
+  const body = el("div", { id: "historia" }, el("p", { class: "loading" }, "Cargando…"));
+  replace(place.root, el("h1", {}, what.title), el("p", { class: "lead" }, what.lead), body);
+  const hooks = await fetchHooks(portal.api, place.signal);
+  if (place.signal.aborted) return;
+  if (!hooks.ok) return replace(body, problemBox(hooks, { retry: portal.show }));
+  const byId = new Map(hooks.data.map((hook) => [hook.id, hook]));
+  const { cursor = "" } = place.query;
+  const turns = poll(async () => {
+    const answer = await collect(portal.api, what, cursor, place.signal);
+    if (place.signal.aborted) return { ok: true, done: true };
+    if (!answer.ok) replace(body, answer.kind === "invalid" && cursor ? notice("warning", el("p", {}, "Esta página ya no existe. ", el("a", { href: link(what.path) }, "Ver lo más reciente"))) : problemBox(answer, { retry: () => turns.now() }));
+    else replace(body, answer.found.length ? table(what, answer.found, byId) : notice("info", el("p", {}, cursor ? "No queda nada más." : what.none)), pages(what, cursor, answer.next));
+    return { ok: answer.ok, retryAfter: answer.retryAfter, done: answer.ok ? !answer.found.some(what.moves) : answer.kind === "invalid" };
+  }, { every: EVERY_MS, signal: place.signal });
+  await turns.now();
+}
+
+async function collect(api, { path, member }, from, signal) {
+  const found = [];
+  let at = from;
+  for (let look = 0; look < LOOKS; ++look) {
+    const answer = await api.get(path, { limite: LIMIT - found.length, cursor: at }, signal);
+    if (!answer.ok) return answer;
+    found.push(...answer.data[member]);
+    at = answer.data.siguiente;
+    if (!at || found.length >= LIMIT) break;
+  }
+  return { ok: true, found, next: at };
+}
+
+function pages({ path }, cursor, next) {
+  if (!cursor && !next) return null;
+  return el("nav", { class: "pages", "aria-label": "Páginas" }, cursor && el("a", { class: "button", href: link(path) }, "← Lo más reciente"), next && el("a", { class: "button", id: "mas-antiguas", href: link(path, { cursor: next }) }, "Más antiguo →"));
+}
+
+// Has explicit roles, as the list of deliveries: on a telephone the rows are laid out as cards.
+function table({ title, head, row }, found, hooks) {
+  return el("table", { class: "deliveries", role: "table" }, el("caption", { class: "hidden" }, `${title}, lo más reciente primero`),
+    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head.map((name) => el("th", { scope: "col", role: "columnheader" }, name)))),
+    el("tbody", { role: "rowgroup" }, found.map((one) => el("tr", { role: "row" }, row(one, hooks).map((value, i) => el("td", { role: "cell", "data-name": head[i] }, value))))));
+}
+
+const timeCell = (iso) => [el("time", { datetime: iso }, madrid(iso)), el("span", { class: "utc small" }, " ", utcBeside(iso))];
+
+const named = (id, hooks) => (id === null ? "" : hooks.has(id) ? el("a", { href: hookLink(id), class: "target" }, cellName(hooks.get(id))) : `Webhook ${id}, eliminado`);
+
+const REPLAY = { pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido" };
+
+function replayRow({ id, webhook, entrega, estado, candidatas, reenviadas, entregadas, fallidas, pedido }, hooks) {
+  const there = hooks.has(webhook);
+  const what = entrega === null ? `${count(candidatas, "entrega")}` : `La entrega ${entrega}`;
+  const address = entrega === null ? hookLink(webhook, `/reenvios/${id}`) : link(`/entregas/${webhook}/${entrega}`);
+  return [
+    timeCell(pedido), named(webhook, hooks), there ? el("a", { href: address, class: "target" }, what) : what,
+    [el("p", {}, `${REPLAY[estado] ?? estado}: ${thousands(reenviadas)} de ${thousands(candidatas)} en camino, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`),
+      (estado === "pendiente" || estado === "en_curso") && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })],
+  ];
+}
+
+const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico" };
+const MEMBERS = { url: "dirección", nombre: "nombre", eventos: "avisos", activo: "activo", entrega: "entrega", reenvio: "reenvío", desde: "desde", hasta: "hasta", estados: "estados" };
+
+function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima }, hooks) {
+  const details = Object.entries(detalle ?? {}).map(([name, value]) => el("li", {}, `${MEMBERS[name] ?? name}: `, changed(value)));
+  return [
+    timeCell(cuando), token ? foreign(token) : el("span", { class: "muted" }, "Un token sin etiqueta"),
+    [ACTIONS[accion] ?? foreign(accion), details.length > 0 && el("ul", { class: "plain-list small muted" }, details), veces > 1 && el("p", { class: "small muted" }, `${thousands(veces)} veces; la última, `, bothTimes(ultima))],
+    named(webhook, hooks),
+  ];
+}
+
+const FEW = 3; // events that are named one by one
+
+function changed(value) {
+  if (value === null || typeof value !== "object" || !("ahora" in value)) return worded(value);
+  const { antes, ahora } = value;
+  if (!Array.isArray(antes) || !Array.isArray(ahora)) return [worded(antes), " → ", worded(ahora)];
+  const named = (words, events) => events.length > 0 && `${words} ${events.map((event) => eventName(String(event))).join(", ")}`;
+  return foreign([named("se añade", ahora.filter((event) => !antes.includes(event))), named("se quita", antes.filter((event) => !ahora.includes(event)))].filter(Boolean).join("; "));
+}
+
+function worded(value) {
+  if (value === null) return "ninguno";
+  if (typeof value === "boolean") return value ? "sí" : "no";
+  if (Array.isArray(value)) return value.length > FEW ? String(value.length) : foreign(value.map((one) => eventName(String(one))).join(", "));
+  return foreign(typeof value === "object" ? JSON.stringify(value) : String(value));
+}
