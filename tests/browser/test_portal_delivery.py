@@ -80,7 +80,7 @@ def test_what_leads_out_of_the_portal_leaves_it_open(browser, entity, failure, e
 
 def test_data_is_text_with_all_its_digits(browser, entity, failure, expect):
     page = open_portal(browser, entity.token, place(failure), width=320, text=2)
-    body = page.get_by_label("Cuerpo de la notificación")
+    body = page.get_by_label("Cuerpo del aviso")
     expect(body).to_contain_text("9007199254740993")
     expect(body).to_contain_text("<img src=x onerror=alert(1)></pre><script>")
     assert page.locator("main img, main script").count() == 0

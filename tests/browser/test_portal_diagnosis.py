@@ -54,7 +54,7 @@ def test_it_is_asked_for_and_followed_by_keyboard_alone(browser, entity, hook, e
     assert_no_barriers(page)
     picture(page, "diagnostico-en-marcha")
     answer(page, "GET", PATH.format(hook.id), 200, WRONG)
-    expect(shown(page).get_by_text("1 cosa que corregir y 1 aviso.")).to_be_visible()
+    expect(shown(page).get_by_text("1 cosa que corregir y 1 advertencia.")).to_be_visible()
     expect(said(page)).to_contain_text("Diagnóstico terminado. 1 cosa que corregir")
     order = page.get_by_role("heading", level=2).all_text_contents()
     assert order == ["Hay que corregirlo", "Conviene corregirlo", "No se ha comprobado", "Está bien"]
@@ -74,7 +74,7 @@ def test_it_is_asked_for_and_followed_by_keyboard_alone(browser, entity, hook, e
 @pytest.mark.parametrize("how", [dict(width=320, text=2), dict(dark=True)])
 def test_the_last_diagnosis_is_shown_at_once(browser, entity, hook, expect, how):
     page = screen(browser, entity, hook, (200, WRONG), **how)
-    expect(shown(page).get_by_text("1 cosa que corregir y 1 aviso.")).to_be_visible()
+    expect(shown(page).get_by_text("1 cosa que corregir y 1 advertencia.")).to_be_visible()
     assert_no_sideways_scrolling(page)
     assert_no_barriers(page)
     picture(page, "diagnostico-" + "-".join(map(str, how)))
@@ -82,7 +82,7 @@ def test_the_last_diagnosis_is_shown_at_once(browser, entity, hook, expect, how)
 
 @pytest.mark.parametrize("last, told", [
     (report(), "Todo lo comprobado está bien"), (report("fallido", autentica={"resultado": "no_hecha"}), "No se pudo hacer entero"),
-    (report(tls={"resultado": "aviso"}), "1 aviso.")])
+    (report(tls={"resultado": "aviso"}), "1 advertencia.")])
 def test_the_result_of_a_diagnosis_is_shown(browser, entity, hook, expect, last, told):
     page = screen(browser, entity, hook, (200, last))
     expect(shown(page).get_by_text(told)).to_be_visible()

@@ -287,7 +287,7 @@ def test_another_person_changed_another_thing(browser, entity, expect):
     assert (now["url"], now["eventos"]) == (other(entity, "mia"), EVENTS[:3])
 
 
-@pytest.mark.parametrize("choice, kept", [("Lo mío", "mia"), ("Lo de ahora", "suya")])
+@pytest.mark.parametrize("choice, kept", [("El que usted ha escrito", "mia"), ("El valor actual", "suya")])
 def test_another_person_changed_the_same_thing(browser, entity, expect, choice, kept):
     hook = entity.register()
     page = edit(browser, entity, hook, width=320)

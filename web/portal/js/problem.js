@@ -35,7 +35,7 @@ function countDown(box, text, button, seconds, then) {
     if (!box.isConnected) return clearInterval(timer);
     const left = Math.ceil((until - Date.now()) / 1000);
     if (left > 0) {
-      visible.textContent = `Se puede reintentar dentro de ${left} s.`;
+      visible.textContent = `Se puede reintentar dentro de ${span(left * 1000)}.`;
       if (!visible.isConnected) text.replaceChildren(visible);
       return;
     }

@@ -13,7 +13,7 @@ import { notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
 import { bothTimes, utc, when } from "../time.js";
-import { STATES, count, eventName, stateBadge } from "../words.js";
+import { STATES, count, eventName, stateBadge, thousands } from "../words.js";
 
 const WATCH_MS = 2_000; // between reads while the delivery is pending or in flight, or a replay of it may run
 const IDLE_MS = 60_000; // between reads at other times
@@ -229,7 +229,7 @@ function timeline(attempts) {
 
 function attempt({ numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error }) {
   const good = !error;
-  const facts = [`${duracionMs.toLocaleString("es-ES")} ms`, direccion, firmas !== null && (firmas ? count(firmas, "firma") : "sin firmar")].filter(Boolean);
+  const facts = [`${thousands(duracionMs)} ms`, direccion, firmas !== null && (firmas ? count(firmas, "firma") : "sin firmar")].filter(Boolean);
   return el("li", { class: good ? "good" : "bad", value: numero },
     el("p", { class: "attempt" }, el("span", { class: "mark", "aria-hidden": "true" }, good ? "✓ " : "✕ "), el("strong", {}, `${KINDS[tipo] ?? tipo} ${numero}: ${good ? `recibido (${estadoHttp})` : estadoHttp ? `fallido (${estadoHttp})` : "fallido, sin respuesta"}`)),
     el("p", {}, bothTimes(inicio), el("span", { class: "muted" }, ` · ${facts.join(" · ")}`)),
@@ -238,7 +238,7 @@ function attempt({ numero, tipo, inicio, duracionMs, direccion, firmas, estadoHt
 
 function bodyOf({ cuerpo }) {
   if (cuerpo === null) return el("p", { class: "muted" }, "Los datos de esta prueba ya no se pueden leer.");
-  return el("pre", { class: "code", dir: "auto", tabindex: 0, "aria-label": "Cuerpo de la notificación" }, pretty(cuerpo));
+  return el("pre", { class: "code", dir: "auto", tabindex: 0, "aria-label": "Cuerpo del aviso" }, pretty(cuerpo));
 }
 
 function curl(webhook, delivery) {

@@ -21,7 +21,7 @@ const TESTS = {
 
 /** For each `resultado` of a test: [heading, CSS class, mark, word]. The report shows them in this order. */
 const RESULTS = {
-  mal: ["Hay que corregirlo", "bad", "✕", "Mal"], aviso: ["Conviene corregirlo", "warning", "!", "Aviso"], no_hecha: ["No se ha comprobado", "muted", "–", "No hecha"],
+  mal: ["Hay que corregirlo", "bad", "✕", "Mal"], aviso: ["Conviene corregirlo", "warning", "!", "Advertencia"], no_hecha: ["No se ha comprobado", "muted", "–", "No hecha"],
   bien: ["Está bien", "good", "✓", "Bien"],
 };
 
@@ -41,7 +41,7 @@ export const diagnosisScreen = (portal, place) => withHook(portal, place, "Diagn
     const answer = await portal.api.request("POST", path, { signal: place.signal });
     if (place.signal.aborted) return;
     if (answer.ok) return follow(answer.data.diagnostico.estado);
-    replace(box, problemBox(answer, { retry: button.run }), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a empezar. Repítalo sin miedo: mientras dura no empieza otro."));
+    replace(box, problemBox(answer, { retry: button.run }), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a empezar. Puede repetirlo: mientras dura no empieza otro."));
   }
 
   function follow(state) {
@@ -90,7 +90,7 @@ function summary(data) {
   const bad = of(data, "mal").length;
   const warnings = of(data, "aviso").length;
   if (!bad && !warnings) return "Todo lo comprobado está bien.";
-  return `${[bad && count(bad, "cosa que corregir", "cosas que corregir"), warnings && count(warnings, "aviso")].filter(Boolean).join(" y ")}.`;
+  return `${[bad && count(bad, "cosa que corregir", "cosas que corregir"), warnings && count(warnings, "advertencia")].filter(Boolean).join(" y ")}.`;
 }
 
 function results(data) {

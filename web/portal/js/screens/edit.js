@@ -129,7 +129,7 @@ function choiceOf(name, before, theirs, mine) {
     const id = `${group}-${side}`;
     return el("div", { class: "check" }, el("input", { type: "radio", name: group, id, value: side }), el("label", { for: id }, words, shown(value, before)));
   };
-  const node = el("fieldset", { class: "field-set" }, el("legend", {}, NAMES[name]), error, option("theirs", "Lo de ahora: ", theirs), option("mine", "Lo mío: ", mine));
+  const node = el("fieldset", { class: "field-set" }, el("legend", {}, NAMES[name]), error, option("theirs", "El valor actual: ", theirs), option("mine", "El que usted ha escrito: ", mine));
   const control = node.querySelector("input");
   return {
     name, node, control,

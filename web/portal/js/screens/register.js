@@ -57,7 +57,7 @@ function registration(portal, place, region, events, count) {
     const answer = await portal.api.request("POST", "/webhooks", { body, headers: { "Idempotency-Key": attempt.key }, signal: place.signal });
     if (place.signal.aborted) return;
     if (answer.ok) done(portal, place, region, { ...answer.data, nombre: body.nombre }, secreto);
-    else if (unsure(answer)) replace(box, problemBox(answer, { retry: button.run }), el("p", { class: "muted" }, "No se sabe si llegó a registrarse. Repítalo sin miedo: no se registrará dos veces."));
+    else if (unsure(answer)) replace(box, problemBox(answer, { retry: button.run }), el("p", { class: "muted" }, "No se sabe si llegó a registrarse. Puede repetirlo: no se registrará dos veces."));
     else if (answer.status === 422 || answer.status === 409 && answer.message.includes("Idempotency-Key")) replace(box, sentBefore(answer, attempt));
     else showRefusal(answer, fields, box, { retry: button.run });
   }

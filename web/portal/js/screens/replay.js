@@ -7,7 +7,7 @@ import { hookLink, withHook } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
-import { count } from "../words.js";
+import { count, thousands } from "../words.js";
 
 const EVERY_MS = 2000;
 const SLOWLY_MS = 15_000; // once the replay has ended: failed deliveries are retried for days
@@ -56,7 +56,7 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
       onConfirm: async () => {
         const answer = await portal.api.request("DELETE", path, { signal: place.signal });
         if (!answer.ok) {
-          replace(problem, problemBox(answer), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a detenerse: pulse otra vez, sin miedo."));
+          replace(problem, problemBox(answer), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a detenerse: puede pulsarlo otra vez."));
           return false;
         }
         show(answer.data);
@@ -66,11 +66,11 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
   }
 });
 
-const words = (replay) => `${replay.reenviadas.toLocaleString("es-ES")} de ${count(replay.candidatas, "entrega")}`;
+const words = (replay) => `${thousands(replay.reenviadas)} de ${count(replay.candidatas, "entrega")}`;
 
 function progress(replay) {
   const waiting = Math.max(0, replay.reenviadas - replay.entregadas - replay.fallidas);
-  const number = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, value.toLocaleString("es-ES")));
+  const number = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, thousands(value)));
   return [
     el("p", { class: "replay-state" }, el("strong", {}, STATES[replay.estado] ?? replay.estado), ` · ${words(replay)}`),
     el("progress", { max: Math.max(1, replay.candidatas), value: replay.reenviadas, "aria-label": "Reenviadas" }),

@@ -57,7 +57,7 @@ function newSecretForm({ portal, place, region, hook }) {
     if (answer.ok) return inForce({ portal, place, region, hook }, body.secreto, answer.data.secretoAnteriorHasta);
     if (answer.kind === "conflict") return replace(box, problemBox(answer), el("p", {}, "Lo está cambiando otra persona. ", el("a", { href: hookLink(hook.id) }, "Ver el webhook")));
     showRefusal(answer, fields, box, { retry: button.run });
-    if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a ponerse. Repítalo sin miedo: con el mismo secreto no cambia nada más."));
+    if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a ponerse. Puede repetirlo: con el mismo secreto no cambia nada más."));
   } });
   return form(button.run, secret.node, grace && grace.node, stored.node, box, el("div", { class: "actions" }, button.node));
 }
@@ -96,7 +96,7 @@ function during(work, secret) {
     state(hook),
     steps({ tieneSecreto: true }, 1,
       el("p", {}, "El anterior deja de valer dentro de ", el("strong", {}, span(left)), ": ", bothTimes(hook.secretoAnteriorHasta), "."),
-      secret ? lastSight(secret) : el("p", {}, "El secreto nuevo ya no se puede ver. Si se perdió, póngase otro más abajo, en «Se ha filtrado, o lo he perdido»."),
+      secret ? lastSight(secret) : el("p", {}, "El secreto nuevo ya no se puede ver. Si se ha perdido, ponga otro más abajo, en «Se ha filtrado, o lo he perdido»."),
       el("h3", {}, "Lo que tiene que hacer su sistema"),
       el("ul", {},
         el("li", {}, "Si usa una biblioteca de Standard Webhooks (", el("code", {}, "webhook-signature"), "): cambiar el secreto, cuando quiera dentro del plazo. Acepta las dos firmas."),
@@ -118,7 +118,7 @@ function retire({ portal, place, hook }) {
       portal.go(hookLink(hook.id));
       return true;
     }
-    replace(box, problemBox(answer), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a hacerse: pulse otra vez, sin miedo."));
+    replace(box, problemBox(answer), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a hacerse: puede pulsarlo otra vez."));
     return false;
   };
   return el("div", { class: "actions" }, el("button", { class: "button primary", type: "button", id: "retirar", onclick: () => ask({
@@ -141,7 +141,7 @@ function leak({ portal, place, region, hook }) {
     if (place.signal.aborted) return;
     if (answer.ok) return inForce({ portal, place, region, hook }, body.secreto, answer.data.secretoAnteriorHasta);
     showRefusal(answer, fields, box, { retry: button.run });
-    if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a hacerse. Repítalo sin miedo: con el mismo secreto no cambia nada más."));
+    if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a hacerse. Puede repetirlo: con el mismo secreto no cambia nada más."));
   } });
   return el("details", { class: "leak", id: "filtrado" }, el("summary", {}, "Se ha filtrado, o lo he perdido"),
     el("p", {}, "Un secreto nuevo sustituye en el acto a todos los anteriores. Su sistema rechazará los avisos hasta que tenga el nuevo; lo rechazado se reintenta a los 5 segundos, a los 5 minutos, a la media hora…: no se pierde."),
