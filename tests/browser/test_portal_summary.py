@@ -64,6 +64,11 @@ def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
     details(page, hook)
     figures = page.locator(".figures dd")
     expect(figures).to_have_text(["al menos 2.000", "ninguna de las 2.000 más recientes", "ninguna de las 2.000 más recientes", "3 ms"])
+    answer(page, "GET", f"webhooks/{hook.id}/estadisticas?*", 200, counts | {"fallidas": 3, "pendientes": 2})
+    page.get_by_role("button", name="Actualizar").click()
+    expect(figures).to_have_text(["al menos 2.000", "al menos 3", "al menos 2 por enviar", "3 ms"])
+    expect(page.get_by_text("Ahora todo funciona, pero al menos 3 entregas han fallado")).to_be_visible()
+    expect(page.get_by_role("link", name="Ver al menos 3 fallidas")).to_be_visible()
 
 
 def test_hours_of_which_only_tests_were_read_are_not_said_to_have_nothing(browser, entity, expect):
@@ -76,6 +81,7 @@ def test_hours_of_which_only_tests_were_read_are_not_said_to_have_nothing(browse
     answer(page, "GET", f"webhooks/{hook.id}/entregas?*", 200, {"entregas": [test] * 100, "siguiente": "x"})
     enter(page, entity.token)
     details(page, hook)
+    expect(page.locator(".legend")).to_contain_text("Sin contar (raya)")
     table = card(page, hook).get_by_role("table")
     uncounted = table.get_by_role("row").filter(has_text="sin contar")
     expect(uncounted.nth(21)).to_be_visible()
@@ -164,9 +170,26 @@ def test_a_failed_request_spoils_its_card_only(browser, life, entity, expect):
     expect(card(page, off)).to_contain_text("En pausa")
 
 
+def test_what_is_not_known_or_stands_still_is_not_said_to_work(browser, entity, expect):
+    hooks = [entity.register() for _ in range(2)]
+    page = browser.page(PORTAL)
+    answer(page, "GET", "webhooks/*/estadisticas?*", 500)
+    enter(page, entity.token)
+    expect(page.get_by_text("No se han podido consultar 2 webhooks.")).to_be_visible()
+    page.unroute_all()
+    assert entity.api("PATCH", f"{BASE}/{hooks[0].id}", json_body={"activo": False}).status == 200
+    seen = entity.api("GET", f"{BASE}/{hooks[1].id}").json()
+    answer(page, "GET", f"webhooks/{hooks[1].id}", 200, seen | {"ultimaEjecucion": "2026-11-20T10:00:00.000Z", "ultimoError": "El receptor respondió 500: se espera un 2xx"})
+    page.get_by_role("button", name="Actualizar").click()
+    expect(page.get_by_text("1 webhook está en pausa, y 1 falló en su último envío.")).to_be_visible()
+    expect(page.get_by_text("Todo funciona")).to_have_count(0)
+    expect(page.locator(".legend")).to_contain_text("Entregadas (barra estrecha)")
+
+
 def test_a_paused_webhook_is_reactivated_at_once(browser, life, entity, stack, expect):
     off = life[2]
     page = open_portal(browser, entity.token)
+    expect(card(page, off)).to_contain_text("En pausa")
     expect(card(page, life[0]).get_by_role("button", name="Reactivar")).to_have_count(0)
     entity.api("PATCH", f"{BASE}/{off.id}", json_body={"nombre": "Cambiado"})
     tab_to(page, "Reactivar")

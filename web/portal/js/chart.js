@@ -6,6 +6,8 @@ import { count, thousands } from "./words.js";
 const HOUR = 3_600_000;
 const HEIGHT = 48;
 const SLOT = 10;
+// [member of Hour, class, width, words]: the widths and an outline tell the bars apart without their colours.
+const KINDS = [["entregada", "good", 4, "Entregadas (barra estrecha)"], ["otra", "other", 7, "Por llegar (barra hueca)"], ["fallida", "bad", 10, "Fallidas (barra ancha)"]];
 
 /** @typedef {{start: number, entregada: number, fallida: number, otra: number, seen: boolean}} Hour */
 
@@ -36,14 +38,27 @@ export function dayChart(hours, whole) {
 }
 
 function bars(hour, x, most) {
-  if (!hour.seen) return el("rect", { x: x + 1, y: HEIGHT - 3, width: SLOT - 2, height: 3, class: "unseen" });
+  if (!hour.seen) return unseen(x, HEIGHT);
   const height = (number) => (number === 0 ? 0 : Math.max(2, (number / most) * (HEIGHT - 4)));
   let y = HEIGHT;
-  return [["entregada", "good"], ["otra", "other"], ["fallida", "bad"]].map(([what, kind]) => {
+  return KINDS.map(([what]) => {
     const h = height(hour[what]);
     y -= h;
-    return h > 0 && el("rect", { x: x + 1, y, width: SLOT - 2, height: h, class: `bar-${kind}` });
+    return h > 0 && bar(what, x, y, h);
   });
+}
+
+const unseen = (x, bottom) => el("rect", { x: x + 1, y: bottom - 3, width: SLOT - 2, height: 3, class: "unseen" });
+
+function bar(what, x, y, height) {
+  const [, kind, width] = KINDS.find(([name]) => name === what);
+  return el("rect", { x: x + (SLOT - width) / 2, y, width, height, class: `bar-${kind}` });
+}
+
+/** What the bars of all charts mean. @param {boolean} whole whether all deliveries of all charts were fetched */
+export function legend(whole) {
+  const one = (mark, words) => el("li", {}, el("svg", { viewBox: `0 0 ${SLOT} ${SLOT}`, "aria-hidden": "true" }, mark), ` ${words}`);
+  return el("ul", { class: "legend small muted" }, KINDS.map(([what, , , words]) => one(bar(what, 0, 1, SLOT - 2), words)), !whole && one(unseen(0, SLOT), "Sin contar (raya)"));
 }
 
 const hourOf = (iso) => [el("time", { datetime: iso }, madridHour(Date.parse(iso))), el("span", { class: "utc small" }, ` ${utcBeside(iso).replace(":00 UTC", " UTC")}`)];

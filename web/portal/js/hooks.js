@@ -16,14 +16,20 @@ export function hostOf(url) {
 /** What people call a webhook: the name that the entity gave it, otherwise its host. @param {{nombre?: string | null, url: string}} hook */
 export const nameOf = ({ nombre, url }) => nombre || hostOf(url);
 
+/** Adds to each webhook without a name `apart`, the text that tells it from another one with the same shortened URL: its number, or "". @param {any[]} hooks of one entity */
+export function tellApart(hooks) {
+  const short = hooks.map(({ nombre, url }) => (nombre ? null : shortUrl(url)));
+  return hooks.map((hook, i) => ({ ...hook, apart: short[i] !== null && short.indexOf(short[i]) !== short.lastIndexOf(short[i]) ? ` (n.º ${hook.id})` : "" }));
+}
+
 /** Name and URL in one line of plain text, for a list of options. */
-export const labelOf = ({ nombre, url }) => (nombre ? `${nombre} · ${shortUrl(url)}` : shortUrl(url));
+export const labelOf = ({ nombre, url, apart = "" }) => (nombre ? `${nombre} · ${shortUrl(url)}` : `${shortUrl(url)}${apart}`);
 
 /** Name and URL, the URL shortened if it is long. */
-export const titleOf = ({ nombre, url }) => (nombre ? [el("strong", {}, foreign(nombre)), " ", el("span", { class: "muted" }, urlOf(shortUrl(url)))] : urlOf(shortUrl(url)));
+export const titleOf = ({ nombre, url, apart }) => (nombre ? [el("strong", {}, foreign(nombre)), " ", el("span", { class: "muted" }, urlOf(shortUrl(url)))] : [urlOf(shortUrl(url)), apart]);
 
 /** In a cell: the name alone, which is unique within an entity; without a name the URL, since hosts are not. */
-export const cellName = ({ nombre, url }) => (nombre ? foreign(nombre) : urlOf(shortUrl(url)));
+export const cellName = ({ nombre, url, apart }) => (nombre ? foreign(nombre) : [urlOf(shortUrl(url)), apart]);
 
 /**
  * Fetches all webhooks of the entity, at most five, each as GET /webhooks/{id} gives it: the list alone has no names. One that cannot be fetched is as in the list.
@@ -36,7 +42,7 @@ export async function fetchHooks(api, signal) {
     const answer = await api.get(`/webhooks/${listed.id}`, {}, signal);
     return answer.ok ? answer.data : answer.kind === "notFound" ? null : listed;
   }));
-  return { ...list, data: data.filter(Boolean) };
+  return { ...list, data: tellApart(data.filter(Boolean)) };
 }
 
 /** The address of one of a webhook's screens. @param {string | number} id @param {string} [rest] */

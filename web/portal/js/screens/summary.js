@@ -1,8 +1,8 @@
 // Resumen: how each webhook is and what to do now, and its last 24 hours.
-import { byHour, dayChart, dayTable } from "../chart.js";
+import { byHour, dayChart, dayTable, legend } from "../chart.js";
 import { tellDone, unsure, workButton } from "../change.js";
 import { el, foreign, replace, shortUrl, urlOf } from "../dom.js";
-import { hookLink, nameOf } from "../hooks.js";
+import { hookLink, nameOf, tellApart } from "../hooks.js";
 import { poll } from "../poll.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
@@ -59,7 +59,9 @@ async function load({ api, clock }, signal) {
   const list = await api.get("/webhooks", {}, signal);
   if (!list.ok) return list;
   const all = await Promise.all(list.data.map((listed) => loadOne(api, clock, listed, signal)));
-  return { ...list, data: all.filter(Boolean) };
+  const there = all.filter(Boolean);
+  const apart = tellApart(there.map(({ webhook }) => webhook));
+  return { ...list, data: there.map((one, i) => ({ ...one, webhook: apart[i] })) };
 }
 
 async function loadOne(api, clock, listed, signal) {
@@ -98,16 +100,35 @@ function judge(all, now) {
 
 function verdict(judged) {
   const wrong = judged.filter(({ state }) => state.kind === "bad").length;
-  const unknown = judged.filter(({ known }) => !known).length;
-  const lost = judged.reduce((sum, { figures }) => sum + (figures ? figures.week.fallidas : 0), 0);
+  const unknown = judged.filter(({ known, figures }) => !known || !figures).length;
+  const stopped = worries(judged);
+  const lost = lostOf(judged);
   const [kind, mark, text] = wrong ? ["bad", "✕", `${count(wrong, "webhook necesita", "webhooks necesitan")} atención.`]
-    : unknown ? ["warning", "!", `No se ha podido consultar ${count(unknown, "webhook")}.`]
-    : lost ? ["warning", "!", `Ahora todo funciona, pero ${count(lost, "entrega ha fallado", "entregas han fallado")} en los últimos 7 días.`]
+    : unknown ? ["warning", "!", `${unknown === 1 ? "No se ha podido consultar" : "No se han podido consultar"} ${count(unknown, "webhook")}.`]
+    : stopped ? ["warning", "!", stopped]
+    : lost ? ["warning", "!", `Ahora todo funciona, pero ${lost} en los últimos 7 días.`]
     : ["good", "✓", "Todo funciona."];
   return el("p", { class: `verdict ${kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), text);
 }
 
-const overview = (screen, judged) => [el("ul", { class: "cards" }, judged.map((one) => card(screen, one))), another(screen.portal, judged.length)];
+/** "1 webhook está en pausa, y 2 fallaron en su último envío."; "" if none is or did. */
+function worries(judged) {
+  const some = judged.filter(({ state }) => state.kind === "warning");
+  const paused = some.filter(({ webhook }) => !webhook.activo).length;
+  const failed = some.length - paused;
+  const last = failed > 0 && `${count(failed, paused ? "falló" : "webhook falló", paused ? "fallaron" : "webhooks fallaron")} en su último envío`;
+  const words = [paused > 0 && count(paused, "webhook está en pausa", "webhooks están en pausa"), last].filter(Boolean).join(", y ");
+  return words && `${words}.`;
+}
+
+/** "al menos 3 entregas han fallado"; "" if none is known to have failed. */
+function lostOf(judged) {
+  const weeks = judged.filter(({ figures }) => figures).map(({ figures }) => figures.week);
+  const lost = weeks.reduce((sum, { fallidas }) => sum + fallidas, 0);
+  return lost > 0 ? `${weeks.every(({ exacto }) => exacto) ? "" : "al menos "}${count(lost, "entrega ha fallado", "entregas han fallado")}` : "";
+}
+
+const overview = (screen, judged) => [el("ul", { class: "cards" }, judged.map((one) => card(screen, one))), judged.some(({ figures }) => figures) && legend(judged.every(({ figures }) => !figures || !figures.deliveries.seenFrom)), another(screen.portal, judged.length)];
 
 function card(screen, one) {
   const { webhook, state, figures, problem } = one;
@@ -118,7 +139,7 @@ function card(screen, one) {
   const remedy = (state.kind === "bad" || state.kind === "warning") && webhook.activo ? remedyOf(webhook.ultimoError) : null;
   return el("li", { class: `card webhook ${state.kind}` },
     el("div", { class: "how" },
-      el("div", { class: "named" }, el("h2", { id }, el("a", { href: hookLink(webhook.id), id: `${id}-ver` }, foreign(nameOf(webhook)))), el("span", { class: "muted small" }, urlOf(shortUrl(webhook.url)))),
+      el("div", { class: "named" }, el("h2", { id }, el("a", { href: hookLink(webhook.id), id: `${id}-ver` }, foreign(nameOf(webhook)))), el("span", { class: "muted small" }, urlOf(shortUrl(webhook.url)), webhook.apart)),
       el("p", { class: "state" }, el("span", { class: `badge ${state.kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${state.mark} `), state.word), /^[A-ZÁÉÍÓÚ]/.test(state.sentence) && el("span", { class: "hidden" }, ". "), " ", el("span", {}, state.sentence)),
       remedy && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
       problem && el("p", { class: "warning-words" }, one.known ? "No se han podido consultar sus cifras: " : "No se ha podido consultar: ", foreign(problem.message))),
@@ -137,7 +158,7 @@ function todo(screen, { webhook, etag, figures, state, known }, id) {
   const to = (words, address, name) => ({ words, address, id: `${id}-${name}` });
   const steps = [
     writes && webhook.motivo !== "operador" && state.kind === "bad" && to("Diagnosticar", hookLink(webhook.id, "/diagnostico"), "diagnosticar"),
-    lost > 0 && to(`Ver ${count(lost, "fallida")}`, link("/entregas", { webhook: webhook.id, estado: "fallida" }), "ver-fallidas"),
+    lost > 0 && to(`Ver ${figures.week.exacto ? "" : "al menos "}${count(lost, "fallida")}`, link("/entregas", { webhook: webhook.id, estado: "fallida" }), "ver-fallidas"),
     writes && webhook.activo && !webhook.ultimaEjecucion && to("Probar", link("/probar", { webhook: webhook.id }), "probar"),
     lost === 0 && to("Entregas", link("/entregas", { webhook: webhook.id }), "entregas"),
   ].filter(Boolean);
@@ -187,11 +208,11 @@ const NONE_SEEN = "ninguna de las 2.000 más recientes"; // the API's statistics
 const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${thousands(number)}` : NONE_SEEN);
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
 const lastDay = ({ exacto, entregadas }) => (exacto || entregadas ? `24 h: ${exacto ? "" : "al menos "}${count(entregadas, "entregada")}` : "24 h: sin contar");
-const waits = ({ pendientes, retenidas }) => (pendientes + retenidas > 0 ? `, ${thousands(pendientes + retenidas)} en espera` : "");
+const waits = ({ exacto, pendientes, retenidas }) => (pendientes + retenidas > 0 ? `, ${exacto ? "" : "al menos "}${thousands(pendientes + retenidas)} en espera` : "");
 
 function waiting(week) {
   const parts = [week.pendientes && `${thousands(week.pendientes)} por enviar`, week.retenidas && count(week.retenidas, "retenida")].filter(Boolean);
-  return parts.length ? parts.join(", ") : week.exacto ? "ninguna" : NONE_SEEN;
+  return parts.length ? `${week.exacto ? "" : "al menos "}${parts.join(", ")}` : week.exacto ? "ninguna" : NONE_SEEN;
 }
 function nothingYet({ session }) {
   return el("div", { class: "card first-steps" },
