@@ -372,7 +372,7 @@ def test_deleting_asks_for_the_name(browser, entity, expect):
     assert_no_barriers(page)
     picture(page, "eliminar")
     page.keyboard.press("Control+a")
-    page.keyboard.insert_text(host(hook).upper())
+    page.keyboard.insert_text(host(hook))
     page.keyboard.press("Enter")
     expect(page.locator("#hecho")).to_contain_text("Webhook eliminado")
     expect(page.get_by_role("heading", level=1, name="Resumen")).to_be_visible()
@@ -391,12 +391,26 @@ def test_deleting_one_of_two_at_one_host(browser, entity, stack, expect):
     assert_no_barriers(page)
     picture(page, "eliminar-con-nombre")
     typed = question.get_by_role("textbox")
-    for text, number in ((host(hook), 1), ("Producción", 1), ("pruebas <b>ñ</b>", 0)):
+    for text, number in ((host(hook), 1), ("Producción", 1), ("pruebas <b>ñ</b>", 1), ("Pruebas <b>ñ</b>", 0)):
         typed.fill(text)
         page.keyboard.press("Enter")
         expect(question).to_have_count(number)
     expect(page.locator("#hecho")).to_contain_text("Pruebas <b>ñ</b>")
     assert [one["id"] for one in entity.api("GET", BASE).json()] == [other.id]
+
+
+@pytest.mark.parametrize("name, typed", [("Pre  producción", "Pre producción"), ("Pre  producción", " Pre  producción"), ("a\u202eb", "a\\u202eb"), ("e\u0301", "\u00e9")])
+def test_deleting_one_whose_name_is_hard_to_type(browser, entity, expect, name, typed):
+    hook = entity.register()
+    page = browser.page()
+    answer(page, "GET", f"webhooks/{hook.id}", 200, seen(entity, hook) | {"nombre": name})
+    page.goto(PORTAL + place(hook))
+    enter(page, entity.token)
+    page.get_by_role("button", name="Eliminar el webhook").click()
+    page.get_by_role("dialog").get_by_role("textbox").fill(typed)
+    page.keyboard.press("Enter")
+    expect(page.locator("#hecho")).to_contain_text("Webhook eliminado")
+    assert entity.api("GET", BASE).json() == []
 
 
 def test_a_name_that_another_webhook_has(browser, entity, expect):

@@ -10,6 +10,7 @@ import { alerted, notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { remedyOf } from "../remedies.js";
 import { bothTimes } from "../time.js";
+import { visible } from "../visible.js";
 import { webhookState } from "../webhook_state.js";
 import { count, eventName } from "../words.js";
 
@@ -128,8 +129,8 @@ function removal(one) {
     el("button", { class: "button danger", type: "button", id: "eliminar", onclick: () => remove(one) }, "Eliminar el webhook"));
 }
 
-/** What a person types to confirm a deletion is compared without regard to case. */
-const alike = (typed, word) => typed.trim().normalize().toLowerCase() === word.normalize().toLowerCase();
+/** A text as a person reads it, so that a name can be typed as it is shown: unseen characters as escapes, several spaces as one. */
+const read = (text) => visible(text.trim().normalize()).replace(/ +/g, " ");
 
 function remove(one) {
   const { portal, place, hook, etag } = one;
@@ -139,7 +140,7 @@ function remove(one) {
   const box = el("div");
   const confirm = async () => {
     replace(box);
-    if (!judge([[typed, alike(typed.value(), word) ? "" : `No es lo mismo: escriba ${word}`]])) return false;
+    if (!judge([[typed, read(typed.value()) === read(word) ? "" : `No es lo mismo: escriba ${word}`]])) return false;
     const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}`, { headers: etag ? { "If-Match": etag } : {} });
     if (place.signal.aborted) return true;
     // If the first answer was lost, the repeated request finds the webhook deleted.
