@@ -26,7 +26,7 @@ export async function probeScreen(portal, place) {
   if (!answer.ok) return replace(region, problemBox(answer, { retry: () => portal.show() }));
   const active = answer.data.filter((hook) => hook.activo);
   if (!active.length) return replace(region, noReceiver(answer.data));
-  replace(region, tester(portal, place, active));
+  replace(region, tester(portal, place, active, unfit(answer.data, place.query.webhook)));
 }
 
 function noReceiver(hooks) {
@@ -36,21 +36,31 @@ function noReceiver(hooks) {
       : el("p", {}, el("a", { class: "button primary", href: link("/webhooks/nuevo") }, "Registrar un webhook")));
 }
 
-function tester(portal, place, hooks) {
+const UNCHOSEN = "elegir";
+
+/** Why no test can be sent to the webhook of the address; "" if it can, or if the address names none. */
+function unfit(hooks, id) {
+  const hook = hooks.find((one) => String(one.id) === id);
+  if (!id || hook?.activo) return "";
+  return hook ? `${labelOf(hook)} no está activo, y no se le puede enviar una prueba. Elija a quién.` : "Ese webhook ya no existe. Elija a quién enviar la prueba.";
+}
+
+/** @param {string} lost of unfit(): then a person must choose to whom */
+function tester(portal, place, hooks, lost) {
   const wanted = hooks.find((hook) => String(hook.id) === place.query.webhook);
   const events = [...new Set([...(wanted?.eventos ?? []), ...hooks.flatMap((hook) => hook.eventos)])];
   const select = el("select", {}, groupsOf(events).map(([name, some]) => el("optgroup", { label: name }, some.map((event) => el("option", { value: event }, eventName(event))))));
   if (events.includes(place.query.evento)) select.value = place.query.evento;
   else if (wanted) select.value = wanted.eventos[0];
   const event = field({ label: "Aviso de prueba", control: select });
-  const to = field({ label: "A quién", control: el("select", {}, el("option", { value: "" }, "A todos los webhooks activos que lo reciben"), hooks.map((hook) => el("option", { value: hook.id, selected: hook === wanted }, labelOf(hook)))) });
+  const to = field({ label: "A quién", control: el("select", {}, lost && el("option", { value: UNCHOSEN, selected: true }, "Elija"), el("option", { value: "" }, "A todos los webhooks activos que lo reciben"), hooks.map((hook) => el("option", { value: hook.id, selected: hook === wanted }, labelOf(hook)))) });
   const data = field({ label: "Datos (opcional)", hint: "Un objeto JSON: llega en data.datos, junto a la marca de que es una prueba.", control: el("textarea", { class: "mono", spellcheck: "false", autocapitalize: "none" }) });
   const example = el("div");
   const receivers = el("div", { class: "receivers" });
   const chosen = () => hooks.find((hook) => String(hook.id) === to.value());
   const showReceivers = () => {
-    const all = chosen() ? [chosen()] : hooks.filter((hook) => hook.eventos.includes(select.value));
-    replace(receivers, el("p", {}, all.length > 1 ? "Lo recibirán:" : all.length ? "Lo recibirá:" : "No lo recibe ningún webhook."), el("ul", {}, all.map((hook) => el("li", {}, titleOf(hook)))));
+    const all = to.value() === UNCHOSEN ? [] : chosen() ? [chosen()] : hooks.filter((hook) => hook.eventos.includes(select.value));
+    replace(receivers, to.value() !== UNCHOSEN && el("p", {}, all.length > 1 ? "Lo recibirán:" : all.length ? "Lo recibirá:" : "No lo recibe ningún webhook."), el("ul", {}, all.map((hook) => el("li", {}, titleOf(hook)))));
     replace(example, exampleOf(select.value, (text) => {
       data.control.value = text;
       data.control.focus();
@@ -66,7 +76,7 @@ function tester(portal, place, hooks) {
   place.signal.addEventListener("abort", () => watching.abort());
   const button = workButton({ label: "Enviar la prueba", busy: "Enviando…", kind: "primary", submit: true, work: async () => {
     clearRefusal(fields, box);
-    if (!judge([[data, isObject(data.value()) ? "" : "Esto no es un objeto JSON, como {\"clave\": 1}."]])) return;
+    if (!judge([[to, to.value() === UNCHOSEN ? "Elija a quién se envía." : ""], [data, isObject(data.value()) ? "" : "Esto no es un objeto JSON, como {\"clave\": 1}."]])) return;
     const since = new Date(portal.clock.now() - 5000).toISOString();
     const one = chosen();
     const body = data.value().trim() ? `{"evento":${JSON.stringify(select.value)},"datosExtra":${data.value()}}` : { evento: select.value }; // numbers as they were typed
@@ -80,7 +90,7 @@ function tester(portal, place, hooks) {
     showRefusal(answer, fields, box, { retry: button.run });
     if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a enviarse. Repetirlo solo envía otra prueba."));
   } });
-  return [form(button.run, to.node, event.node, data.node, example, receivers, box, el("div", { class: "actions" }, button.node)), results];
+  return [lost && notice("warning", el("p", {}, foreign(lost))), form(button.run, to.node, event.node, data.node, example, receivers, box, el("div", { class: "actions" }, button.node)), results];
 }
 
 const exampleOf = (event, use) => el("details", { id: "ejemplo" }, el("summary", {}, `Los datos que lleva «${eventName(event)}», como ejemplo`),
