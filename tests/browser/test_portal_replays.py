@@ -8,7 +8,7 @@ import pytest
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
-from support.portal import answer
+from support.portal import PORTAL, answer, enter
 from support.portal_changes import arrived, at, count_requests, go, hide, lose, said, settle, shown
 from support.stack import EVENTS
 from support.wait import wait_until
@@ -84,7 +84,7 @@ def test_the_replays_and_who_changed_what(browser, entity, failed, expect, how):
     page = at(browser, entity, "#/reenvios", "Reenvíos", **how)
     row = page.get_by_role("table", name="Reenvíos").get_by_role("row").nth(1)
     expect(row).to_contain_text("Pruebas <b>ñ</b>")
-    expect(row).to_contain_text("Terminado: 3 de 3 en camino, 3 recibidas.")
+    expect(row).to_contain_text("Terminado: 3 de 3 reenviadas, 3 recibidas.")
     expect(row.get_by_role("link", name="3 entregas")).to_have_attribute("href", f"#/webhooks/{failed.id}/reenvios/{replay}")
     assert_no_barriers(page)
     assert_no_sideways_scrolling(page)
@@ -97,6 +97,27 @@ def test_the_replays_and_who_changed_what(browser, entity, failed, expect, how):
     assert_no_barriers(page)
     assert_no_sideways_scrolling(page)
     picture(page, "actividad-" + "-".join(map(str, how)))
+
+
+def done(action: str, detail: dict, times: int = 1) -> dict:
+    return {"id": 1, "cuando": "2026-11-20T10:00:00.000Z", "accion": action, "webhook": 1, "token": "t", "detalle": detail, "veces": times, "ultima": "2026-11-20T10:30:00.000Z"}
+
+
+def test_all_that_can_be_done_is_in_words(browser, entity, expect):
+    page = browser.page()
+    streak = {"fallaDesde": {"antes": "2026-11-19T10:00:00.000Z", "ahora": None}}
+    entries = [(done("reenvio", {"reenvio": 5, "entrega": 806}, 20), "20 reenvíos; el primero, de la entrega 806El último, 20 nov 2026, 11:30:00"),
+               (done("reenvio", {"reenvio": 5, "cancelado": True}), "Detuvo un reenvíoreenvío: 5"),
+               (done("reenvio", {"reenvio": 5, "desde": "2026-11-19T10:00:00.000Z", "candidatas": 3}), "desde: 19 nov 2026, 11:00:00 (península) · 2026-11-19 10:00:00 UTCentregas: 3"),
+               (done("secreto", {"graciaSegundos": 86400}), "Cambió el secretoel anterior sigue firmando: 1 día"), (done("secreto", {"graciaSegundos": 0}), "el anterior sigue firmando: no"),
+               (done("cambio", streak), "dejó de contar los fallos desde: 19 nov 2026, 11:00:00"), (done("diagnostico", {}, 2), "Pidió un diagnóstico2 veces; la última, ")]
+    answer(page, "GET", "actividad?*", 200, {"actividad": [entry for entry, _ in entries], "siguiente": None})
+    page.goto(PORTAL + "#/actividad")
+    enter(page, entity.token)
+    rows = page.get_by_role("table", name="Actividad").get_by_role("row")
+    for number, (_, words) in enumerate(entries, 1):
+        expect(rows.nth(number)).to_contain_text(words)
+    assert_no_barriers(page)
 
 
 def test_pages_of_what_was_done_and_a_page_that_is_no_more(browser, entity, expect):

@@ -4,7 +4,7 @@ import { cellName, fetchHooks, hookLink } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
-import { bothTimes, madrid, utcBeside } from "../time.js";
+import { bothTimes, madrid, span, utcBeside } from "../time.js";
 import { count, eventName, thousands } from "../words.js";
 
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
@@ -17,7 +17,7 @@ export const replaysScreen = (portal, place) => historyScreen(portal, place, {
 });
 
 export const activityScreen = (portal, place) => historyScreen(portal, place, {
-  title: "Actividad", lead: "Quién cambió qué, con cada token de su entidad. Se conserva 90 días.", path: "/actividad", member: "actividad", none: "Todavía no hay ningún cambio.",
+  title: "Actividad", lead: "Quién cambió qué, con cada token de su entidad.", path: "/actividad", member: "actividad", none: "Todavía no hay ningún cambio.",
   head: ["Cuándo", "Quién", "Qué hizo", "Webhook"], row: activityRow, moves: () => false,
 });
 
@@ -77,21 +77,44 @@ function replayRow({ id, webhook, entrega, estado, candidatas, reenviadas, entre
   const address = entrega === null ? hookLink(webhook, `/reenvios/${id}`) : link(`/entregas/${webhook}/${entrega}`);
   return [
     timeCell(pedido), named(webhook, hooks), there ? el("a", { href: address, class: "target" }, what) : what,
-    [el("p", {}, `${REPLAY[estado] ?? estado}: ${thousands(reenviadas)} de ${thousands(candidatas)} en camino, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`),
+    [el("p", {}, `${REPLAY[estado] ?? estado}: ${thousands(reenviadas)} de ${count(candidatas, "reenviada")}, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`),
       (estado === "pendiente" || estado === "en_curso") && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })],
   ];
 }
 
 const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico" };
-const MEMBERS = { url: "dirección", nombre: "nombre", eventos: "avisos", activo: "activo", entrega: "entrega", reenvio: "reenvío", desde: "desde", hasta: "hasta", estados: "estados" };
+const instant = (value) => (Number.isNaN(Date.parse(value)) ? worded(value) : bothTimes(value));
+
+/** The members of `detalle`: [words, how the value is shown]. */
+const MEMBERS = {
+  url: ["dirección", changed], nombre: ["nombre", changed], eventos: ["avisos", changed], activo: ["activo", changed], motivo: ["desactivado por", changed],
+  fallaDesde: ["dejó de contar los fallos desde", (value) => instant(value?.antes ?? value)],
+  graciaSegundos: ["el anterior sigue firmando", (value) => (value === 0 ? "no" : span(value * 1000))],
+  reenvio: ["reenvío", changed], entrega: ["entrega", changed], desde: ["desde", instant], hasta: ["hasta", instant], candidatas: ["entregas", changed],
+};
 
 function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima }, hooks) {
-  const details = Object.entries(detalle ?? {}).map(([name, value]) => el("li", {}, `${MEMBERS[name] ?? name}: `, changed(value)));
+  const what = detalle ?? {};
+  const replayed = accion === "reenvio" && veces > 1;
+  const hidden = new Set(["cancelado", replayed && "entrega", replayed && "reenvio"]); // the title says them
+  const details = Object.entries(what).filter(([name]) => !hidden.has(name)).map(([name, value]) => {
+    const [words, show] = MEMBERS[name] ?? [name, changed];
+    return el("li", {}, `${words}: `, show(value));
+  });
   return [
     timeCell(cuando), token ? foreign(token) : el("span", { class: "muted" }, "Un token sin etiqueta"),
-    [ACTIONS[accion] ?? foreign(accion), details.length > 0 && el("ul", { class: "plain-list small muted" }, details), veces > 1 && el("p", { class: "small muted" }, `${thousands(veces)} veces; la última, `, bothTimes(ultima))],
+    [titleOf(accion, what, veces), details.length > 0 && el("ul", { class: "plain-list small muted" }, details),
+      veces > 1 && el("p", { class: "small muted" }, replayed ? "El último, " : `${thousands(veces)} veces; la última, `, bothTimes(ultima))],
     named(webhook, hooks),
   ];
+}
+
+/** What was done. Of several equal actions, `what` is of the first one. */
+function titleOf(action, what, times) {
+  if (action !== "reenvio") return ACTIONS[action] ?? foreign(action);
+  if (what.cancelado) return times > 1 ? `Detuvo ${thousands(times)} reenvíos` : "Detuvo un reenvío";
+  if (times === 1) return ACTIONS.reenvio;
+  return `${thousands(times)} reenvíos${what.entrega ? `; el primero, de la entrega ${what.entrega}` : what.desde ? "; el primero:" : ""}`;
 }
 
 const FEW = 3; // events that are named one by one
