@@ -78,11 +78,51 @@ def test_from_the_first_page_to_the_last(browser, entity, crowd, expect):
     page = open_portal(browser, entity.token, "#/entregas")
     expect(page.get_by_text("De la 1 a la 50", exact=True)).to_be_visible()
     page.get_by_role("button", name="Última página").click()
-    expect(page.get_by_text("De la 101 a la 120 de 120")).to_be_visible()
-    page.get_by_role("link", name="Más recientes").click()
-    expect(page.get_by_text("De la 51 a la 100 de 120")).to_be_visible()
+    expect(page.get_by_text("De la 51 a la 120 de 120")).to_be_visible()
+    expect(rows(page)).to_have_count(70)
     page.get_by_role("link", name="Más recientes").click()
     expect(page.get_by_text("De la 1 a la 50 de 120")).to_be_visible()
+
+
+def test_a_total_is_not_shown_to_another_entity_nor_once_it_is_old(browser, entity, new_entity, stack, crowd, expect):
+    other = new_entity()
+    old_deliveries(stack, other, other.register(), 60)
+    page = open_portal(browser, entity.token, "#/entregas")
+    page.get_by_role("button", name="Última página").click()
+    expect(page.get_by_text("De la 51 a la 120 de 120")).to_be_visible()
+    old_deliveries(stack, entity, crowd, 1)
+    page.get_by_role("link", name="Más recientes").click()
+    expect(page.get_by_text("De la 1 a la 50", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Última página").click()
+    expect(page.get_by_text("De la 51 a la 121 de 121")).to_be_visible()
+    page.get_by_role("button", name="Salir").click()
+    enter(page, other.token)
+    page.get_by_role("navigation").get_by_role("link", name="Entregas").click()
+    expect(page.get_by_text("De la 1 a la 50", exact=True)).to_be_visible()
+
+
+def test_a_way_to_the_end_that_is_too_long_or_fails(browser, entity, crowd, expect):
+    page = open_portal(browser, entity.token, "#/entregas")
+    expect(rows(page)).to_have_count(50)
+    answer(page, "GET", "entregas?*limite=100*", 429, times=1)
+    page.get_by_role("button", name="Última página").click()
+    expect(page.get_by_role("alert")).to_contain_text("Demasiadas peticiones")
+    expect(rows(page)).to_have_count(50)
+    answer(page, "GET", "entregas?*cursor=*", 200, {"entregas": [one(9)], "siguiente": "x"})
+    page.get_by_role("button", name="Última página").click()
+    expect(page.get_by_text("No es la última: se han recorrido 150 entregas; siga desde aquí.")).to_be_visible()
+    assert_no_barriers(page)
+
+
+def test_a_search_in_which_there_is_nothing_to_search(browser, entity, webhook, expect):
+    page = open_portal(browser, entity.token, "#/entregas")
+    look_for(page, "_ ¿?")
+    box = page.get_by_role("searchbox", name="Buscar")
+    expect(box).to_have_accessible_description(re.compile("Escriba una palabra o un número"))
+    expect(box).to_be_focused()
+    page.evaluate("location.hash = '#/entregas?busca=%2D'")
+    expect(page.get_by_text("No se ha buscado nada")).to_be_visible()
+    assert_no_barriers(page)
 
 
 def test_a_delivery_and_back_to_the_same_place(browser, entity, crowd, expect):
@@ -395,6 +435,11 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     question.get_by_role("button", name="Reenviar").click()
     expect(page.locator(".chosen")).to_contain_text("Se ha pedido 1 reenvío.")
     expect(page.locator(".chosen")).to_contain_text(f"Entrega {ids[1]}: Ahora no")
+    expect(rows(page).filter(has=page.locator(f"#entrega-{ids[0]}"))).to_contain_text("Reenvío pedido")
+    expect(page.locator(f"#elegir-{ids[0]}")).to_have_count(0)
+    expect(page.locator(f"#elegir-{ids[1]}")).to_be_enabled()
+    page.get_by_role("button", name="Elegir todas").click()
+    expect(page.get_by_role("button", name="Reenviar 3 elegidas")).to_be_visible()
     wait_until(lambda: stack.count_deliveries(good.id, "entregada") == 1, 15, "the first to be received")
     assert len(receiver.requests(good.path)) == before[good] + 1 and len(receiver.requests(other.path)) == before[other]
     page.get_by_role("link", name="Ver cómo van").click()
@@ -402,6 +447,28 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     reader = open_portal(browser, entity.issue_token("--read-only"), "#/entregas")
     expect(rows(reader)).to_have_count(4)
     expect(reader.get_by_role("checkbox")).to_have_count(0)
+
+
+def test_leaving_the_list_ends_sending_and_says_so(browser, entity, receiver, stack, webhook, expect):
+    old_deliveries(stack, entity, webhook, 3, "fallida")
+    page = open_portal(browser, entity.token, "#/entregas?estado=fallida")
+    page.get_by_role("button", name="Elegir todas").click()
+    held = []
+    page.route("**/reenvio", lambda route: held.append(route))
+    page.get_by_role("button", name="Reenviar 3 elegidas").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reenviar").click()
+    expect(page.get_by_text("Pidiendo el reenvío 1 de 3…")).to_be_visible()
+    expect(page.get_by_role("button", name="Reenviar 3 elegidas")).to_have_attribute("aria-disabled", "true")
+    expect(page.get_by_role("checkbox").first).to_be_disabled()
+    page.get_by_role("button", name="Reenviar 3 elegidas").click(force=True)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert_no_barriers(page)
+    page.get_by_role("navigation").get_by_role("link", name="Actividad").click()
+    page.get_by_role("heading", level=1, name="Actividad").wait_for()
+    held[0].continue_()
+    expect(page.locator("#hecho")).to_contain_text("Reenvíos: 1 de 3 pedidos")
+    assert len(held) == 1
+    assert stack.value(f"SELECT COUNT(*) FROM reenvios WHERE webhook_id = {webhook.id}") == "1"
 
 
 def test_a_page_is_drawn_within_100_ms_of_its_answer(browser, entity, crowd, expect):

@@ -105,6 +105,29 @@ def test_the_portal_and_the_page_of_errors_say_the_same_remedies(call):
     assert set(known) - told == {"Revise su receptor con ese mensaje."}
 
 
+@pytest.mark.parametrize("typed, message, number, words", [
+    ("webhook-id: msg_1_2", "msg_1_2", "", []), (" msg_1_2 ", "msg_1_2", "", []), ("entrega 806", "", "806", []), ("806", "", "806", ["806"]),
+    ("informe_2026.pdf", "", "", ["informe", "2026", "pdf"]), ("_ ¿?", "", "", [])])
+def test_a_search_is_read(call, typed, message, number, words):
+    assert call("find", "searchOf", typed) == {"message": message, "number": number, "words": words}
+    assert call("find", "searchesNothing", typed) == (not message and not number and not words)
+
+
+@pytest.mark.parametrize("words, found", [(["2026"], True), (["026"], False), (["informe"], True), (["form", "pdf"], True), (["musica"], True), (["7"], True), (["prueba"], False)])
+def test_what_a_search_compares(call, words, found):
+    delivery = {"evento": "documento.disponible", "prueba": False, "datos": {"documentoId": 7, "titulo": "Música: informe_2026.pdf"}}
+    assert call("find", "matches", delivery, words) == found
+
+
+def test_webhooks_that_look_alike_have_their_number(call):
+    path = "https://ejemplo.es/avisos/entrada/"
+    hooks = [{"id": 1, "nombre": None, "url": path + "a" * 40 + "z" * 20}, {"id": 12, "nombre": None, "url": path + "b" * 40 + "z" * 20}, {"id": 3, "nombre": None, "url": path},
+             {"id": 4, "nombre": "Copia", "url": path + "c" * 40 + "z" * 20}]
+    apart = call("hooks", "tellApart", hooks)
+    assert [one["apart"] for one in apart] == [" (n.º 1)", " (n.º 12)", "", ""]
+    assert call("hooks", "labelOf", apart[1]).endswith("zzz (n.º 12)")
+
+
 WEBHOOK = {"activo": True, "motivo": None, "fallaDesde": None, "desactivacion": None, "ultimaEjecucion": "2026-11-25T09:32:00Z", "ultimoError": ""}
 EXPIRED = "El certificado TLS del receptor ha caducado o aún no es válido"
 

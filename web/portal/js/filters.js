@@ -1,6 +1,7 @@
 // The filters of the list of deliveries. They are only in the address: Back, a reload and a bookmark keep them.
 import { el, foreign } from "./dom.js";
 import { field, incomplete, judge } from "./field.js";
+import { searchesNothing } from "./find.js";
 import { labelOf } from "./hooks.js";
 import { link } from "./router.js";
 import { fromMadrid, madridShort, toMadrid } from "./time.js";
@@ -22,9 +23,11 @@ export function filterBar(portal, { query }, hooks) {
 
 function searchForm(portal, set) {
   const busca = field({ label: "Buscar", hint: "Un título, un número (de evaluación, de documento, de entrega…) o un webhook-id.", attributes: { id: "busca", type: "search", autocomplete: "off", spellcheck: "false", value: set.busca ?? "" } });
+  const unfit = (text) => (searchesNothing(text) ? "Escriba una palabra o un número." : "");
+  busca.setError(unfit(set.busca));
   return el("form", { class: "search", role: "search", novalidate: true, onsubmit: (event) => {
     event.preventDefault();
-    portal.go(listLink({ ...set, busca: busca.value().trim() }));
+    if (judge([[busca, unfit(busca.value())]])) portal.go(listLink({ ...set, busca: busca.value().trim() }));
   } }, busca.node, el("button", { type: "submit", class: "button primary", id: "buscar" }, "Buscar"));
 }
 

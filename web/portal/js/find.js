@@ -15,8 +15,8 @@ export function aboutOf(datos) {
   }).filter(Boolean).join(" · ");
 }
 
-const WORD = /[\p{L}\p{N}_]+/gu;
-const wordsOf = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().match(WORD) ?? [];
+const WORD = /[\p{L}\p{N}]+/gu;
+const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
 /**
  * Reads what was typed into the search.
@@ -25,13 +25,20 @@ const wordsOf = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCa
  */
 export function searchOf(text) {
   const typed = text.trim();
-  if (/^msg_\d{1,18}_[1-9]\d{0,17}$/.test(typed)) return { message: typed, number: "", words: [] };
+  const [, message] = /^(?:webhook-id\s*:\s*)?(msg_\d{1,18}_[1-9]\d{0,17})$/i.exec(typed) ?? [];
+  if (message) return { message: message.toLowerCase(), number: "", words: [] };
   const [, said, number = ""] = /^((?:entrega\s+)?(?:n\.?\s?º\s*|#)?)([1-9]\d{0,17})$/i.exec(typed) ?? [];
-  return { message: "", number, words: said ? [] : wordsOf(typed) };
+  return { message: "", number, words: said ? [] : plain(typed).match(WORD) ?? [] };
 }
 
-/** Whether all words occur in what the list shows of the delivery. A number must occur as a whole: 42 is not in 2042. @param {any} delivery of GET /entregas with datos=resumen @param {string[]} words of searchOf() */
+/** Whether something was typed in which there is no word and no number. @param {string | undefined} text */
+export function searchesNothing(text) {
+  const { message, number, words } = searchOf(text ?? "");
+  return Boolean(text?.trim()) && !message && !number && words.length === 0;
+}
+
+/** Whether all words occur in what the list shows of the delivery. A number must occur between other characters than digits: 42 is not in 2042, but in acta_42.pdf. @param {any} delivery of GET /entregas with datos=resumen @param {string[]} words of searchOf() */
 export function matches(delivery, words) {
-  const there = wordsOf(`${eventName(delivery.evento)} ${delivery.evento} ${aboutOf(delivery.datos)} ${delivery.prueba ? "prueba" : ""}`);
-  return words.every((word) => (/^\d+$/.test(word) ? there.includes(word) : there.some((one) => one.includes(word))));
+  const there = plain(`${eventName(delivery.evento)} ${delivery.evento} ${aboutOf(delivery.datos)} ${delivery.prueba ? "prueba" : ""}`);
+  return words.every((word) => (/^\d+$/.test(word) ? new RegExp(`(?<!\\d)${word}(?!\\d)`).test(there) : there.includes(word)));
 }

@@ -1,8 +1,7 @@
 // Chooses deliveries of the list and sends them again, one request each. What is chosen stays so while the list is drawn anew.
-import { unsure } from "./change.js";
+import { tellDone, unsure } from "./change.js";
 import { ask } from "./dialog.js";
-import { el, foreign, replace } from "./dom.js";
-import { labelOf } from "./hooks.js";
+import { el, foreign, replace, urlOf } from "./dom.js";
 import { notice } from "./problem.js";
 import { link } from "./router.js";
 import { count } from "./words.js";
@@ -17,22 +16,29 @@ const ENDS = new Set(["tooMany", "unauthorized", "forbidden", "network", "timeou
 export function chooser(portal, place, hooks, sent) {
   const active = new Map(hooks.filter((hook) => hook.activo).map((hook) => [hook.id, hook]));
   const chosen = new Map(); // deliveries by id
+  const asked = new Map(); // maps the id of a delivery that was sent again to its `terminada` of before
   const told = el("div");
   const tools = el("div", { class: "actions" });
   let page = [];
-  const can = (one) => !portal.session.readOnly && active.has(one.webhook) && SENDABLE.has(one.estado);
+  let sending = false;
+  const waits = (one) => asked.has(one.id) && (one.gone || asked.get(one.id) === one.terminada);
+  const can = (one) => !portal.session.readOnly && active.has(one.webhook) && SENDABLE.has(one.estado) && !one.gone && !waits(one);
+  const button = (kind, id, words, work) => el("button", { type: "button", class: `button ${kind}`, id, "aria-disabled": sending && "true", onclick: () => sending || work() }, words);
 
   function draw() {
     const some = chosen.size > 0;
-    replace(tools, some && el("button", { type: "button", class: "button primary", id: "reenviar-elegidas", onclick: question }, `Reenviar ${count(chosen.size, "elegida")}`),
-      some && el("button", { type: "button", class: "button quiet", id: "no-elegir", onclick: () => choose([]) }, "No elegir ninguna"),
-      page.some(can) && page.filter(can).some(({ id }) => !chosen.has(id)) && el("button", { type: "button", class: "button quiet", id: "elegir-todas", onclick: () => choose(page.filter(can)) }, "Elegir todas las de esta página"));
+    replace(tools, some && button("primary", "reenviar-elegidas", `Reenviar ${count(chosen.size, "elegida")}`, question),
+      some && button("quiet", "no-elegir", "No elegir ninguna", () => choose([])),
+      page.filter(can).some(({ id }) => !chosen.has(id)) && button("quiet", "elegir-todas", "Elegir todas las de esta página", () => choose(page.filter(can))));
+    for (const box of boxes()) box.disabled = sending || !page.some((one) => one.id === Number(box.value) && can(one));
   }
+
+  const boxes = () => [...document.querySelectorAll("input[id^=elegir-]")].filter((box) => box instanceof HTMLInputElement);
 
   function choose(deliveries) {
     chosen.clear();
     for (const one of deliveries) chosen.set(one.id, one);
-    for (const box of document.querySelectorAll("input[id^=elegir-]")) if (box instanceof HTMLInputElement) box.checked = chosen.has(Number(box.value));
+    for (const box of boxes()) box.checked = chosen.has(Number(box.value));
     draw();
   }
 
@@ -44,27 +50,38 @@ export function chooser(portal, place, hooks, sent) {
         send();
         return true;
       },
-      body: [el("ul", {}, [...by].map(([id, number]) => el("li", {}, `${count(number, "entrega")} a `, foreign(labelOf(active.get(id)))))), el("p", {}, "Llegan otra vez con el mismo identificador y el mismo contenido.")],
+      body: [el("ul", {}, [...by].map(([id, number]) => el("li", {}, `${count(number, "entrega")} a `, whole(active.get(id))))), el("p", {}, "Llegan otra vez con el mismo identificador y el mismo contenido.")],
     });
   }
 
+  // A request is not aborted when the user goes to another screen, because the outcome of an aborted request is unknown. No further one is made then.
   async function send() {
+    if (sending) return;
+    sending = true;
+    draw();
+    const session = portal.session.number;
     const all = [...chosen.values()];
     const refused = [];
     let done = 0;
     let end = null;
     for (const one of all) {
+      if (place.signal.aborted) break;
       replace(told, notice("info", el("p", { role: "status" }, `Pidiendo el reenvío ${done + refused.length + 1} de ${all.length}…`)));
-      const answer = await portal.api.request("POST", `/webhooks/${one.webhook}/entregas/${one.id}/reenvio`, { signal: place.signal });
-      if (place.signal.aborted) return;
+      const answer = await portal.api.request("POST", `/webhooks/${one.webhook}/entregas/${one.id}/reenvio`);
       if (!answer.ok && ENDS.has(answer.kind)) {
         end = answer;
         break;
       }
       chosen.delete(one.id);
-      if (answer.ok) done += 1;
-      else refused.push([one, answer]);
+      if (answer.ok) {
+        done += 1;
+        asked.set(one.id, one.terminada);
+      } else {
+        refused.push([one, answer]);
+      }
     }
+    sending = false;
+    if (place.signal.aborted) return portal.session.number === session && tellLeft(all.length, done, refused.length, end);
     replace(told, outcome(done, refused, end, chosen.size));
     choose([...chosen.values()]);
     sent();
@@ -75,15 +92,26 @@ export function chooser(portal, place, hooks, sent) {
     /** Takes the deliveries that the page shows. */
     show(deliveries) {
       page = deliveries;
+      for (const one of sending ? [] : page) if (!can(one)) chosen.delete(one.id);
       draw();
     },
+    /** What to say of a delivery that was sent again, or that has left the list; otherwise "". */
+    note: (one) => (waits(one) ? "Reenvío pedido" : one.gone ? "Ha cambiado: ya no está en esta lista" : ""),
     any: () => !portal.session.readOnly && active.size > 0,
-    box: (one) => can(one) && el("input", { type: "checkbox", id: `elegir-${one.id}`, value: one.id, checked: chosen.has(one.id), "aria-label": `Elegir la entrega ${one.id}`, onchange: (event) => {
+    box: (one) => can(one) && el("input", { type: "checkbox", id: `elegir-${one.id}`, value: one.id, checked: chosen.has(one.id), disabled: sending, "aria-label": `Elegir la entrega ${one.id}`, onchange: (event) => {
       if (event.target.checked) chosen.set(one.id, one);
       else chosen.delete(one.id);
       draw();
     } }),
   };
+}
+
+/** A webhook's name and its whole URL. */
+const whole = ({ nombre, url }) => [nombre && [foreign(nombre), " · "], urlOf(url)];
+
+/** Tells the screen to which the user went how many were asked for. */
+function tellLeft(all, done, refused, end) {
+  tellDone(location.hash, `Reenvíos: ${done} de ${all} pedidos`, el("p", {}, refused > 0 && `${count(refused, "rechazado")}. `, done + refused < all && "Al salir de la lista no se han pedido los demás. ", end && unsure(end) && "De uno no se sabe si llegó a pedirse. ", el("a", { href: link("/reenvios") }, "Ver cómo van")));
 }
 
 function outcome(done, refused, end, left) {

@@ -14,6 +14,7 @@ import { count, eventName, stateBadge, stateMark } from "./words.js";
  * @param {boolean} what.oneHook all are of one webhook: its column is left out
  * @param {boolean} what.oneState all are in one state: it is not repeated
  * @param {((delivery: any) => any) | null} what.box makes the checkbox that chooses a delivery; null: none can be chosen
+ * @param {(delivery: any) => string} what.note what to say of a delivery instead of what became of it; "": nothing
  * @param {number} what.now by the service's clock
  */
 // Has explicit roles: on a telephone the rows are laid out as cards, and some browsers then no longer treat the element as a table.
@@ -27,15 +28,16 @@ export function deliveryTable(deliveries, what) {
 
 const cell = (name, ...children) => el("td", { role: "cell", "data-name": name }, ...children);
 
-function row(one, { hooks, oneHook, oneState, box, now }) {
+function row(one, { hooks, oneHook, oneState, box, note, now }) {
   const hook = hooks.get(one.webhook);
   const about = aboutOf(one.datos);
+  const noted = note(one);
   return el("tr", { role: "row" },
     box && cell("Elegir", box(one)),
     cell("Creada", el("a", { href: link(`/entregas/${one.webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, el("time", { datetime: one.creada }, madridCompact(one.creada, now))), el("span", { class: "utc small" }, " ", utcBeside(one.creada))),
     cell("Aviso", eventName(one.evento), one.prueba && el("span", { class: "muted" }, " (prueba)"), about && el("span", { class: "summary" }, " ", foreign(about))),
     !oneHook && cell("Webhook", hook ? cellName(hook) : `Webhook ${one.webhook}`),
-    cell("Qué pasó", oneState ? null : one.estado === "entregada" ? stateMark(one.estado) : [stateBadge(one.estado), " "], outcome(one, now)));
+    cell("Qué pasó", noted ? el("span", { class: "muted" }, noted) : [oneState ? null : one.estado === "entregada" ? stateMark(one.estado) : [stateBadge(one.estado), " "], outcome(one, now)]));
 }
 
 function outcome(one, now) {

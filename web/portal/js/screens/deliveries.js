@@ -2,7 +2,7 @@
 import { workButton } from "../change.js";
 import { el, replace } from "../dom.js";
 import { filterBar, filtersOf, listLink } from "../filters.js";
-import { matches, searchOf } from "../find.js";
+import { matches, searchOf, searchesNothing } from "../find.js";
 import { fetchHooks, hookLink, nameOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
@@ -11,14 +11,29 @@ import { link } from "../router.js";
 import { deliveryTable } from "../rows.js";
 import { STATES, count, thousands } from "../words.js";
 
-const LIMIT = 50;
-const MOST = 100; // deliveries of one answer
+const LIMIT = 50; // deliveries of a page
+const MOST = 100; // deliveries of one answer, and of the pages that lead to the last one
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
 const SEARCH_LOOKS = 40; // the same for a search, which reads MOST deliveries with each
 const END_LOOKS = 100; // the most pages to go through to the last one
 const EVERY_MS = 30_000;
-const before = new Map(); // maps a page's address to the address of the page with the next newer deliveries, for "Más recientes"
-const totals = new Map(); // maps the address of a list's first page to the number of its deliveries, once the last page was seen
+
+// What the pages of one session's lists told.
+const told = {
+  session: 0,
+  before: new Map(), // maps a page's address to the address of the page with the next newer deliveries, for "Más recientes"
+  newest: new Map(), // maps the address of a list's first page to the id of its newest delivery
+  totals: new Map(), // maps the same address to {newest, total} once the last page was seen
+  stopped: new Set(), // addresses at which "Última página" stopped before the last one
+};
+
+/** What the lists of another session told is forgotten: it may be of another entity. */
+function toldIn(session) {
+  if (told.session === session.number) return told;
+  told.session = session.number;
+  for (const one of [told.before, told.newest, told.totals, told.stopped]) one.clear();
+  return told;
+}
 
 export async function deliveriesScreen(portal, place) {
   place.title("Entregas");
@@ -36,6 +51,7 @@ export async function deliveriesScreen(portal, place) {
   place.title(titleOf(place.query, chosen));
   replace(filters, filterBar(portal, place, hooks));
   if (place.query.webhook && !chosen) return replace(body, notice("warning", el("p", {}, "Ese webhook ya no existe. ", el("a", { href: listLink({ ...filtersOf(place.query), webhook: "" }) }, "Ver las entregas de todos"))));
+  if (searchesNothing(place.query.busca)) return replace(body, notice("warning", el("p", {}, "No se ha buscado nada: escriba una palabra o un número.")));
   const choice = chooser(portal, place, hooks, () => list.refresh());
   replace(chosenOnes, choice.node);
   const list = listOf(portal, place, hooks, chosen, { body, fresh, choice });
@@ -56,33 +72,37 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
   const search = searchOf(busca ?? "");
   const { cursor = "" } = place.query;
   const skipped = /^\d{1,9}$/.test(place.query.n ?? "") ? Number(place.query.n) : cursor ? NaN : 0; // how many newer deliveries the earlier pages show
+  const size = place.query.tam === String(MOST) ? MOST : LIMIT;
   const here = (more) => listLink({ ...set, ...more });
   const first = here({});
+  const { before, newest, totals, stopped } = toldIn(portal.session);
   let shown = [];
   let next = null;
   let loaded = false;
 
   const ask = (limite, at) => portal.api.get("/entregas", { ...filter, mensaje: search.message, datos: "resumen", limite, cursor: at }, place.signal);
 
-  /** Fetches until it has LIMIT deliveries that match, or no more follow, or the most requests for a page are made. */
+  /** Fetches until it has `size` deliveries that match, or no more follow, or the most requests for a page are made. `reached`: all matches with this id or a higher one are found. */
   async function collect(from) {
     const numbered = search.number && !from ? await withNumber() : { ok: true, found: [] };
-    if (!numbered.ok || (search.number && !search.words.length)) return { next: null, ...numbered };
+    if (!numbered.ok || (search.number && !search.words.length)) return { next: null, reached: 0, ...numbered };
     const { found } = numbered;
     const looks = search.words.length ? SEARCH_LOOKS : LOOKS;
     let at = from;
     let looked = 0;
+    let reached = Infinity;
     for (let look = 0; look < looks; ++look) {
-      const answer = await ask(search.words.length ? MOST : LIMIT - found.length, at);
+      const answer = await ask(search.words.length ? MOST : size - found.length, at);
       if (!answer.ok && !looked) return answer;
       if (!answer.ok) break; // what was found so far is shown, and the search can go on from here
       looked += answer.data.entregas.length;
+      reached = answer.data.siguiente ? answer.data.entregas.at(-1)?.id ?? reached : 0;
       found.push(...answer.data.entregas.filter((one) => matches(one, search.words) && !found.some(({ id }) => id === one.id)));
       at = answer.data.siguiente;
-      if (!at || found.length >= LIMIT) break;
+      if (!at || found.length >= size) break;
       if (search.words.length) replace(body, el("p", { class: "loading" }, `Buscando… ${count(looked, "entrega mirada", "entregas miradas")}, ${count(found.length, "encontrada")}.`));
     }
-    return { ok: true, kind: "ok", found, next: at, looked };
+    return { ok: true, kind: "ok", found, next: at, looked, reached };
   }
 
   /** The delivery with the number that is searched for, which the API gives with its webhook only. */
@@ -112,11 +132,19 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
   function take(answer) {
     shown = answer.found;
     next = answer.next;
+    if (!cursor) newest.set(first, shown[0]?.id);
     if (next) before.set(onward(), location.hash);
-    else if (!Number.isNaN(skipped)) totals.set(first, skipped + shown.length);
+    else if (!Number.isNaN(skipped) && !set.estado) totals.set(first, { newest: newest.get(first), total: skipped + shown.length }); // states change at any time
   }
 
-  const pageAt = (at, n) => here({ cursor: at, n: Number.isNaN(n) ? "" : n });
+  /** How many deliveries the list has; undefined if that is not known. */
+  function totalOf() {
+    if (!next) return skipped + shown.length;
+    const known = totals.get(first);
+    return known?.newest === newest.get(first) ? known?.total : undefined;
+  }
+
+  const pageAt = (at, n, tam = "") => here({ cursor: at, n: Number.isNaN(n) ? "" : n, tam });
   const onward = () => pageAt(next, skipped + shown.length);
 
   function wrongPage(answer) {
@@ -125,13 +153,14 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
   }
 
   function draw() {
-    const what = { hooks: new Map(hooks.map((hook) => [hook.id, hook])), oneHook: Boolean(chosen) || hooks.length === 1, oneState: Boolean(set.estado), box: choice.any() ? choice.box : null, now: portal.clock.now() };
-    replace(body, shown.length > 0 && el("div", { class: "over" }, el("p", { id: "cuantas", class: "muted" }, amount()), many()), shown.length ? deliveryTable(shown, what) : nothing(), pages());
+    const what = { hooks: new Map(hooks.map((hook) => [hook.id, hook])), oneHook: Boolean(chosen) || hooks.length === 1, oneState: Boolean(set.estado), box: choice.any() ? choice.box : null, note: choice.note, now: portal.clock.now() };
+    replace(body, next && stopped.has(location.hash) && notice("info", el("p", {}, `No es la última: se han recorrido ${count(skipped, "entrega")}; siga desde aquí.`)),
+      shown.length > 0 && el("div", { class: "over" }, el("p", { id: "cuantas", class: "muted" }, amount()), many()), shown.length ? deliveryTable(shown, what) : nothing(), pages());
     choice.show(shown);
   }
 
   function amount() {
-    const total = totals.get(first);
+    const total = totalOf();
     const kind = busca ? "encontrada" : "entrega";
     if (total !== undefined && skipped === 0 && shown.length >= total) return count(total, kind);
     if (Number.isNaN(skipped)) return count(shown.length, kind);
@@ -165,21 +194,25 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
   /** Goes through the pages to the last one, or to the last of END_LOOKS, and so learns how many deliveries there are. */
   async function toTheEnd() {
     let at = { cursor: next, n: skipped + shown.length };
-    let address = onward();
-    for (let look = 0; look < END_LOOKS; ++look) {
-      const answer = await portal.api.get("/entregas", { ...filter, limite: LIMIT, cursor: at.cursor }, place.signal);
+    let address = pageAt(at.cursor, at.n, MOST);
+    let last = false;
+    before.set(address, location.hash);
+    for (let look = 0; look < END_LOOKS && !last; ++look) {
+      const answer = await portal.api.get("/entregas", { ...filter, limite: MOST, cursor: at.cursor }, place.signal);
       if (place.signal.aborted) return;
-      if (!answer.ok) break;
+      if (!answer.ok) return replace(fresh, problemBox(answer));
       const { siguiente, entregas } = answer.data;
-      if (!siguiente) break;
+      last = !siguiente;
+      if (last) break;
       at = { cursor: siguiente, n: at.n + entregas.length };
-      before.set(pageAt(at.cursor, at.n), address);
-      address = pageAt(at.cursor, at.n);
+      before.set(pageAt(at.cursor, at.n, MOST), address);
+      address = pageAt(at.cursor, at.n, MOST);
     }
+    if (!last) stopped.add(address);
     portal.go(address);
   }
 
-  /** States change in place. New rows wait behind a button, so that the list does not move while it is read. */
+  /** States change in place, and a row that no longer belongs to the list says so. New rows wait behind a button, so that the list does not move while it is read. */
   async function refresh() {
     if (!loaded) return load();
     const answer = await collect(cursor);
@@ -187,15 +220,16 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
     const known = new Set(shown.map(({ id }) => id));
     const changed = new Map(answer.found.map((one) => [one.id, one]));
     const newer = cursor ? [] : answer.found.filter(({ id }) => !known.has(id) && (shown.length === 0 || id > shown[0].id));
-    shown = shown.map((one) => changed.get(one.id) ?? one);
-    if (newer.length > 0) totals.delete(first); // it has grown
+    const left = ({ id }) => id >= answer.reached || String(id) === search.number;
+    shown = shown.map((one) => changed.get(one.id) ?? (left(one) ? { ...one, gone: true } : one));
+    if (newer.length > 0 || shown.some(({ gone }) => gone)) totals.delete(first); // it has grown or shrunk
     draw();
     replace(fresh, newer.length > 0 && el("button", { type: "button", class: "button fresh", id: "nuevas", onclick: () => {
       take(answer);
       replace(fresh);
       draw();
       body.querySelector("a[id^=entrega-]")?.focus();
-    } }, `Hay ${newer.length >= LIMIT ? `${LIMIT} o más entregas nuevas` : count(newer.length, "entrega nueva", "entregas nuevas")}: verlas`));
+    } }, `Hay ${newer.length >= size ? `${size} o más entregas nuevas` : count(newer.length, "entrega nueva", "entregas nuevas")}: verlas`));
     return answer;
   }
 
