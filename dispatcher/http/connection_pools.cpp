@@ -86,7 +86,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, s
                                                   const Find& find) {
   const auto may_open = [&](Need need, Pool& pool, const Waiting& waiting) {
     const auto found = find(waiting.request, waiting.since);
-    if (found == Connecting::later) return false;
+    if (found == Connecting::others_first) return false;
     if (need == Need::unserved) return pool.answered || found != Connecting::soon;
     if (!room && (need == Need::expected || !may_replace(pool, now))) return false;
     if (found != Connecting::no) return false;

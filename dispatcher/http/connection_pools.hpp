@@ -31,10 +31,10 @@ std::chrono::seconds connection_life(const std::string& host);
 
 /// What a request that asks for a further connection finds.
 enum class Connecting {
-  no,     // no connection to its host is being made
-  late,   // one is; its look-up or dial began earlier, or the request's own dial would have its turn before
-  soon,   // one is; it waits for its turn to be dialled, or its look-up or dial began a short time ago
-  later,  // connections, of any hosts, that were asked for earlier wait for their turn to be dialled
+  no,            // no connection to its host is being made
+  late,          // one is; its look-up or dial began earlier, or the request's own dial would go before it
+  soon,          // one is; it waits for its turn to be dialled, or its look-up or dial began a short time ago
+  others_first,  // connections, of any hosts, that were asked for earlier wait for their turn to be dialled
 };
 /// The state of a look-up or dial that began at `since`.
 Connecting connecting(platform::MonotonicTime since, platform::MonotonicTime now);
@@ -58,16 +58,16 @@ class ConnectionPools {
   /// connection may have been kept.
   bool may_have_idle(const std::string& host) const;
 
-  /// Returns what a request that has waited since then finds.
+  /// Returns what a request that waits since `since` finds.
   using Find = std::function<Connecting(const Request&, platform::MonotonicTime since)>;
   struct Overdue {
     std::vector<Request> start;      // each on a further connection
     std::vector<Request> hand_back;  // all waiting requests of a webhook once its first has waited for 1 s
   };
   /// Returns requests to start, at most `most`, and to hand back. A request that has waited for 100 ms gets a
-  /// further connection, unless it finds Connecting::later: on a busy machine all requests wait, and most of
-  /// them are served by a kept connection before a new one is made. A request gets one earlier if, at the
-  /// average time of answers, the pool's last request would wait for 100 ms. Two limits:
+  /// further connection, unless it finds Connecting::others_first: on a busy machine all requests wait, and
+  /// most of them are served by a kept connection before a new one is made. A request gets one earlier if, at
+  /// the average time of answers, the pool's last request would wait for 100 ms. Two limits:
   /// - While a connection to the host is being made, no further one is made.
   /// - If `room` is false, libcurl may close a kept connection, of any host, for each new one. Then a request
   ///   waits for at least 100 ms, and pools get connections in the order in which they asked, one pool every

@@ -109,7 +109,7 @@ class Sender::Impl {
   void open_more() {
     std::array<std::optional<Transfers::Hosts>, 2> hosts;  // computed once for all pools that ask
     const auto find = [&](const Request& request, platform::MonotonicTime since) {
-      if (transfers_.would_wait(request.to_quick, since)) return Connecting::later;
+      if (transfers_.would_wait(request.to_quick, since)) return Connecting::others_first;
       auto& connecting = hosts.at(request.to_quick ? 1 : 0);
       if (!connecting) connecting = connecting_hosts(request.to_quick);
       const auto found = connecting->find(request.host);

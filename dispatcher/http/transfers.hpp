@@ -57,7 +57,7 @@ class Transfers {
   /// another one sees it: a connection for another one waits longer for its turn. Valid until the next call
   /// that is not const.
   Hosts connecting(bool to_quick) const;
-  /// Whether a connection for a request that has waited since then should wait for others to be dialled.
+  /// Whether a connection for a request that waits since `since` should wait for others to be dialled.
   bool would_wait(bool to_quick, platform::MonotonicTime since) const;
   /// How many connections may be begun at once: only one after a long round.
   std::size_t dials_now() const;

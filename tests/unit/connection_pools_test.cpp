@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(no_request_gets_a_further_connection_while_earlier_ones_wai
   for (int i = 1; i <= 3; ++i) pools.add(at_provider(i, i), start);
   pools.answered("provider:443", Milliseconds(5));
   const auto older_wait = [](const Request& /*next*/, MonotonicTime since) {
-    return since == start ? Connecting::later : Connecting::no;
+    return since == start ? Connecting::others_first : Connecting::no;
   };
   BOOST_TEST(pools.overdue(at(100), most, true, older_wait).start.empty());
   BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(110))) == 2);  // served by the kept connection
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_slow_webhook_does_not_hide_a_quick_one_of_its_host) {
     pools.add(std::move(next), start);
   }
   const auto found = pools.overdue(at(100), most, true, [](const Request& next, MonotonicTime /*since*/) {
-    return next.to_quick ? Connecting::late : Connecting::later;
+    return next.to_quick ? Connecting::late : Connecting::others_first;
   });
   BOOST_REQUIRE(found.start.size() == 1U);
   BOOST_TEST(found.start.front().delivery.id == 3);
