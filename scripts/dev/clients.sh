@@ -4,13 +4,19 @@
 
 CLIENTS=$ROOT/tests/examples/clients
 
-# OpenAPI Generator comes first: it also makes clients for the other languages.
+# OpenAPI Generator comes first: it also makes clients for the other languages. Without --long, only those generators run that
+# need no Java and whose clients are not compiled to programs: the others take minutes, and read the same document.
 prepare_clients() {
-  prepare_example clients-generator 17 java default-jdk-headless maven
+  local language
+  if [[ -n ${long:-} ]]; then
+    prepare_example clients-generator 17 java default-jdk-headless maven
+    prepare_example clients-go 1.25 go golang-go
+    prepare_example clients-java 17 java default-jdk-headless maven
+  else
+    for language in clients-{generator,go,java}; do leave_out "$language" 'only `./dev test --examples --long` makes it'; done
+  fi
   prepare_example clients-python 3.11 python3 python3-venv
   prepare_example clients-typescript 20.19 node nodejs npm
-  prepare_example clients-go 1.25 go golang-go
-  prepare_example clients-java 17 java default-jdk-headless maven
 }
 
 # copy_clients LANGUAGE: copies the programs and the document into the current folder.

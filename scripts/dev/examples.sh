@@ -27,13 +27,18 @@ prepare_example() {
   if command -v "$program" >/dev/null; then version=$(version_of "$program"); else version=$(debian_version "$1"); fi
   if ! dpkg --compare-versions "${version:-0}" ge "$minimum"; then
     say "the example $language is SKIPPED: it needs $program $minimum, and here it is ${version:-missing}"
-    rm -rf "${EXAMPLES:?}/$language"
-    (umask 022 && mkdir -p "$EXAMPLES/$language")
-    echo "$program is ${version:-missing}: it must be $minimum or later" >"$EXAMPLES/$language/skipped"
+    leave_out "$language" "$program is ${version:-missing}: it must be $minimum or later"
     return
   fi
   has_toolchain "$language" || install_packages "$@"
   make_tool "$EXAMPLES/$language" "$(pins_of_example "$language" "$version")" "install_example_$language" "${EXAMPLES_REQUIRED:-}"
+}
+
+# leave_out LANGUAGE REASON: its tests are skipped, and say REASON.
+leave_out() {
+  rm -rf "${EXAMPLES:?}/$1"
+  (umask 022 && mkdir -p "$EXAMPLES/$1")
+  printf '%s\n' "$2" >"$EXAMPLES/$1/skipped"
 }
 
 has_toolchain() {
