@@ -21,14 +21,7 @@ constexpr platform::Milliseconds between_looks{200};  // at a pool where no requ
 
 constexpr std::chrono::seconds shortest_life{60};
 
-/// A connection that is not made in this time is late.
-constexpr platform::Milliseconds short_handshake{500};
-
 }  // namespace
-
-Connecting connecting(platform::MonotonicTime since, platform::MonotonicTime now) {
-  return now < since + short_handshake ? Connecting::soon : Connecting::late;
-}
 
 std::chrono::seconds connection_life(const std::string& host) {
   constexpr std::size_t lives = (longest_life - shortest_life).count() + 1;
@@ -72,7 +65,6 @@ std::optional<Request> ConnectionPools::ended(const std::string& host, delivery:
 void ConnectionPools::answered(const std::string& host, platform::Milliseconds took) {
   const auto found = pools_.find(host);
   if (found == pools_.end()) return;
-  found->second.answered = true;
   auto& answer = found->second.answer;
   answer += (std::chrono::duration<double, std::milli>(took) - answer) / 4;
 }
@@ -87,7 +79,7 @@ ConnectionPools::Overdue ConnectionPools::overdue(platform::MonotonicTime now, s
   const auto may_open = [&](Need need, Pool& pool, const Waiting& waiting) {
     const auto found = find(waiting.request, waiting.since);
     if (found == Connecting::others_first) return false;
-    if (need == Need::unserved) return pool.answered || found != Connecting::soon;
+    if (need == Need::unserved) return true;
     if (!room && (need == Need::expected || !may_replace(pool, now))) return false;
     if (found != Connecting::no) return false;
     pool.replacement.reset();

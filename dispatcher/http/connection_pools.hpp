@@ -32,12 +32,9 @@ std::chrono::seconds connection_life(const std::string& host);
 /// What a request that asks for a further connection finds.
 enum class Connecting {
   no,            // no connection to its host is being made
-  late,          // one is; its look-up or dial began earlier, or the request's own dial would go before it
-  soon,          // one is; it waits for its turn to be dialled, or its look-up or dial began a short time ago
+  yes,           // one is: looked up, waiting to be dialled, or dialled
   others_first,  // connections, of any hosts, that were asked for earlier wait for their turn to be dialled
 };
-/// The state of a look-up or dial that began at `since`.
-Connecting connecting(platform::MonotonicTime since, platform::MonotonicTime now);
 
 class ConnectionPools {
  public:
@@ -72,8 +69,7 @@ class ConnectionPools {
   /// - If `room` is false, libcurl may close a kept connection, of any host, for each new one. Then a request
   ///   waits for at least 100 ms, and pools get connections in the order in which they asked, one pool every
   ///   20 ms.
-  /// A webhook with nothing in flight is exempt from both. But until the pool has an answer, the webhook
-  /// waits for a connection that comes Connecting::soon.
+  /// A webhook with nothing in flight is exempt from both.
   Overdue overdue(platform::MonotonicTime now, std::size_t most, bool room, const Find& find);
   /// When to call overdue() next; nullopt: not before another function is called.
   std::optional<platform::MonotonicTime> next_overdue() const;
@@ -106,7 +102,6 @@ class ConnectionPools {
     unsigned active = 0;      // requests in flight
     unsigned idle = 0;  // estimate of open, free connections; a wrong estimate costs a handshake or a wait
     delivery::WebhookId last_served = 0;
-    bool answered = false;                               // at least once
     std::chrono::duration<double, std::milli> answer{};  // average time of the last answers
     platform::MonotonicTime next_connection{};           // no further connection is opened before this time
     std::optional<platform::MonotonicTime> replacement;  // when the pool may replace a kept connection

@@ -61,10 +61,10 @@ void Lookups::prefer(const std::string& url, const platform::IpAddress& address)
   resolver_.prefer(routes_.of(url).name, address);
 }
 
-std::map<std::string_view, platform::MonotonicTime> Lookups::hosts() const {
-  std::map<std::string_view, platform::MonotonicTime> hosts;
+std::set<std::string_view> Lookups::hosts() const {
+  std::set<std::string_view> hosts;
   for (const auto& [name, jobs] : waiting_) {
-    for (const auto& job : jobs) hosts.emplace(job.request.host, job.since);
+    for (const auto& job : jobs) hosts.insert(job.request.host);
   }
   return hosts;
 }

@@ -2,8 +2,8 @@
 // delivery.host_overrides, in the resolver's cache, or by a lookup. During the lookup the job waits here.
 #pragma once
 
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,8 +38,8 @@ class Lookups {
   /// Puts `address` first among the cached addresses of the URL's host.
   void prefer(const std::string& url, const platform::IpAddress& address);
 
-  /// Hosts of the jobs that wait, and since when; valid until the next call that is not const.
-  std::map<std::string_view, platform::MonotonicTime> hosts() const;
+  /// Hosts of the jobs that wait; valid until the next call that is not const.
+  std::set<std::string_view> hosts() const;
 
   /// Handles the event if the socket belongs to a lookup; otherwise returns false.
   bool process(const Poller::Event& event);

@@ -1,7 +1,6 @@
 #include "dispatcher/http/sender.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <optional>
 #include <string_view>
@@ -107,13 +106,11 @@ class Sender::Impl {
 
   /// Starts requests on further connections (ConnectionPools::overdue).
   void open_more() {
-    std::array<std::optional<Transfers::Hosts>, 2> hosts;  // computed once for all pools that ask
+    std::optional<Transfers::Hosts> hosts;  // computed once for all pools that ask
     const auto find = [&](const Request& request, platform::MonotonicTime since) {
       if (transfers_.would_wait(request.to_quick, since)) return Connecting::others_first;
-      auto& connecting = hosts.at(request.to_quick ? 1 : 0);
-      if (!connecting) connecting = connecting_hosts(request.to_quick);
-      const auto found = connecting->find(request.host);
-      return found == connecting->end() ? Connecting::no : found->second;
+      if (!hosts) hosts = connecting_hosts();
+      return hosts->contains(request.host) ? Connecting::yes : Connecting::no;
     };
     auto overdue =
         pools_.overdue(platform::monotonic_now(), transfers_.dials_now(), transfers_.has_room(), find);
@@ -122,10 +119,9 @@ class Sender::Impl {
   }
 
   /// Hosts to which a connection is being made, including the lookup of the name.
-  Transfers::Hosts connecting_hosts(bool to_quick) const {
-    auto hosts = transfers_.connecting(to_quick);
-    const auto now = platform::monotonic_now();
-    for (const auto& [host, since] : lookups_.hosts()) hosts.emplace(host, connecting(since, now));
+  Transfers::Hosts connecting_hosts() const {
+    auto hosts = transfers_.connecting();
+    hosts.merge(lookups_.hosts());
     return hosts;
   }
 

@@ -71,7 +71,6 @@ void Transfer::begin(Job job) {
   repeats_ = 0;
   expects_continue_ = false;
   connecting_since_ = job_.since;
-  dialled_.reset();
   begin_try();
   set_addresses(job_.addresses);
   set_request(job_.request.purpose == Request::Purpose::handshake || job_.request.new_connection);
@@ -95,7 +94,6 @@ void Transfer::begin_again() {
   // answer first.
   if (!progress_.stale && !progress_.kept) expects_continue_ = true;
   connecting_since_ = platform::monotonic_now();
-  dialled_.reset();
   begin_try();
   set_request(true);
 }
@@ -121,7 +119,6 @@ platform::MonotonicTime Transfer::connect_deadline() const {
 Transfer::Dial Transfer::begin_dial(platform::MonotonicTime::duration waited) {
   job_.since += waited;
   connecting_since_ += waited;
-  dialled_ = platform::monotonic_now();
   const auto& found = job_.addresses;
   return {host_name_, progress_.port,
           found.empty() && progress_.address ? Addresses{*progress_.address} : found, connect_deadline()};

@@ -53,8 +53,6 @@ class Transfer {
   /// Returns what the dialler must do for this transfer. `waited`: for a turn to be dialled, which is no time
   /// of the receiver's.
   Dial begin_dial(platform::MonotonicTime::duration waited);
-  /// When begin_dial() was called for the present try.
-  std::optional<platform::MonotonicTime> dialled() const { return dialled_; }
   /// While repeats are left, true in two cases (docs/receivers.md#what-counts-as-an-answer). First: a kept
   /// connection was unusable, or ended without an answer or with a 408, which is no failure of the receiver.
   /// Second: the receiver reset a new connection before it had read the whole request. The reset may have
@@ -120,7 +118,6 @@ class Transfer {
   /// True: the body is sent when the receiver asks for it, or after a second.
   bool expects_continue_ = false;
   platform::MonotonicTime connecting_since_{};
-  std::optional<platform::MonotonicTime> dialled_{};
   platform::MonotonicTime began_{};  // when the present try began
   Progress progress_;
 };

@@ -57,16 +57,11 @@ Transfers::Progressed Transfers::advance() {
   return std::exchange(progressed_, {});
 }
 
-Transfers::Hosts Transfers::connecting(bool to_quick) const {
-  const auto now = platform::monotonic_now();
+Transfers::Hosts Transfers::connecting() const {
   Hosts hosts;
   for (const auto& transfer : transfers_) {
     const auto& request = transfer->job().request;
-    if (transfer->connected() || request.purpose != Request::Purpose::deliver) continue;
-    const auto dialled = transfer->dialled();
-    const auto waits = to_quick && !request.to_quick ? Connecting::late : Connecting::soon;
-    auto& of_host = hosts.emplace(request.host, Connecting::late).first->second;
-    of_host = std::max(of_host, dialled ? dispatcher::connecting(*dialled, now) : waits);
+    if (!transfer->connected() && request.purpose == Request::Purpose::deliver) hosts.insert(request.host);
   }
   return hosts;
 }

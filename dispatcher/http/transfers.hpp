@@ -4,9 +4,9 @@
 
 #include <array>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,11 +52,9 @@ class Transfers {
   /// Advances all transfers, and returns what has happened since the last call.
   Progressed advance();
 
-  using Hosts = std::map<std::string_view, Connecting>;
-  /// Hosts to which a connection is being made, as a request to a quick webhook (Request::to_quick) or to
-  /// another one sees it: a connection for another one waits longer for its turn. Valid until the next call
-  /// that is not const.
-  Hosts connecting(bool to_quick) const;
+  using Hosts = std::set<std::string_view>;
+  /// Hosts to which a connection is being made; valid until the next call that is not const.
+  Hosts connecting() const;
   /// Whether a connection for a request that waits since `since` should wait for others to be dialled.
   bool would_wait(bool to_quick, platform::MonotonicTime since) const;
   /// How many connections may be begun at once: only one after a long round.

@@ -56,7 +56,7 @@ ConnectionPools::Overdue overdue(ConnectionPools& pools, MonotonicTime now, bool
 
 /// What is overdue while a connection to each host is being made.
 ConnectionPools::Overdue overdue_while_connecting(ConnectionPools& pools, MonotonicTime now) {
-  return pools.overdue(now, most, true, finds(Connecting::late));
+  return pools.overdue(now, most, true, finds(Connecting::yes));
 }
 
 }  // namespace
@@ -135,21 +135,6 @@ BOOST_AUTO_TEST_CASE(a_webhook_with_nothing_under_way_does_not_wait_for_another_
   BOOST_TEST(overdue_while_connecting(pools, at(100)).start.size() == 1U);
 }
 
-// Otherwise each of a thousand webhooks of a host would ask for a connection while the first one waits to be
-// dialled, and their handshakes would delay all hosts.
-BOOST_AUTO_TEST_CASE(a_webhook_with_nothing_under_way_waits_for_a_connection_that_comes_soon) {
-  ConnectionPools pools(per_host);
-  for (int i = 1; i <= 5; ++i) pools.add(at_provider(i, i), start);
-  auto connecting = Connecting::soon;
-  const auto started = [&](MonotonicTime now) {
-    return pools.overdue(now, most, true, finds(connecting)).start.size();
-  };
-  BOOST_TEST(started(at(100)) == 0U);
-  BOOST_TEST(started(at(500)) == 0U);
-  connecting = Connecting::late;
-  BOOST_TEST(started(at(520)) == 4U);
-}
-
 // Otherwise each host of a broadcast to thousands would ask for several connections while the first ones wait
 // to be dialled, and all requests would wait for handshakes that bring nothing.
 BOOST_AUTO_TEST_CASE(no_request_gets_a_further_connection_while_earlier_ones_wait_to_be_dialled) {
@@ -176,15 +161,6 @@ BOOST_AUTO_TEST_CASE(what_exceeds_the_connections_at_once_stays_due) {
   BOOST_TEST(third == 3U);  // the first connection serves one of the twenty
 }
 
-BOOST_AUTO_TEST_CASE(once_a_host_has_answered_no_webhook_waits_for_the_dial_of_another) {
-  ConnectionPools pools(per_host);
-  for (int i = 1; i <= 3; ++i) pools.add(at_provider(i, i), start);
-  BOOST_TEST(pools.overdue(at(100), most, true, finds(Connecting::soon)).start.empty());
-  pools.answered("provider:443", Milliseconds(5));
-  BOOST_TEST(id_of(pools.ended("provider:443", 1, true, at(110))) == 2);
-  BOOST_TEST(pools.overdue(at(200), most, true, finds(Connecting::soon)).start.size() == 1U);
-}
-
 BOOST_AUTO_TEST_CASE(a_slow_webhook_does_not_hide_a_quick_one_of_its_host) {
   ConnectionPools pools(per_host);
   for (int i = 1; i <= 3; ++i) {
@@ -193,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_slow_webhook_does_not_hide_a_quick_one_of_its_host) {
     pools.add(std::move(next), start);
   }
   const auto found = pools.overdue(at(100), most, true, [](const Request& next, MonotonicTime /*since*/) {
-    return next.to_quick ? Connecting::late : Connecting::others_first;
+    return next.to_quick ? Connecting::yes : Connecting::others_first;
   });
   BOOST_REQUIRE(found.start.size() == 1U);
   BOOST_TEST(found.start.front().delivery.id == 3);
