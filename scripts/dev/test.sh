@@ -84,6 +84,7 @@ test_here() {
   beside boost run_boost_suites
   ! is_wanted python || TEST_LONG=$long TEST_CLUSTER="${long:+galera group-replication}" timed python run_python python "${pytest_arguments[@]}"
   timed 'rest of unit and store' joined boost
+  timed 'rest of the libraries, image' joined libraries
   [[ -z $long ]] || ! is_wanted python || timed 'on clusters' run_on_clusters
   ! is_wanted examples || beside receivers timed examples run_examples
   ! is_wanted hosts || timed hosts run_hosts
@@ -155,7 +156,8 @@ is_wanted() {
 prepare_tests() {
   timed 'Debian packages' install_test_packages
   [[ -z $other ]] || beside other-release test_other_release
-  beside tools timed 'tools, libraries of the examples, image' prepare_tools
+  beside libraries timed 'libraries of the examples, image' prepare_libraries
+  beside tools timed 'tools of the tests' prepare_tools
   install_database
   ! is_wanted mysql || DEV_DATABASE=mysql install_database
   ! { is_wanted unit || is_wanted store || is_wanted mysql; } || timed "build of the tests ($BOOST_PRESET)" build_preset "$BOOST_PRESET" "${TEST_TARGETS[@]}"
@@ -175,8 +177,10 @@ install_test_packages() {
   install_packages "${packages[@]}"
 }
 
-prepare_tools() {
-  ! { is_wanted python || is_wanted mysql; } || prepare_openapi_tools
+prepare_tools() { ! { is_wanted python || is_wanted mysql; } || prepare_openapi_tools; }
+
+# What the suites after `python` need.
+prepare_libraries() {
   ! is_wanted examples || prepare_examples
   ! is_wanted system || system_obstacle "$(host_release)" "system-$(host_release)" >/dev/null
 }
