@@ -47,14 +47,52 @@ void watch_transitions(Session& session, const std::string& table, const Transit
                   allowed + ") THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no such transition'; END IF");
 }
 
-Session create(const std::string& name) {
-  Session root(server(""), {"root"});
-  root.execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
+Session migrated(const std::string& name) {
   Session session(server(name), {"root", 30});
   Session guard(server(name), {"root"});
   migrate(session, read_migrations(SOURCE_DIR "/sql/migrations"), guard, [](const std::string&) {});
   watch_transitions(session, "entregas", delivery::delivery_transitions);
   watch_transitions(session, "notificaciones_pendientes", delivery::notification_transitions);
+  return session;
+}
+
+/// Returns the statements that make all that a migrated database has. They take a quarter of the migrations'
+/// time. They copy the rows from that database, which stays.
+std::vector<std::string> statements_of_copy() {
+  const auto original = new_name();
+  Session(server(""), {"root"}).execute("CREATE DATABASE " + original + " CHARACTER SET utf8mb4");
+  auto session = migrated(original);
+  std::vector<std::string> statements{"SET foreign_key_checks = 0"};
+  const auto show = [&](const std::string& kind, const std::string& name, const std::string& column) {
+    statements.push_back(session.query("SHOW CREATE " + kind + " " + name).front().text(column));
+  };
+  const auto names = [&](const std::string& type) {
+    return session.query(
+        "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND "
+        "table_type = ? ORDER BY create_time, table_name",
+        type);
+  };
+  for (const auto& table : names("BASE TABLE")) {
+    const auto name = table.text("name");
+    show("TABLE", name, "Create Table");
+    if (!session.query("SELECT 1 FROM " + name + " LIMIT 1").empty())
+      statements.push_back("INSERT INTO " + name + " SELECT * FROM " + original + "." + name);
+  }
+  for (const auto& trigger :
+       session.query("SELECT trigger_name AS name FROM information_schema.triggers WHERE "
+                     "trigger_schema = DATABASE() ORDER BY event_object_table, "
+                     "action_timing, event_manipulation, action_order"))
+    show("TRIGGER", trigger.text("name"), "SQL Original Statement");
+  for (const auto& view : names("VIEW")) show("VIEW", view.text("name"), "Create View");
+  statements.emplace_back("SET foreign_key_checks = DEFAULT");
+  return statements;
+}
+
+Session create(const std::string& name) {
+  static const auto statements = statements_of_copy();
+  Session(server(""), {"root"}).execute("CREATE DATABASE " + name + " CHARACTER SET utf8mb4");
+  Session session(server(name), {"root", 30});
+  for (const auto& statement : statements) session.execute(statement);
   return session;
 }
 
