@@ -68,6 +68,7 @@ Result list(Context& context, const Arguments& arguments) {
 Result show(Context& context, const Arguments& arguments) {
   const auto notification = find(context.session, arguments.required_id());
   auto row = to_row(notification);
+  row.emplace_back("caduca_en", time_value(notification.expires));
   row.emplace_back("datos", notification.data ? data_value(*notification.data) : nullptr);
   return {std::move(row)};
 }

@@ -120,6 +120,10 @@ void Claimer::claim_part(const std::vector<store::ClaimRequest>& requests, Lease
   std::size_t unreadable = 0;
   for (const auto& reach : claimed.reached) unreadable += reach.unreadable;
   into.worked = into.worked || unreadable > 0;
+  expired_.add(claimed.leased.expired);
+  if (const auto expired = expired_.take_if_due(monotonic_now()))
+    log_.warning("notifications expired (caduca_en) before they were sent; their deliveries are cancelled",
+                 {{"deliveries", *expired}});
   into.add(std::move(claimed.leased), log_);
   newer_.left("deliveries", unreadable);
 }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <vector>
 
+#include "dispatcher/observation/once_per_minute.hpp"
 #include "dispatcher/scan/newer_rows.hpp"
 #include "dispatcher/schedule/fair_slots.hpp"
 #include "dispatcher/schedule/leased_batch.hpp"
@@ -35,6 +36,7 @@ class Claimer {
   FairSlots& slots_;
   platform::Log log_;
   NewerRows& newer_;
+  OncePerMinute expired_;
   LeaseSource leases_;
   std::deque<delivery::WebhookId> unidentified_;  // due, but their entity and host are not known yet
 };

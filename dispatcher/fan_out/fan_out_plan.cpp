@@ -49,12 +49,14 @@ struct Waiting {
 
 /// Returns the state with which fan-out is to create the subscriber's delivery. If the state is `leased`, the
 /// function has taken a slot.
-delivery::DeliveryState state_for(const store::Subscriber& subscriber, delivery::EntityId entity,
+delivery::DeliveryState state_for(const store::Subscriber& subscriber, const JudgedNotification& notification,
                                   Waiting& waiting, Grants& slots) {
   const auto webhook = subscriber.target.webhook;
   if (!subscriber.active) return delivery::DeliveryState::held;
+  if (notification.expired) return delivery::DeliveryState::pending;
   const bool in_turn = !subscriber.backlog && !subscriber.resting && !waiting.webhooks.contains(webhook);
-  if (in_turn && slots.take_new(destination_of(subscriber.target, entity, subscriber.one_at_a_time)))
+  if (in_turn &&
+      slots.take_new(destination_of(subscriber.target, notification.entity, subscriber.one_at_a_time)))
     return delivery::DeliveryState::leased;
   waiting.webhooks.insert(webhook);
   waiting.for_others = waiting.for_others || (in_turn && !slots.holds_any(webhook));
@@ -68,7 +70,7 @@ std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notifica
   for (const auto& subscriber : recipient.webhooks) {
     if (!subscriber.events.contains(*notification.event)) continue;
     result.push_back({notification.id, subscriber.target.webhook, *notification.event,
-                      state_for(subscriber, notification.entity, waiting, slots)});
+                      state_for(subscriber, notification, waiting, slots)});
   }
   return result;
 }
@@ -116,7 +118,8 @@ class Planner {
     const bool full = slots_.full_for(notification.entity);
     waiting_.for_others = false;
     const auto deliveries = deliveries_of(notification, recipient, waiting_, slots_);
-    if (ahead_ == Ahead::no && would_only_wait(deliveries) && (full || !waiting_.for_others)) {
+    if (ahead_ == Ahead::no && !notification.expired && would_only_wait(deliveries) &&
+        (full || !waiting_.for_others)) {
       full_ = slots_.full();
       if (full) return Outcome::no_slot;
       busy_.insert(notification.entity);
@@ -167,6 +170,7 @@ JudgedNotification judge(store::PendingNotification notification) {
           notification.event,
           notification.occurred,
           std::move(notification.data).value_or(""),
+          notification.expired,
           std::move(wrong)};
 }
 

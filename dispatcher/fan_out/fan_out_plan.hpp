@@ -33,6 +33,7 @@ struct JudgedNotification {
   std::optional<webhook::Event> event;  // `event` and `occurred` are set unless `wrong` is set
   std::optional<platform::UtcTime> occurred;
   std::string data;
+  bool expired;
   std::optional<std::string> wrong;  // why to reject the notification, in Spanish; names the field
 };
 /// Checks a notification. Call it after store::read_data: a notification without data then counts as one with
@@ -51,8 +52,9 @@ struct FanOutPlan {
 };
 
 /// Plans one delivery per subscribed webhook, in one of three states. DeliveryState::held: the webhook is
-/// inactive. DeliveryState::leased: the webhook does not rest, nothing older waits for it, and `slots` grant
-/// a slot. DeliveryState::pending: otherwise. Rejects a notification that cannot be delivered.
+/// inactive. DeliveryState::leased: the notification has not expired, the webhook does not rest, nothing
+/// older waits for it, and `slots` grant a slot. DeliveryState::pending: otherwise. Rejects a notification
+/// that cannot be delivered.
 FanOutPlan plan_fan_out(const std::vector<JudgedNotification>& notifications,
                         const std::map<delivery::EntityId, store::Recipient>& recipients, Grants& slots,
                         Ahead ahead);

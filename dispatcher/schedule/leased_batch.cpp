@@ -20,7 +20,7 @@ void LeasedBatch::add(store::Leased leased, const platform::Log& log) {
         "a delivery joined one entity's notification to another's webhook; it is cancelled (find out "
         "who wrote it)",
         {{"delivery", id}});
-  worked = worked || !leased.deliveries.empty() || !leased.foreign.empty();
+  worked = worked || !leased.deliveries.empty() || !leased.foreign.empty() || leased.expired > 0;
   for (auto& [webhook, target] : leased.targets) add_target(std::move(target), leased.at);
   std::ranges::move(leased.deliveries, std::back_inserter(deliveries));
 }

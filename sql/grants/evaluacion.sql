@@ -1,6 +1,6 @@
 -- The evaluation system: inserts notifications, and reads them and their results. Nothing else. It may name `id`, because
 -- object-relational mappers write INSERT ... RETURNING id, or DEFAULT or NULL as id; triggers.sql refuses any other value.
-GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave), SELECT
+GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en), SELECT
   ON notificaciones_pendientes TO 'evaluacion'@'localhost';
 GRANT SELECT ON notificaciones_resultado TO 'evaluacion'@'localhost';
 GRANT INSERT, SELECT ON notificaciones_comprobadas TO 'evaluacion'@'localhost';

@@ -139,6 +139,35 @@ BOOST_AUTO_TEST_CASE(another_entitys_notification_is_never_leased) {
   BOOST_CHECK(claim_some(10, {102, Milliseconds(60000)}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_delivery_of_an_expired_notification_is_cancelled_instead_of_leased) {
+  const auto sent = insert_notification(session, 1);
+  const auto expired = insert_notification(session, 1);
+  const auto replayed = insert_notification(session, 1);
+  fan_out(session);
+  session.update(
+      "UPDATE notificaciones_pendientes SET caduca_en = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR WHERE id = ?",
+      sent);
+  session.update("UPDATE notificaciones_pendientes SET caduca_en = UTC_TIMESTAMP(3) WHERE id IN (?, ?)",
+                 expired, replayed);
+  session.update("UPDATE entregas SET entregada_en = UTC_TIMESTAMP(3) WHERE notificacion_id = ?", replayed);
+  const auto result = claim(session, {{webhook.id, 10}}, long_lease);
+  BOOST_REQUIRE_EQUAL(result.leased.deliveries.size(), 1U);
+  BOOST_CHECK_EQUAL(result.leased.deliveries[0].notification, sent);
+  BOOST_CHECK_EQUAL(result.leased.expired, 2U);
+  const auto rows = session.query(
+      "SELECT entregadas, canceladas, caducadas, COALESCE(ultimo_error, '') AS error FROM "
+      "notificaciones_resultado"
+      " ORDER BY notificacion_id");
+  BOOST_REQUIRE_EQUAL(rows.size(), 3U);
+  BOOST_CHECK_EQUAL(rows.at(0).integer("caducadas"), 0);
+  BOOST_CHECK_EQUAL(rows.at(1).integer("canceladas"), 1);
+  BOOST_CHECK_EQUAL(rows.at(1).integer("caducadas"), 1);
+  BOOST_CHECK_EQUAL(rows.at(1).text("error"), "La notificación ha caducado");
+  BOOST_CHECK_EQUAL(rows.at(2).integer("entregadas"), 1);  // before its replay
+  BOOST_CHECK_EQUAL(rows.at(2).integer("caducadas"), 0);
+  BOOST_CHECK(claim_some(10, {102, Milliseconds(60000)}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_claimed_delivery_goes_to_the_current_url) {
   queue_one();
   session.update("UPDATE webhooks SET url = 'https://otro.example/' WHERE id = ?", webhook.id);

@@ -132,9 +132,9 @@ class Stack:
     def try_admin(self, *arguments) -> subprocess.CompletedProcess:
         return self.dev("admin", *arguments, check=False)
 
-    def notify(self, entidad_id: int, evento: str, datos: str, ocurrida_en=..., clave=...) -> int:
-        """Writes a row as the evaluation system does; returns its id. Raises SqlError."""
-        row = dict(entidad_id=entidad_id, evento=evento, datos=datos, ocurrida_en=ocurrida_en, clave=clave)
+    def notify(self, entidad_id: int, evento: str, datos: str, **more) -> int:
+        """Writes a row as the evaluation system does, with `more` columns; returns its id. Raises SqlError."""
+        row = dict(entidad_id=entidad_id, evento=evento, datos=datos, **more)
         return int(self.evaluation(insert("notificaciones_pendientes", **row) + "; SELECT LAST_INSERT_ID()")[0][0])
 
     def notification(self, id: int) -> dict:

@@ -338,6 +338,14 @@ BOOST_AUTO_TEST_CASE(notifications_that_need_no_slot_are_never_left) {
   BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::rejected}}));
 }
 
+BOOST_AUTO_TEST_CASE(an_expired_notification_takes_no_slot_and_holds_up_none) {
+  auto expired = opened(11);
+  expired.expired = true;
+  const auto plan = plan_sendable({expired, opened(12)}, with({subscriber(1)}), with_slots(1, 1));
+  BOOST_TEST(states(plan.fan_out, 1) == "pl");
+  BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_notification_that_violates_a_check_is_rejected) {
   auto old = opened(11);
   old.occurred = platform::UtcTime{} - platform::Milliseconds(1);

@@ -54,7 +54,7 @@ struct Claim {
 inline constexpr std::uint64_t bytes_per_claim = std::uint64_t{2} * 1024 * 1024;
 /// Leases the oldest due deliveries of each webhook, up to the request's limit and to bytes_per_claim, in one
 /// transaction. Waits for no lock. Leases nothing of a webhook that may not receive. Cancels deliveries of
-/// cancelled notifications, and those with a notification of another entity than the webhook's
+/// cancelled or expired notifications, and those with a notification of another entity than the webhook's
 /// (Leased::foreign). Throws Refused when the database refuses the content of a row; then nothing is leased.
 Claim claim(Session& session, const std::vector<ClaimRequest>& requests, const Lease& lease);
 

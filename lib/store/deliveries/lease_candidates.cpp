@@ -38,7 +38,7 @@ constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE 
 /// same time, because both lock the delivery's row in `entregas`.
 constexpr std::string_view notifications_by_id =
     "SELECT id, entidad_id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
-    " origen = 'prueba' AS prueba"
+    " origen = 'prueba' AS prueba, COALESCE(caduca_en <= UTC_TIMESTAMP(3), FALSE) AS caducada"
     " FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 
 constexpr std::string_view pending_by_id = R"sql(
@@ -46,6 +46,7 @@ constexpr std::string_view pending_by_id = R"sql(
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
 constexpr std::string_view if_pending = " WHERE e.estado = 'pendiente'";
 constexpr std::string_view of_another_entity = "'La notificación es de otra entidad'";
+constexpr std::string_view of_an_expired_one = "'La notificación ha caducado'";  // as in the view
 
 constexpr std::string_view lease_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -109,7 +110,7 @@ std::vector<LockedDelivery> lock_candidates(Session& session, const std::vector<
   return result;
 }
 
-enum class Fate { lease, cancel, unreadable };
+enum class Fate { lease, cancel, expire, unreadable };
 
 struct Judged {
   EntityId entity;
@@ -133,7 +134,10 @@ std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<
     const bool fetchable = bytes <= longest_data || row.boolean("prueba");
     const bool readable =
         fetchable && row.optional_time("ocurrida") && webhook::find_event(row.text("evento"));
-    const auto fate = cancelled ? Fate::cancel : readable ? Fate::lease : Fate::unreadable;
+    const auto fate = cancelled                 ? Fate::cancel
+                      : row.boolean("caducada") ? Fate::expire
+                      : readable                ? Fate::lease
+                                                : Fate::unreadable;
     fates[row.integer("id")] = {row.integer("entidad_id"), fate, bytes};
   }
   return fates;
@@ -143,6 +147,7 @@ std::map<NotificationId, Judged> read_fates(Session& session, const std::vector<
 struct Sorted {
   std::vector<DeliveryId> to_lease;
   std::vector<DeliveryId> to_cancel;
+  std::vector<DeliveryId> expired;
 };
 
 Sorted sort_locked(Session& session, const std::vector<LockedDelivery>& locked,
@@ -160,6 +165,7 @@ Sorted sort_locked(Session& session, const std::vector<LockedDelivery>& locked,
       continue;
     }
     if (fate == Fate::cancel) sorted.to_cancel.push_back(delivery.id);
+    if (fate == Fate::expire) sorted.expired.push_back(delivery.id);
     if (fate == Fate::unreadable) ++result.unreadable[delivery.webhook];
     if (fate != Fate::lease) continue;
     if (full.contains(delivery.webhook) || (bytes > 0 && bytes + size > bytes_per_claim)) {
@@ -183,10 +189,11 @@ void change_locked(Session& session, const Sorted& sorted, const std::vector<Del
   };
   cancel(foreign, of_another_entity);
   cancel(sorted.to_cancel, "ultimo_error");
+  cancel(sorted.expired, of_an_expired_one);
   if (!sorted.to_lease.empty())
     changed += session.update(lease_deliveries, json_ids(sorted.to_lease), lease.token,
                               microseconds(lease.duration));
-  if (changed != sorted.to_lease.size() + sorted.to_cancel.size() + foreign.size())
+  if (changed != sorted.to_lease.size() + sorted.to_cancel.size() + sorted.expired.size() + foreign.size())
     throw Conflict(0, "a delivery was claimed by another dispatcher");
 }
 
@@ -230,6 +237,7 @@ LeasedCandidates lease_locked(Session& session, const std::vector<LeaseCandidate
   const auto locked = lock_candidates(session, candidates, receiving);
   const auto sorted = sort_locked(session, locked, receiving, result);
   change_locked(session, sorted, result.leased.foreign, lease);
+  result.leased.expired = sorted.expired.size();
   result.leased.deliveries = read_leased(session, sorted.to_lease, lease);
   for (const auto& delivery : result.leased.deliveries) {
     const auto& target = receiving.at(delivery.webhook).target;

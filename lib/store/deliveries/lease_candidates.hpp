@@ -25,6 +25,7 @@ struct Leased {
   std::map<WebhookId, Target> targets;     // the targets of `deliveries`
   platform::MonotonicTime at{};            // shortly after that commit
   std::vector<DeliveryId> foreign{};  // deliveries cancelled because their notification is another entity's
+  std::size_t expired = 0;            // deliveries cancelled because their notification has expired
 };
 
 struct LeasedCandidates {
@@ -38,8 +39,8 @@ struct LeasedCandidates {
 
 /// Leases candidates, in the order of `candidates`, in one transaction. The data of the leased deliveries has
 /// at most bytes_per_claim (claim.hpp) bytes in all. Waits for no lock. Skips deliveries that are not pending
-/// or are locked. Cancels deliveries of cancelled notifications, and those in Leased::foreign. Throws Refused
-/// when the database refuses the content of a row.
+/// or are locked. Cancels deliveries of cancelled or expired notifications, and those in Leased::foreign.
+/// Throws Refused when the database refuses the content of a row.
 LeasedCandidates lease_candidates(Session& session, const std::vector<LeaseCandidate>& candidates,
                                   const Lease& lease);
 

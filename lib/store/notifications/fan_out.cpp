@@ -40,7 +40,8 @@ constexpr std::string_view data_of_notifications =
 constexpr std::string_view columns_of_notifications = R"sql(
   SELECT n.id, n.entidad_id, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida, LENGTH(n.datos) AS octetos,
     IF(LENGTH(n.datos) <= 1024, n.datos, NULL) AS datos,
-    COALESCE(CHAR_LENGTH(n.clave) BETWEEN 1 AND 64, TRUE) AS clave_valida)sql";
+    COALESCE(CHAR_LENGTH(n.clave) BETWEEN 1 AND 64, TRUE) AS clave_valida,
+    COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE) AS caducada)sql";
 constexpr std::string_view by_id =
     " FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.estado = 'pendiente' AND n.id IN";
 constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";
@@ -116,7 +117,8 @@ PendingNotification read_notification(const Row& row) {
           .occurred = row.optional_time("ocurrida"),
           .bytes = static_cast<std::uint64_t>(row.integer("octetos")),
           .data = row.optional_text("datos"),
-          .valid_key = row.boolean("clave_valida")};
+          .valid_key = row.boolean("clave_valida"),
+          .expired = row.boolean("caducada")};
 }
 
 void mark_processed(Session& session, const std::vector<NotificationId>& processed) {

@@ -29,6 +29,7 @@ struct PendingNotification {
   std::uint64_t bytes;              // size of the data
   std::optional<std::string> data;  // unset: too long to be read with the row (read_data)
   bool valid_key = true;
+  bool expired = false;  // its time, `caduca_en`, has come: a claim cancels its deliveries
 };
 
 struct TakeRequest {

@@ -25,7 +25,7 @@ constexpr std::string_view filtered_notifications = R"sql(
 /// CHECK disabled, data may have any length.
 constexpr std::string_view notification_with_data = R"sql(
   SELECT id, entidad_id, evento, estado, origen, error, clave, CAST(ocurrida_en AS CHAR) AS ocurrida_en,
-    IF(origen = 'prueba' OR LENGTH(datos) <= 65536, datos, NULL) AS datos
+    CAST(caduca_en AS CHAR) AS caduca_en, IF(origen = 'prueba' OR LENGTH(datos) <= 65536, datos, NULL) AS datos
   FROM notificaciones_pendientes WHERE id = ?)sql";
 
 constexpr std::string_view lock_notification = R"sql(
@@ -91,6 +91,7 @@ Notification read_notification(const Row& row) {
           row.optional_text("error"),
           row.optional_text("clave"),
           row.optional_time("ocurrida_en"),
+          {},
           {}};
 }
 
@@ -186,6 +187,7 @@ std::optional<Notification> find_notification(Session& session, NotificationId i
   if (rows.empty()) return std::nullopt;
   auto notification = read_notification(rows.front());
   notification.data = rows.front().optional_text("datos");
+  notification.expires = rows.front().optional_time("caduca_en");
   return notification;
 }
 

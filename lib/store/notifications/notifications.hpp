@@ -21,6 +21,7 @@ struct Notification {
   std::optional<std::string> key;
   std::optional<UtcTime> occurred;  // unset: the row's date is not in the calendar (2026-00-15)
   std::optional<std::string> data;  // unset: in lists, and if too long
+  std::optional<UtcTime> expires;   // `caduca_en`; unset: in lists, too
 };
 
 /// `since` of the filter bounds `occurred`.
