@@ -48,7 +48,7 @@ std::string why_not(const store::Delivery& delivery) {
            to_string(delivery.webhook) +
            "`), its entity too (`entity enable`), and the secret can be opened (`secrets status`)";
   return "is " + delivery.state + " and its notification " + to_string(delivery.notification) +
-         " is cancelada: nothing more of it is sent";
+         " is cancelada or has expired (caduca_en): nothing more of it is sent";
 }
 
 Result retry_one(Context& context, delivery::DeliveryId id) {

@@ -85,6 +85,9 @@ std::vector<delivery::WebhookId> Claimer::take_due() {
 }
 
 void Claimer::claim(LeasedBatch& into) {
+  if (const auto expired = expired_.take_if_due(monotonic_now()))
+    log_.warning("deliveries cancelled: their notifications have expired (caduca_en)",
+                 {{"deliveries", *expired}});
   auto& ready = ready_.webhooks;
   const auto unidentified = take_due();
   auto candidates = slots_.next(webhooks_per_claim);
@@ -121,9 +124,6 @@ void Claimer::claim_part(const std::vector<store::ClaimRequest>& requests, Lease
   for (const auto& reach : claimed.reached) unreadable += reach.unreadable;
   into.worked = into.worked || unreadable > 0;
   expired_.add(claimed.leased.expired);
-  if (const auto expired = expired_.take_if_due(monotonic_now()))
-    log_.warning("notifications expired (caduca_en) before they were sent; their deliveries are cancelled",
-                 {{"deliveries", *expired}});
   into.add(std::move(claimed.leased), log_);
   newer_.left("deliveries", unreadable);
 }

@@ -49,6 +49,8 @@ Response replay_response(const Call& call, const store::AskedReplay& asked) {
       throw Conflict("La entrega está retenida y se enviará en cuanto sea posible");
     case cancelled:
       throw Conflict("La entrega se canceló y no se puede reenviar");
+    case expired:
+      throw Conflict("La notificación ha caducado y no se puede reenviar");
     case in_flight:
       throw Conflict("La entrega se está enviando en este momento: consúltela antes de pedir que se reenvíe");
     case running:

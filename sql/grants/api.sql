@@ -15,7 +15,7 @@ GRANT SELECT (id, entidad_id, plaza, nombre, url, eventos, activo, motivo, fecha
 GRANT SELECT (entidad_id, url) ON urls_desactivadas TO 'apientidades_api'@'localhost';
 GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos, fallos_desde, fallos_ultimo)
   ON webhook_ejecuciones TO 'apientidades_api'@'localhost';
-GRANT SELECT (id, evento, datos, estado, origen, ocurrida_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
+GRANT SELECT (id, evento, datos, estado, origen, ocurrida_en, caduca_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
   ON notificaciones_pendientes TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, notificacion_id, webhook_id, estado, espera, intentos, proximo_intento, ultimo_estado, ultimo_error, creada_en,
               terminada_en, entregada_en, evento, prueba),

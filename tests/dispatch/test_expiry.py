@@ -46,6 +46,22 @@ def test_no_retry_passes_it(entity, receiver, stack):
     assert stack.count_deliveries(hook.id, "cancelada") == 1
 
 
+def test_no_replay_passes_it(entity, receiver, stack):
+    hook = entity.register()
+    id = entity.notify()
+    delivery = stack.delivery_id(id, hook.id)
+    stack.wait_delivery(delivery, "entregada")
+    stack.sql(f"UPDATE notificaciones_pendientes SET caduca_en = UTC_TIMESTAMP(3) WHERE id = {id}")
+    answer = entity.api("POST", f"{BASE}/{hook.id}/entregas/{delivery}/reenvio")
+    assert answer.status == 409 and answer.json()["message"] == "La notificación ha caducado y no se puede reenviar"
+    many = {"desde": "2020-01-01T00:00:00Z", "estados": ["entregada"], "simular": True}
+    assert entity.api("POST", f"{BASE}/{hook.id}/reenvios", json_body=many).json()["candidatas"] == 0
+    refused = stack.try_admin("delivery", "retry", delivery)
+    assert refused.returncode != 0 and "caduca_en" in refused.stderr
+    assert stack.delivery(delivery)["estado"] == "entregada"
+    assert len(receiver.requests(hook.path)) == 1
+
+
 def test_a_held_one_expires_when_it_is_released(entity, receiver, stack):
     hook = entity.register()
     entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"activo": False})

@@ -84,6 +84,7 @@ std::vector<std::string> statements_of_copy() {
                      "action_timing, event_manipulation, action_order"))
     show("TRIGGER", trigger.text("name"), "SQL Original Statement");
   for (const auto& view : names("VIEW")) show("VIEW", view.text("name"), "Create View");
+  statements.emplace_back("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3)");
   statements.emplace_back("SET foreign_key_checks = DEFAULT");
   return statements;
 }

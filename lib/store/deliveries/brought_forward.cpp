@@ -46,17 +46,21 @@ constexpr std::string_view oldest_waiting = R"sql(
   SELECT id, webhook_id FROM entregas FORCE INDEX (entregas_por_adelantar)
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? AND proximo_intento > UTC_TIMESTAMP(3) ORDER BY id LIMIT ?)sql";
 
-/// Deliveries with a running Retry-After come after the others, and those with an event that only a newer
-/// release knows come last: this one cannot send them.
+/// Deliveries with a running Retry-After come after the others. Last come those of which no attempt would be
+/// made: the notification has expired, or only a newer release knows the event.
 constexpr std::string_view longest_untried = R"sql(
   SELECT e.id, e.webhook_id
-  FROM ((SELECT id, webhook_id, intentos, no_antes, evento FROM entregas FORCE INDEX (entregas_por_adelantar)
+  FROM ((SELECT id, webhook_id, notificacion_id, intentos, no_antes, evento
+         FROM entregas FORCE INDEX (entregas_por_adelantar)
          WHERE reintento_de = ? AND adelantada = 0 ORDER BY id LIMIT 100)
         UNION ALL
-        (SELECT id, webhook_id, intentos, no_antes, evento FROM entregas FORCE INDEX (entregas_por_adelantar)
+        (SELECT id, webhook_id, notificacion_id, intentos, no_antes, evento
+         FROM entregas FORCE INDEX (entregas_por_adelantar)
          WHERE reintento_de = ? AND adelantada = 1 ORDER BY id LIMIT 100)) e
   LEFT JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
-  ORDER BY COALESCE(FIND_IN_SET(e.evento, ?) = 0, FALSE), COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE), i.inicio, e.id
+  LEFT JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  ORDER BY COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE) OR COALESCE(FIND_IN_SET(e.evento, ?) = 0, FALSE),
+    COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE), i.inicio, e.id
   LIMIT 1)sql";
 
 /// Only what is due later: an attempt that the schedule has made due stays one of the schedule.

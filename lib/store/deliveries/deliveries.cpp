@@ -65,7 +65,8 @@ constexpr std::string_view lock_delivery = R"sql(
 /// Reads without a lock, so a replay may not see a cancellation that is being committed. `notification
 /// cancel` undoes such a replay: after its commit, the command cancels the notification's deliveries again.
 constexpr std::string_view notification_is_cancelled = R"sql(
-  SELECT estado = 'cancelada' AS cancelada FROM notificaciones_pendientes WHERE id = ?)sql";
+  SELECT estado = 'cancelada' OR COALESCE(caduca_en <= UTC_TIMESTAMP(3), FALSE) AS cancelada
+  FROM notificaciones_pendientes WHERE id = ?)sql";
 
 // A replayed delivery is due now and starts its schedule again; while its webhook is inactive, it is held.
 

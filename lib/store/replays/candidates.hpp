@@ -13,6 +13,7 @@ inline constexpr std::string_view fits_replay = R"sql(
   ((? AND e.estado = 'fallida' AND e.entregada_en IS NULL)
     OR (? AND (e.estado = 'entregada' OR (e.estado = 'fallida' AND e.entregada_en IS NOT NULL))))
   AND e.creada_en >= ? AND e.creada_en < COALESCE(CAST(? AS DATETIME(3)), UTC_TIMESTAMP(3) + INTERVAL 1000 MICROSECOND) AND n.origen = 'evaluacion' AND n.estado <> 'cancelada'
+  AND (n.caduca_en IS NULL OR n.caduca_en > UTC_TIMESTAMP(3))
   AND (? IS NULL OR FIND_IN_SET(n.evento, ?)))sql";
 
 /// Returns `before`, the condition, and `after`.

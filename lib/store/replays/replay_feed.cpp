@@ -60,7 +60,8 @@ constexpr std::string_view cancel_replays = R"sql(
   WHERE r.estado IN ('pendiente', 'en_curso'))sql";
 
 constexpr std::string_view state_of_single = R"sql(
-  SELECT n.estado = 'cancelada' OR e.estado = 'cancelada' AS cancelada,
+  SELECT n.estado = 'cancelada' OR e.estado = 'cancelada' OR COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE)
+      AS cancelada,
     e.estado IN ('entregada', 'fallida') OR (e.estado = 'pendiente' AND e.paso > 0) AS reenviable,
     COALESCE(e.estado = 'entregada' AND e.terminada_en > ? AND e.ultimo_estado BETWEEN 200 AND 299, FALSE)
       AS recibida_ya

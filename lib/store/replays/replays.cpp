@@ -33,7 +33,8 @@ constexpr std::string_view of_range = R"sql(), 0) AS candidatas
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id)sql";
 
 constexpr std::string_view delivery_to_replay = R"sql(
-  SELECT e.estado, e.estado = 'cancelada' OR n.estado = 'cancelada' AS cancelada, w.activo,
+  SELECT e.estado, e.estado = 'cancelada' OR n.estado = 'cancelada' AS cancelada,
+    COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE) AS caducada, w.activo,
     r.id AS reenvio_id, r.estado AS reenvio_estado
   FROM entregas e
   JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
@@ -202,6 +203,7 @@ AskedReplay ask_replay(Session& session, const Author& author, WebhookId webhook
     const auto rows = session.query(delivery_to_replay, delivery, webhook);
     if (rows.empty()) return {not_found};
     const auto& row = rows.front();
+    if (row.boolean("caducada")) return {expired};
     if (row.boolean("cancelada")) return {cancelled};
     if (!row.boolean("activo")) return {inactive};
     if (row.text("estado") == "retenida") return {held};

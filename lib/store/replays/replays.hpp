@@ -46,6 +46,7 @@ enum class ReplayAsked {
   held,  // the delivery is held although its webhook is active: the secret is unreadable, or the delivery is
          // about to be released
   cancelled,  // the delivery or its notification is cancelled
+  expired,    // the notification has expired
   in_flight,  // the delivery is in flight
   running,    // the webhook has an unfinished replay of a range, which `replay` names
 };
