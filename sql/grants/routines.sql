@@ -8,7 +8,10 @@ SET NAMES utf8mb4;
 SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', lock_wait_timeout = 5;
 -- Made here, too: if it is missing, MariaDB's GRANT would make it without a lock.
 CREATE USER IF NOT EXISTS 'apientidades_triggers'@'localhost' ACCOUNT LOCK;
-GRANT SELECT (id, activa) ON entidades TO 'apientidades_triggers'@'localhost';
+GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_triggers'@'localhost';
+GRANT SELECT (id, entidad_id, plaza, eventos, activo) ON webhooks TO 'apientidades_triggers'@'localhost';
+GRANT SELECT (webhook_id, ultima_ejecucion, fallos, fallos_desde, fallos_ultimo) ON webhook_ejecuciones TO 'apientidades_triggers'@'localhost';
+GRANT SELECT (webhook_id) ON cambios_webhook TO 'apientidades_triggers'@'localhost';
 GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave), SELECT (id, entidad_id, evento, datos, ocurrida_en, clave, clave_unica)
   ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';
 DELIMITER //
@@ -465,3 +468,23 @@ DELIMITER ;
 CREATE OR REPLACE ALGORITHM = MERGE DEFINER = 'apientidades_triggers'@'localhost' VIEW notificaciones_comprobadas AS
   SELECT id, entidad_id, evento, datos, ocurrida_en, clave FROM notificaciones_pendientes
   WHERE id <> 0 OR comprobar(entidad_id, evento, datos, ocurrida_en) WITH CHECK OPTION;
+-- To whom a notification would go now. A row is a seek, and all rows are one pass over the webhooks; with subqueries for each entity
+-- they would be several. A webhook works unless a failure streak goes on (lib/store/webhooks/failing.cpp). `eventos + 0` is the SET as bits, and MAKE_SET
+-- names them in the order of the SET's definition.
+CREATE OR REPLACE DEFINER = 'apientidades_triggers'@'localhost' VIEW destinatarios AS
+  SELECT t.id AS entidad_id, MAX(t.nombre) AS nombre, MAX(t.activa) AS activa,
+    MAKE_SET(BIT_OR(IF(x.webhook_id IS NULL, w.eventos + 0, 0)),
+      'evaluacion.abierta', 'evaluacion.prorroga', 'evaluacion.cierre_proximo', 'evaluacion.cerrada',
+      'resultados.provisionales', 'resultados.definitivos', 'alegaciones.periodo_abierto', 'alegaciones.periodo_cierre',
+      'incidencia.respuesta', 'incidencia.cerrada', 'documento.disponible') AS eventos,
+    MAKE_SET(BIT_OR(w.eventos + 0) & ~BIT_OR(IF(x.webhook_id IS NULL, w.eventos + 0, 0)),
+      'evaluacion.abierta', 'evaluacion.prorroga', 'evaluacion.cierre_proximo', 'evaluacion.cerrada',
+      'resultados.provisionales', 'resultados.definitivos', 'alegaciones.periodo_abierto', 'alegaciones.periodo_cierre',
+      'incidencia.respuesta', 'incidencia.cerrada', 'documento.disponible') AS eventos_que_fallan,
+    MIN(x.fallos_desde) AS falla_desde
+  FROM entidades t
+  LEFT JOIN webhooks w ON w.entidad_id = t.id AND w.plaza IS NOT NULL AND w.activo
+  LEFT JOIN webhook_ejecuciones x ON x.webhook_id = w.id AND x.fallos > 0
+    AND COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR
+    AND (SELECT c.webhook_id FROM cambios_webhook c WHERE c.webhook_id = w.id) IS NULL
+  GROUP BY t.id;

@@ -1,15 +1,19 @@
-"""Two places that show how notifications ended: the view that the evaluation system reads, and the operator's command `report`."""
+"""Where to see whom notifications reach: the views that the evaluation system reads, and the operator's command `report`."""
 import csv
 import io
 import json
+import re
 
 import pytest
 
 from fakes.receiver import Behaviour
+from support.actors import BASE
 from support.sql import SqlError
+from support.stack import ROOT
 from support.wait import wait_until
 
 VIEW = "notificaciones_resultado"
+MANUAL = ROOT / "docs/table.md"
 
 
 def result(stack, id):
@@ -42,7 +46,53 @@ def test_the_evaluation_system_sees_what_became_of_a_row(new_entity, receiver, s
     assert result(stack, alone)["webhooks"] == 0
 
 
-@pytest.mark.parametrize("statement", [f"UPDATE {VIEW} SET clave = 'x'", f"DELETE FROM {VIEW}", "SELECT * FROM entregas",
+def addressee(stack, entity, columns="nombre, activa, eventos, eventos_que_fallan, falla_desde"):
+    row, = stack.evaluation(f"SELECT {columns} FROM destinatarios WHERE entidad_id = {entity.id}")
+    return row
+
+
+def test_the_evaluation_system_sees_what_an_entity_would_get(new_entity, receiver, stack):
+    entity = new_entity(name="Ayuntamiento de Ñ")
+    assert addressee(stack, entity) == ["Ayuntamiento de Ñ", "1", "", "", "NULL"]
+    good = entity.register(["documento.disponible", "evaluacion.abierta"])
+    bad = entity.register(["incidencia.cerrada", "evaluacion.abierta"])
+    receiver.behave(bad.path, Behaviour(status=500))
+    entity.notify("incidencia.cerrada")
+    since = "falla_desde BETWEEN UTC_TIMESTAMP() - INTERVAL 1 MINUTE AND UTC_TIMESTAMP() + INTERVAL 1 SECOND"
+    wait_until(lambda: addressee(stack, entity, since) == ["1"], 20, "the failure")
+    assert addressee(stack, entity)[2:4] == ["evaluacion.abierta,documento.disponible", "incidencia.cerrada"]
+    stack.admin("webhook", "disable", good.id)
+    assert addressee(stack, entity)[2:4] == ["", "evaluacion.abierta,incidencia.cerrada"]
+    for active in (False, True):  # which ends the streak, also before a dispatcher has forgotten it
+        assert entity.api("PATCH", f"{BASE}/{bad.id}", json_body={"activo": active}).status == 200
+    assert addressee(stack, entity)[2:] == ["evaluacion.abierta,incidencia.cerrada", "", "NULL"]
+    assert entity.api("DELETE", f"{BASE}/{bad.id}").status == 200
+    stack.admin("entity", "disable", entity.id)
+    assert addressee(stack, entity)[1:] == ["0", "", "", "NULL"]
+
+
+def test_the_manual_finds_who_has_not_got_a_notification_and_why(new_entity, receiver, stack):
+    query = re.search(r"^SELECT d\.entidad_id.*?;$", MANUAL.read_text(), re.DOTALL | re.MULTILINE)[0]
+    reached, failed, alone, stopped, unwritten, disabled, rejected = entities = [new_entity() for _ in range(7)]
+    hooks = {one: one.register(["evaluacion.abierta"]) for one in (reached, failed, stopped)}
+    receiver.behave(hooks[failed].path, Behaviour(status=404))
+    stack.admin("webhook", "disable", hooks[stopped].id)
+    stack.admin("entity", "disable", disabled.id)
+    for one in set(entities) - {unwritten}:
+        one.notify(clave="abierta-42", data="{}" if one is rejected else None)
+    ids = ", ".join(str(one.id) for one in entities)
+
+    def reasons():
+        rows = stack.evaluation(query.replace(";", f" AND d.entidad_id IN ({ids});"))
+        return {int(id): reason for id, _, _, reason in rows}
+    expected = {failed: "El receptor respondió 404", alone: "sin webhook", stopped: "webhook desactivado",
+                unwritten: "sin escribir", disabled: "desactivada", rejected: "datos.evaluacionId: falta"}
+    wait_until(lambda: all(reasons().get(one.id, "").startswith(text) for one, text in expected.items()) and reached.id not in reasons(),
+               20, "the reasons")
+
+
+@pytest.mark.parametrize("statement", ["UPDATE destinatarios SET nombre = 'x'", "SELECT url FROM webhooks", "SELECT * FROM entidades",
+                                       f"UPDATE {VIEW} SET clave = 'x'", f"DELETE FROM {VIEW}", "SELECT * FROM entregas",
                                        f"SHOW CREATE VIEW {VIEW}", f"DROP VIEW {VIEW}"])
 def test_the_evaluation_system_may_only_read_the_view(stack, statement):
     with pytest.raises(SqlError):

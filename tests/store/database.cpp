@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -168,6 +169,23 @@ bool wait_for_row_lock(Session& look, platform::Milliseconds patience, std::stri
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
   }
   return false;
+}
+
+void execute_grants(Session& session, const std::string& name) {
+  std::ifstream file(SOURCE_DIR "/sql/grants/" + name);
+  std::string delimiter = ";";
+  std::string statement;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("--")) continue;
+    if (line.starts_with("DELIMITER ")) {
+      delimiter = line.substr(line.find(' ') + 1);
+      continue;
+    }
+    statement += line + '\n';
+    if (!line.ends_with(delimiter)) continue;
+    session.execute(statement.substr(0, statement.size() - delimiter.size() - 1));
+    statement.clear();
+  }
 }
 
 std::int64_t rows_read(Session& session) {

@@ -58,6 +58,9 @@ NotificationId insert_notification(Session& session, EntityId entity,
                                    std::string_view event = "evaluacion.cerrada",
                                    std::string_view data = R"({"evaluacionId": 1, "titulo": "t"})");
 
+/// Executes a file of sql/grants as the client does, which knows DELIMITER.
+void execute_grants(Session& session, const std::string& name);
+
 /// SQL text: a table of one column `seq` from 1 to `count`, for MariaDB and for MySQL.
 std::string numbers(int count, const std::string& alias = "numeros");
 

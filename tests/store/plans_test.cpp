@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lib/crypto/crypto.hpp"
+#include "lib/platform/file.hpp"
 #include "lib/store/audit/audit.hpp"
 #include "lib/store/backlog/locked_notifications.hpp"
 #include "lib/store/backlog/pauses.hpp"
@@ -470,6 +471,24 @@ BOOST_AUTO_TEST_CASE(queries_of_the_result_view_seek) {
        "SELECT s.grupo, r.estado, r.entregadas FROM suyas s STRAIGHT_JOIN notificaciones_resultado r"
        " ON r.notificacion_id = s.notificacion WHERE s.grupo = 7"});
   for (const auto* table : {"n", "e", "s"}) BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+/// A row of the view is a seek; all rows are one pass over the entities.
+BOOST_AUTO_TEST_CASE(the_addressees_of_all_entities_are_one_pass) {
+  fill(session);
+  for (const auto* file : {"triggers.sql", "routines.sql"}) execute_grants(session, file);
+  session.execute(
+      "UPDATE notificaciones_pendientes SET evento = 'evaluacion.abierta', clave = 'abierta-42' WHERE id <= "
+      "1000");
+  session.query("ANALYZE TABLE entidades, notificaciones_pendientes");
+  const std::string view = "SELECT d.* FROM destinatarios d ";
+  check_plans(session, {view + "WHERE d.entidad_id = 7", view + "WHERE d.entidad_id IN (7, 8, 9)"});
+  const auto manual = platform::read_file(SOURCE_DIR "/docs/table.md");
+  const auto begin = manual.find("SELECT d.entidad_id");
+  BOOST_REQUIRE(begin != std::string::npos);
+  const auto statement = manual.substr(begin, manual.find(';', begin) - begin);
+  const auto tables = check_plans(session, {statement}, "t");
+  for (const auto* table : {"t", "w", "x", "n", "e"}) BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
 BOOST_AUTO_TEST_CASE(every_statement_of_a_change_seeks) {

@@ -2,7 +2,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <array>
-#include <fstream>
 #include <map>
 #include <random>
 #include <span>
@@ -17,24 +16,6 @@ using namespace store::testing;
 using webhook::Event;
 
 namespace {
-
-/// Executes a file of sql/grants as the client does, which knows DELIMITER.
-void execute_file(Session& session, const std::string& name) {
-  std::ifstream file(SOURCE_DIR "/sql/grants/" + name);
-  std::string delimiter = ";";
-  std::string statement;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("--")) continue;
-    if (line.starts_with("DELIMITER ")) {
-      delimiter = line.substr(line.find(' ') + 1);
-      continue;
-    }
-    statement += line + '\n';
-    if (!line.ends_with(delimiter)) continue;
-    session.execute(statement.substr(0, statement.size() - delimiter.size() - 1));
-    statement.clear();
-  }
-}
 
 using Choices = std::span<const std::string_view>;
 
@@ -344,8 +325,8 @@ struct Fixture {
   Session& session = database.session;
 
   Fixture() {
-    execute_file(session, "triggers.sql");
-    execute_file(session, "routines.sql");
+    execute_grants(session, "triggers.sql");
+    execute_grants(session, "routines.sql");
     add_entity(session, 1, "Entidad 1");
     session = database.connect();
   }

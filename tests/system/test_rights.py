@@ -158,13 +158,14 @@ def test_an_upgrade_replaces_only_routines_that_are_missing_or_have_another_text
     before, moment = stack.sql(texts), stack.sql(made)
     setup("--user", "root", "--upgrade")
     assert len(before) > 3 and stack.sql(made) == moment
-    for damage in ("DROP VIEW notificaciones_comprobadas", "DROP PROCEDURE avisar",
+    for damage in ("DROP VIEW notificaciones_comprobadas", "DROP VIEW destinatarios", "DROP PROCEDURE avisar",
                    "DROP FUNCTION es_fecha; CREATE DEFINER = apientidades_triggers@localhost FUNCTION es_fecha(texto LONGTEXT)"
                    " RETURNS BOOLEAN DETERMINISTIC RETURN FALSE"):
         stack.sql(damage)
         setup("--user", "root", "--upgrade")
         assert stack.sql(texts) == before
-        assert stack.evaluation("SELECT COUNT(*) >= 0 FROM notificaciones_comprobadas") == [["1"]]
+        for view in ("notificaciones_comprobadas", "destinatarios"):
+            assert stack.evaluation(f"SELECT COUNT(*) >= 0 FROM {view}") == [["1"]]
         stack.evaluation("CALL avisar_lote('[]')")
 
 

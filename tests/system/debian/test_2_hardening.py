@@ -147,7 +147,8 @@ def test_the_users_of_a_database_elsewhere_come_from_here_alone_and_with_tls(mac
     assert re.findall("DROP USER .*", said) == ["DROP USER 'apientidades_api'@'%'"]
     # INSERTs and the views must work without apientidades_admin@localhost, the earlier definer of one.
     definers = "SELECT table_name, definer FROM information_schema.views WHERE table_schema = 'apientidades' ORDER BY table_name"
-    assert installation.sql(definers) == [["notificaciones_comprobadas", "apientidades_triggers@localhost"],
+    assert installation.sql(definers) == [["destinatarios", "apientidades_triggers@localhost"],
+                                          ["notificaciones_comprobadas", "apientidades_triggers@localhost"],
                                           ["notificaciones_resultado", f"apientidades_admin@{ADDRESS}"]]
     installation.sql("DROP USER apientidades_admin@localhost")
     installation.sql("INSERT INTO apientidades.entidades (id, nombre) VALUES (77, 'x');"
