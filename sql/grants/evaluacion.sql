@@ -7,4 +7,5 @@ GRANT SELECT ON destinatarios TO 'evaluacion'@'localhost';
 GRANT INSERT, SELECT ON notificaciones_comprobadas TO 'evaluacion'@'localhost';
 GRANT EXECUTE ON FUNCTION motivo_de_rechazo TO 'evaluacion'@'localhost';
 GRANT EXECUTE ON PROCEDURE avisar TO 'evaluacion'@'localhost';
+GRANT EXECUTE ON PROCEDURE avisar_con_hora TO 'evaluacion'@'localhost';
 GRANT EXECUTE ON PROCEDURE avisar_lote TO 'evaluacion'@'localhost';

@@ -395,16 +395,42 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE avisar TO 'apientidades_triggers'@'localhost'//
 
--- A time in a batch, `YYYY-MM-DDThh:mm:ss[.fraction]Z`, or with a blank in place of T or without Z. NULL: it is none, or before 1970.
+-- A time of ISO 8601, in UTC: `YYYY-MM-DDThh:mm[:ss[.fraction]]`, with a blank or T, then Z, an offset (+02:00, -0300), or nothing,
+-- which is UTC. Java leaves out seconds of 0. NULL: it is no time, or before 1970. The year 9999, which is refused as ahead of the clock,
+-- is not shifted: that might overflow.
 /*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS hora_del_aviso */ //
 CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION hora_del_aviso(texto VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS DATETIME(3) DETERMINISTIC NO SQL
 BEGIN
-  SET texto = REPLACE(IF(texto LIKE '%Z', LEFT(texto, CHAR_LENGTH(texto) - 1), texto), ' ', 'T');
+  DECLARE zona VARCHAR(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+  DECLARE minutos INT;
+  SET texto = REPLACE(texto, ' ', 'T'), zona = COALESCE(REGEXP_SUBSTR(texto, '(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])\\z'), '');
+  SET texto = LEFT(texto, CHAR_LENGTH(texto) - CHAR_LENGTH(zona));
+  IF texto REGEXP 'T[0-9]{2}:[0-9]{2}\\z' THEN SET texto = CONCAT(texto, ':00'); END IF;
   IF LEFT(texto, 4) < '1970' OR NOT es_fecha_y_hora(CONCAT(texto, 'Z')) THEN RETURN NULL; END IF;
-  RETURN CAST(LEFT(texto, 23) AS DATETIME(3));
+  IF zona IN ('', 'Z') OR texto >= '9999' THEN RETURN CAST(LEFT(texto, 23) AS DATETIME(3)); END IF;
+  SET minutos = 60 * SUBSTR(zona, 2, 2) + RIGHT(zona, 2);
+  RETURN CAST(LEFT(texto, 23) AS DATETIME(3)) - INTERVAL IF(LEFT(zona, 1) = '+', minutos, -minutos) MINUTE;
 END//
 GRANT EXECUTE ON FUNCTION hora_del_aviso TO 'apientidades_triggers'@'localhost'//
+
+-- avisar with a time that names its zone, so that no driver and no session can shift it.
+/*M! DO 0 */ /*!80000 DROP PROCEDURE IF EXISTS avisar_con_hora */ //
+CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE avisar_con_hora(
+  entidad BIGINT, evento VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+  clave VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, hora VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
+MODIFIES SQL DATA
+BEGIN
+  DECLARE numero BIGINT;
+  DECLARE conocida BOOLEAN;
+  DECLARE ocurrida DATETIME(3) DEFAULT hora_del_aviso(hora);
+  IF hora IS NOT NULL AND (ocurrida IS NULL OR hora NOT REGEXP '(Z|[+-][0-9]{2}:?[0-9]{2})\\z') THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: debe ser una fecha y hora con su zona, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm';
+  END IF;
+  CALL escribir_aviso(entidad, evento, datos, clave, ocurrida, numero, conocida);
+  SELECT numero AS id, conocida;
+END//
+GRANT EXECUTE ON PROCEDURE avisar_con_hora TO 'apientidades_triggers'@'localhost'//
 
 -- avisos: a JSON array of objects with entidad_id, evento, datos (a string, because MySQL rewrites objects), clave and ocurrida_en.
 -- The last two may be absent or null. The result is a JSON array of as many objects: id, id and conocida, or motivo. It grows by
@@ -445,7 +471,7 @@ BEGIN
       WHEN CHAR_LENGTH(clave) NOT BETWEEN 1 AND 64 OR (clave IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.clave')) <> 'NULL')
         THEN 'clave: debe tener de 1 a 64 caracteres'
       WHEN ocurrida IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.ocurrida_en')) <> 'NULL'
-        THEN 'ocurrida_en: debe ser una fecha y hora UTC desde 1970, AAAA-MM-DDThh:mm:ss[.fracción]Z'
+        THEN 'ocurrida_en: debe ser una fecha y hora desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
       WHEN activa AND hora IS NULL AND CAST(evento AS BINARY) = CAST(evento_visto AS BINARY) AND CAST(datos AS BINARY) = CAST(datos_vistos AS BINARY)
         THEN NULL
       ELSE motivo_de_rechazo(entidad, evento, datos, ocurrida) END;

@@ -98,6 +98,30 @@ def test_a_clave_is_written_once_without_an_error(stack, entity):
     assert stack.value(f"SELECT COUNT(*) FROM {TABLE} WHERE entidad_id = {entity.id}") == "4"
 
 
+@pytest.mark.parametrize("text, stored", [
+    ("2026-07-15T12:00:00+02:00", "2026-07-15 10:00:00.000"), ("2026-01-15T12:00+0100", "2026-01-15 11:00:00.000"),
+    ("2026-07-15 10:00:00.1239Z", "2026-07-15 10:00:00.123"), ("2026-07-14T21:30:00-03:30", "2026-07-15 01:00:00.000")])
+def test_a_time_with_its_zone_is_stored_in_utc(stack, entity, text, stored):
+    for zone in ("+00:00", "+02:00"):
+        stack.evaluation(f"SET time_zone = '{zone}'")
+        [[id, known]] = stack.evaluation(f"CALL avisar_con_hora({entity.id}, '{EVENT}', {literal(GOOD)}, 'k{zone}', '{text}')")
+        [in_batch] = avisar_lote(stack.evaluation, [{"entidad_id": entity.id, "evento": EVENT, "datos": GOOD, "ocurrida_en": text}])
+        assert known == "0"
+        assert stack.sql(f"SELECT DISTINCT ocurrida_en FROM {TABLE} WHERE id IN ({id}, {in_batch['id']})") == [[stored]]
+    stack.evaluation("SET time_zone = DEFAULT")
+
+
+def test_a_time_without_its_zone_is_refused(stack, entity):
+    call = lambda text: f"CALL avisar_con_hora({entity.id}, '{EVENT}', {literal(GOOD)}, 'k', {literal(text)})"
+    for text in ("2026-07-15T12:00:00", "2026-07-15 12:00:00", "2026-07-15", "2026-02-29T00:00:00Z", "2026-07-15T12:00:00+2:00",
+                 "2026-07-15T12:00:00 Europe/Madrid", "1969-12-31T00:00:00Z", "ayer", ""):
+        assert "ocurrida_en: debe ser una fecha y hora con su zona" in refusal(stack.evaluation, call(text))
+    assert AHEAD in refusal(stack.evaluation, call("9999-12-31T23:59:00-01:00"))
+    [[_, known]] = stack.evaluation(call(None))
+    assert known == "0"
+    assert stack.value(f"SELECT COUNT(*) FROM {TABLE} WHERE entidad_id = {entity.id} AND ocurrida_en > UTC_TIMESTAMP() - INTERVAL 1 MINUTE") == "1"
+
+
 def test_a_rejected_row_frees_its_clave_for_avisar(stack, entity):
     rejected, _ = avisar(stack.evaluation, entity.id, "k", WRONG)
     stack.wait_notification(rejected, "rechazada")

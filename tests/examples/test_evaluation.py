@@ -1,16 +1,14 @@
 """examples/evaluacion: the evaluation system writes notifications and reads their results, with only its own database rights."""
 import getpass
 import os
-import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import fresh_id
-from support.example_receivers import PREPARED, QUICK_JAVA, SOURCES, as_nobody, require
+from support.example_receivers import PREPARED, SOURCES, as_nobody, require
 from support.wait import wait_until
 
 if "EXAMPLES" not in os.environ:
@@ -25,34 +23,15 @@ PROGRAMS = {
 TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
 
 
-@pytest.fixture
-def socket(stack):
-    """Yields the path of a hard link to the database's socket. If the tests run as root, the examples run as the user
-    `nobody`, who cannot enter the stack's folder but can enter the link's."""
-    with tempfile.TemporaryDirectory(prefix="apie-example-", dir=Path(stack.folder).parent) as folder:
-        who = as_nobody()
-        if who:
-            shutil.chown(folder, who["user"])
-        os.link(stack.env["DB_SOCKET"], Path(folder, "db"))
-        yield str(Path(folder, "db"))
-
-
 @pytest.fixture(params=PROGRAMS)
-def run(request, stack, socket):
+def run(request, socket, variables):
     """Returns a function that runs the example and returns the ended process. `changes`: environment variables to set; None
     removes a variable."""
     require(request.param)
-    database = stack.env["DB_NAME"]
-    environment = {
-        **os.environ, "LANG": "C.UTF-8", "HOME": str(Path(socket).parent), "JAVA_TOOL_OPTIONS": QUICK_JAVA,
-        "EVALUACION_SOCKET": socket, "EVALUACION_BASE": database,
-        "EVALUACION_DSN": f"mysql:unix_socket={socket};dbname={database};charset=utf8mb4",
-        "EVALUACION_URL": f"jdbc:mariadb://localhost/{database}?localSocket={socket}",
-        "EVALUACION_CONTRASENA": Path(stack.env["SECRETS_DIR"], "evaluacion.password").read_text().strip()}
 
     def run(*arguments, check=True, **changes):
-        variables = {name: value for name, value in (environment | changes).items() if value is not None}
-        done = subprocess.run([*map(str, PROGRAMS[request.param]), *map(str, arguments)], env=variables, capture_output=True,
+        environment = {name: value for name, value in (variables | changes).items() if value is not None}
+        done = subprocess.run([*map(str, PROGRAMS[request.param]), *map(str, arguments)], env=environment, capture_output=True,
                               encoding="utf-8", timeout=60, cwd=Path(socket).parent, **as_nobody())
         assert not check or done.returncode == 0, done.stderr
         return done

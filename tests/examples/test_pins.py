@@ -111,3 +111,19 @@ def test_the_page_of_the_clients_has_the_pinned_versions_and_the_options_of_the_
         assert options in script and options in page, options
     for needed in ("clients-python 3.11", "clients-typescript 20.19", "clients-go 1.25", "clients-java 17"):
         assert needed in script and needed.rpartition(" ")[2] in page, needed
+
+
+WRITERS = ROOT / "tests/examples/writers"
+
+
+def test_writers_in_javascript():
+    packages = {path: package for path, package in json.loads((WRITERS / "javascript/package-lock.json").read_text())["packages"].items() if path}
+    assert "node_modules/typeorm" in packages
+    assert all(package["integrity"].startswith("sha512-") and "resolved" not in package for package in packages.values())
+
+
+def test_writers_in_java():
+    text = (WRITERS / "java/pom.xml").read_text()
+    parts = re.findall(r"<artifactId>(.*?)</artifactId>\s*<version>(.*?)</version>", text)
+    assert len(parts) == text.count("<artifactId>") and all(re.fullmatch(r"[\d.]+(\.Final)?", version) for _, version in parts)
+    assert "epository" not in text
