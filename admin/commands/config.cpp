@@ -8,6 +8,7 @@
 #include "admin/commands.hpp"
 #include "admin/output/config_notes.hpp"
 #include "admin/output/connections_note.hpp"
+#include "admin/output/shifted_times_note.hpp"
 #include "admin/running.hpp"
 #include "admin/units.hpp"
 #include "lib/platform/file.hpp"
@@ -117,6 +118,13 @@ std::string note_of_connections(Context& context) try {
   return {};
 }
 
+/// Empty if the tables are of an earlier release.
+std::string note_of_times(Context& context) try {
+  return shifted_times_note(store::find_shifted_times(context.session));
+} catch (const store::DatabaseError&) {
+  return {};
+}
+
 Result check(Context& context, const Arguments&) {
   using enum store::Program;
   const bool of_units = is_of_units(context.config);
@@ -142,7 +150,10 @@ Result check(Context& context, const Arguments&) {
     findings.note("what the units can read was not checked, because they read " +
                   std::string(config::default_config_path));
   findings.note(note_of_nginx());
-  if (findings.good()) findings.note(note_of_connections(context));
+  if (findings.good()) {
+    findings.note(note_of_connections(context));
+    findings.note(note_of_times(context));
+  }
   findings.note(denied_networks_note(settings.delivery, platform::interface_addresses()));
   return std::move(findings).result(
       context.output.json, "The configuration is good: " + std::to_string(context.config.values.size()) +
@@ -185,8 +196,9 @@ std::vector<Command> config_commands() {
            "read is an\n"
            "error. It checks the server's version, settings, tables and clock, that the server accepts "
            "writes, that\n"
-           "it and nginx have connections enough, and that a host with a public address lists\n"
-           "delivery.denied_networks.\n"
+           "it and nginx have connections enough, that a host with a public address lists\n"
+           "delivery.denied_networks, and that the evaluation system writes no times that are whole hours "
+           "off.\n"
            "With --config FILE it checks only what this user's process can read.\n"
            "Exit status 0: the programs can start. 2: the configuration or a file is wrong. 1: the "
            "server is, or could\n"

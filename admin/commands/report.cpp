@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <ostream>
 
 #include "admin/commands.hpp"
@@ -9,6 +10,7 @@
 #include "admin/input/filter.hpp"
 #include "admin/output/entity_report.hpp"
 #include "admin/output/render.hpp"
+#include "admin/output/shifted_times_note.hpp"
 #include "lib/webhook/event.hpp"
 
 namespace admin {
@@ -45,15 +47,23 @@ store::ReportPage first_page(const Context& context, const Arguments& arguments)
   return page;
 }
 
-/// Reads all pages; memory grows only with the number of entities.
-EntityReports read_all(const Context& context, store::ReportPage page) {
+struct Read {
   EntityReports reports;
+  std::map<std::int64_t, std::int64_t> hours_off;  // hours -> notifications
+};
+
+/// Reads all pages; memory grows only with the number of entities.
+Read read_all(const Context& context, store::ReportPage page) {
+  Read result;
   std::size_t read = 0;
   auto next_progress = platform::monotonic_now() + progress_interval;
   for (;;) {
     const auto notifications = store::read_report(context.session, page);
-    if (notifications.empty()) return reports;
-    for (const auto& one : notifications) add_up(reports, one);
+    if (notifications.empty()) return result;
+    for (const auto& one : notifications) {
+      add_up(result.reports, one);
+      if (one.hours_off) ++result.hours_off[*one.hours_off];
+    }
     read += notifications.size();
     if (platform::monotonic_now() < next_progress) continue;
     complain(context.output, std::to_string(read) + " notifications read, those up to " +
@@ -79,7 +89,7 @@ void write_rows(std::ostream& out, const EntityReports& reports, bool json) {
 }
 
 Result report(Context& context, const Arguments& arguments) {
-  const auto reports = read_all(context, first_page(context, arguments));
+  const auto [reports, hours_off] = read_all(context, first_page(context, arguments));
   Result result;
   if (context.output.json || arguments.has("csv")) {
     write_rows(context.output.out, reports, context.output.json);
@@ -89,6 +99,10 @@ Result report(Context& context, const Arguments& arguments) {
     result.value = std::move(rows);
   }
   result.note = summary_of(reports);
+  std::int64_t notifications = 0;
+  for (const auto& [entity, report] : reports) notifications += report.notifications;
+  if (const auto note = shifted_times_note(hours_off, notifications); !note.empty())
+    result.note += "; " + note;
   return result;
 }
 

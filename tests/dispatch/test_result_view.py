@@ -152,6 +152,23 @@ def test_the_report_for_a_spreadsheet_has_the_same_columns(new_entity, stack):
     assert report(stack, "--since", "1h", "--until", "1h", "--csv").stdout.strip() == ",".join(REPORTED)
 
 
+def test_times_that_are_whole_hours_off_are_named(entity, stack):
+    """Without the rows of other tests: the report's period has this one alone, and no other test has such rows in three minutes."""
+    id = entity.notify("documento.disponible", ocurrida_en=stack.value("SELECT UTC_TIMESTAMP(3) - INTERVAL 2 HOUR"))
+    stack.wait_notification(id, "procesada")
+    told = report(stack, "--since", "130m", "--until", "110m", "--csv")
+    assert "1 have an ocurrida_en of 2 h before their commit, to the minute: their writer may" in told.stderr
+    before = stack.try_admin("config", "check")
+    assert before.returncode == 0 and "before their commit" not in before.stdout + before.stderr
+    for minutes in range(3):
+        stack.sql("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, estado, terminada_en, ocurrida_en) VALUES"
+                  f" ({entity.id}, 'documento.disponible', '{{}}', 'procesada', UTC_TIMESTAMP(3) - INTERVAL {minutes} MINUTE,"
+                  f" UTC_TIMESTAMP(3) - INTERVAL {60 + minutes} MINUTE)")
+    checked = stack.try_admin("config", "check")
+    assert checked.returncode == 0
+    assert "of documento.disponible, 3 have an ocurrida_en of 1 h before their commit" in checked.stdout + checked.stderr
+
+
 def test_a_report_that_would_be_wrong_is_refused(stack):
     refused = report(stack, "--since", "31d", check=False)
     assert refused.returncode == 2 and "retention.delivered" in refused.stderr

@@ -15,6 +15,7 @@
 #include "lib/store/diagnoses/diagnoses.hpp"
 #include "lib/store/notifications/fan_out.hpp"
 #include "lib/store/notifications/report.hpp"
+#include "lib/store/notifications/shifted_times.hpp"
 #include "lib/store/quotas/quotas.hpp"
 #include "lib/store/replays/replay_feed.hpp"
 #include "lib/store/replays/replays.hpp"
@@ -579,9 +580,10 @@ BOOST_AUTO_TEST_CASE(operator_lists_of_an_entity_or_an_event_seek) {
   const auto statements = statements_of(session, [&] {
     BOOST_TEST(list_audit(session, own).size() == 40U);
     BOOST_TEST(read_report(session, page).size() == 50U);
+    BOOST_TEST(find_shifted_times(session).empty());
     BOOST_TEST(forget_old_audit(session, 13 * day) > 0U);
   });
-  BOOST_TEST(statements.size() == 6U);
+  BOOST_TEST(statements.size() == 17U);
   auto tables = check_plans(session, statements);
   // reenvios may be read whole: it stays small, because replays that ended long ago are deleted.
   tables.merge(check_plans(

@@ -23,7 +23,8 @@ struct ReportedNotification {
   std::int64_t failed = 0;
   std::int64_t held = 0;
   std::int64_t cancelled = 0;
-  std::string reason{};  // the last failure, or the reason of the rejection
+  std::string reason{};                     // the last failure, or the reason of the rejection
+  std::optional<std::int64_t> hours_off{};  // whole_hours_between its occurrence and its fan-out or rejection
 };
 
 struct ReportPage {
