@@ -65,6 +65,11 @@ json::Value to_row(const store::LockedNotifications& locked) {
                       {"transacciones", locked.holders}};
 }
 
+json::Value to_row(const store::BlockedInserts& blocked) {
+  return json::Object{{"segundos", static_cast<std::int64_t>(blocked.longest.count())},
+                      {"transacciones", blocked.holders}};
+}
+
 json::Object to_row(const QueueSight& sight) {
   auto row = to_row(sight.status);
   json::Array rows;
@@ -75,14 +80,18 @@ json::Object to_row(const QueueSight& sight) {
   for (const auto& pause : sight.pauses) paused.emplace_back(to_row(pause));
   row.emplace_back("pausas", std::move(paused));
   if (sight.locked) row.emplace_back("bloqueadas", to_row(*sight.locked));
+  if (sight.blocked) row.emplace_back("inserciones_bloqueadas", to_row(*sight.blocked));
   row.emplace_back("sin_despachador_s", sight.without_dispatcher_s);
   return row;
 }
 
-/// A replica refuses the question, which locks.
-std::optional<store::LockedNotifications> find_locked(store::Session& session) {
+/// Returns what `look` finds. A replica refuses the question for locked notifications, which locks; a
+/// database with routines of an earlier release, that for blocked INSERTs.
+template <class Found>
+std::optional<Found> find_if_possible(store::Session& session,
+                                      std::optional<Found> (&look)(store::Session&)) {
   try {
-    return store::find_locked_notifications(session);
+    return look(session);
   } catch (const store::DatabaseError&) {
     return std::nullopt;
   }
@@ -97,7 +106,9 @@ QueueSight look_at_queue(store::Session& session, std::optional<std::int64_t> li
                    .pauses = store::read_pauses(session).parts,
                    .locked = {},
                    .without_dispatcher_s = store::since_last_note(session) / std::chrono::seconds(1)};
-  if (sight.status.oldest_notification_s >= 60 && !sight.status.paused) sight.locked = find_locked(session);
+  if (sight.status.oldest_notification_s >= 60 && !sight.status.paused)
+    sight.locked = find_if_possible(session, store::find_locked_notifications);
+  sight.blocked = find_if_possible(session, store::find_blocked_inserts);
   return sight;
 }
 
@@ -134,6 +145,8 @@ std::string log_line(const QueueSight& sight) {
   for (const auto& pause : sight.pauses)
     text += " pausa_" + std::string(store::name(pause.what)) + "=" + pause.object;
   if (sight.locked) text += " bloqueadas=" + std::to_string(sight.locked->count);
+  if (sight.blocked)
+    text += " inserciones_bloqueadas=" + std::to_string(sight.blocked->longest.count()) + "s";
   return text;
 }
 
@@ -364,10 +377,13 @@ std::vector<Command> queue_commands() {
            "bloqueadas: notifications that have waited for a minute because another session keeps them "
            "locked; "
            "absent if\nthere are none.\n"
+           "inserciones_bloqueadas: an INSERT of a notification waits for another session's lock, for so "
+           "many seconds;\nabsent if none has waited for 3 s.\n"
            "sin_despachador_s: how long ago a dispatcher last noted that it works; each does so every 10 s.\n"
            "With --check: one line and the exit status of a plugin of Nagios or Icinga: 0 good, 1 warning "
            "(the oldest\nwaits for --warning, or a part is paused), 2 critical (it waits for --critical, no "
-           "dispatcher works, an outage,\na stop, locked notifications, a clock that has jumped), 3 the "
+           "dispatcher works, an outage,\na stop, locked notifications, blocked INSERTs, a clock that has "
+           "jumped), 3 the "
            "database cannot be asked.\n"
            "With --watch: on a terminal, also the change per second since the last look; colours unless "
            "NO_COLOR is\n"

@@ -26,6 +26,11 @@ std::string describe(const store::LockedNotifications& locked) {
          " of entity " + to_string(locked.first.entity) + "; open transactions: " + locked.holders;
 }
 
+std::string describe(const store::BlockedInserts& blocked) {
+  return "BLOCKED: an INSERT of a notification has waited for " + describe_age(blocked.longest.count()) +
+         " for another session's lock; open transactions: " + blocked.holders;
+}
+
 std::string describe_clock(std::int64_t jump_s) {
   return "CLOCK: the database's clock has " + std::string(jump_s > 0 ? "jumped forward" : "gone back") +
          " by " + describe_age(std::abs(jump_s)) +
@@ -63,6 +68,7 @@ std::vector<Alarm> alarms_of(const QueueSight& sight) {
   if (status.paused)
     alarms.push_back({critical, "PAUSED: nothing is sent until `apientidades-admin queue resume`"});
   if (sight.locked) alarms.push_back({critical, describe(*sight.locked)});
+  if (sight.blocked) alarms.push_back({critical, describe(*sight.blocked)});
   for (const auto& pause : sight.pauses) alarms.push_back({warning, describe_pause(pause)});
   return alarms;
 }

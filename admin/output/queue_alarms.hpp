@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/platform/clock.hpp"
+#include "lib/store/backlog/blocked_inserts.hpp"
 #include "lib/store/backlog/locked_notifications.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/backlog/queue.hpp"
@@ -20,6 +21,7 @@ struct QueueSight {
   std::vector<store::RunningOutage> outages{};
   std::vector<store::Pause> pauses{};
   std::optional<store::LockedNotifications> locked{};
+  std::optional<store::BlockedInserts> blocked{};
   std::int64_t without_dispatcher_s = 0;  // how long ago a dispatcher last noted that it works, every 10 s
 };
 

@@ -1,7 +1,7 @@
 -- apientidades-admin: runs migrations and every operation of the operator, within this database. It may not change or
 -- delete rows of the audit; the dispatcher removes old rows. A right to all tables cannot be revoked for one table, so each
 -- table has its own grant. Each grant includes CREATE, because only such a grant may name a table that does not exist yet.
-GRANT SELECT, INSERT, CREATE, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW ON * TO 'apientidades_admin'@'localhost';
+GRANT SELECT, INSERT, CREATE, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW, EXECUTE ON * TO 'apientidades_admin'@'localhost';
 GRANT CREATE, DROP ON notificaciones_resultado TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON altas_webhook TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON cambios_webhook TO 'apientidades_admin'@'localhost';

@@ -199,7 +199,7 @@ def test_a_large_batch_is_written_in_its_order(stack, entity):
 
 @pytest.mark.parametrize("statement", [
     "SELECT motivo_de_los_datos('', '{}')", "SELECT comprobar(1, '', '', NULL)", "SELECT es_fecha('2026-01-01')",
-    f"CALL escribir_aviso(1, '{EVENT}', '{{}}', NULL, NULL, @a, @b)", "DROP PROCEDURE avisar",
+    "SELECT sesion_con_bloqueos(0, 0)", "SELECT espera_de_las_inserciones()", f"CALL escribir_aviso(1, '{EVENT}', '{{}}', NULL, NULL, @a, @b)", "DROP PROCEDURE avisar",
     "CREATE FUNCTION mia() RETURNS INT DETERMINISTIC RETURN 1", f"UPDATE {CHECKED} SET datos = '{{}}'", f"DELETE FROM {CHECKED}"])
 def test_the_evaluation_system_may_execute_nothing_else(stack, statement):
     with pytest.raises(SqlError) as caught:
