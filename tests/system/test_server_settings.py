@@ -1,4 +1,6 @@
 """A database server with unusual settings: every session of every program sets what it relies on."""
+import contextlib
+import re
 from pathlib import Path
 
 import pytest
@@ -6,8 +8,8 @@ import pytest
 from fakes.receiver import Receiver
 from support.actors import BASE, Entity
 from support.setup_database import SetupDatabase
-from support.sql import SqlError
-from support.stack import Stack, setting
+from support.sql import SqlError, SqlSession
+from support.stack import ROOT, Stack, setting
 from support.wait import wait_until
 
 # Settings for SET GLOBAL. A setting that the server does not know or refuses is skipped.
@@ -177,3 +179,17 @@ def test_a_path_with_blanks_is_not_cut(stack, tmp_path):
     socket = tmp_path / "a  b"
     socket.symlink_to(stack.env["DB_SOCKET"])
     SetupDatabase(stack, tmp_path, database_socket=str(socket))("--user", "root")
+
+
+def test_the_manual_sets_the_isolation_level_for_the_account_alone(stack):
+    statement = re.search(r"^SET GLOBAL init_connect =.*?;$", (ROOT / "docs/drivers.md").read_text(), re.S | re.M)[0]
+    variable = stack.sql("SHOW VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')")[0][0]
+    password = Path(stack.env["SECRETS_DIR"], "api.password").read_text().strip()
+    stack.sql(statement.replace("transaction_isolation", variable))
+    try:
+        other = SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "apientidades_api", password)
+        with contextlib.closing(stack.writer()) as writer, contextlib.closing(other):
+            assert writer(f"SELECT @@{variable}") == [["READ-COMMITTED"]]
+            assert other(f"SELECT @@{variable}") == [["REPEATABLE-READ"]]
+    finally:
+        stack.sql("SET GLOBAL init_connect = ''")
