@@ -112,17 +112,18 @@ std::vector<Command> report_commands() {
   return {
       {.words = "report",
        .summary = "Whom an event has reached, whom not, and why: entidad_id, nombre, webhooks, ...",
-       .details = "A row for each entity that the event was for, with or without a webhook. notificaciones: "
-                  "its notifications of\n"
-                  "the event, without tests. webhooks: the largest number of webhooks for one notification "
-                  "(0: none). entregadas,\n"
-                  "pendientes, fallidas, retenidas and canceladas count deliveries; a notification without a "
-                  "delivery counts as\n"
-                  "one in pendientes or canceladas if that is its state. rechazadas counts notifications. "
-                  "ultimo_error: the last\n"
-                  "reason why something was not delivered. An entity was reached if entregadas is not 0; if "
-                  "the counts after it\n"
-                  "are 0, all its deliveries arrived.",
+       .details =
+           "A row for each entity that the event was for, with or without a webhook. notificaciones: "
+           "its notifications of\n"
+           "the event, without tests. webhooks: the largest number of webhooks for one notification "
+           "(0: none). entregadas,\n"
+           "pendientes, fallidas, retenidas and canceladas count deliveries; a notification without a "
+           "delivery counts as\n"
+           "one in pendientes or canceladas if that is its state. rechazadas counts notifications. "
+           "ultimo_error: the last\n"
+           "reason why something was not delivered. An entity was reached if entregadas is not 0; if "
+           "the counts after it\n"
+           "are 0, all its deliveries arrived. caducadas: how many of canceladas had expired (caduca_en).",
        .options = {.options = {{"event", "E", "one of the 11, such as evaluacion.abierta", true},
                                {"since", "T",
                                 "events that occurred from then on: 2026-11-20, 2026-11-20T10:00:00Z, or 2h",

@@ -31,6 +31,7 @@ void add_up(EntityReports& reports, const store::ReportedNotification& notificat
   report.held += notification.held;
   report.rejected += itself("rechazada");
   report.cancelled += notification.cancelled + itself("cancelada");
+  report.expired += notification.expired;
   if (auto reason = reason_of(notification); !reason.empty()) report.reason = std::move(reason);
 }
 
@@ -40,7 +41,7 @@ json::Object to_row(store::EntityId entity, const EntityReport& report) {
           {"entregadas", report.delivered}, {"pendientes", report.pending},
           {"fallidas", report.failed},      {"retenidas", report.held},
           {"rechazadas", report.rejected},  {"canceladas", report.cancelled},
-          {"ultimo_error", report.reason}};
+          {"ultimo_error", report.reason},  {"caducadas", report.expired}};
 }
 
 std::string summary_of(const EntityReports& reports) {

@@ -23,7 +23,8 @@ struct EntityReport {
   std::int64_t held = 0;
   std::int64_t rejected = 0;
   std::int64_t cancelled = 0;
-  std::string reason{};  // the last reason why something was not delivered
+  std::int64_t expired = 0;  // of `cancelled`
+  std::string reason{};      // the last reason why something was not delivered
 };
 
 using EntityReports = std::map<store::EntityId, EntityReport>;
@@ -32,7 +33,7 @@ using EntityReports = std::map<store::EntityId, EntityReport>;
 void add_up(EntityReports& reports, const store::ReportedNotification& notification);
 
 /// Returns entidad_id, nombre, webhooks, notificaciones, entregadas, pendientes, fallidas, retenidas,
-/// rechazadas, canceladas, ultimo_error.
+/// rechazadas, canceladas, ultimo_error, caducadas.
 json::Object to_row(store::EntityId entity, const EntityReport& report);
 
 /// Returns "50 entities, 52 notifications: 40 entities received all of theirs, 3 some, 7 none".

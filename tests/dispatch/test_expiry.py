@@ -31,6 +31,14 @@ def test_what_has_expired_is_not_sent_and_what_has_not_is(entity, receiver, stac
     assert own["ultimoError"] == REASON and own["intentos"] == 0
 
 
+def test_a_checked_row_has_a_deadline_too(entity, stack):
+    entity.register()
+    stack.evaluation("INSERT INTO notificaciones_comprobadas (entidad_id, evento, datos, caduca_en) VALUES"
+                     f" ({entity.id}, 'evaluacion.cerrada', '{{\"evaluacionId\": 1, \"titulo\": \"t\"}}', UTC_TIMESTAMP(3))")
+    id = int(stack.value(f"SELECT MAX(id) FROM notificaciones_pendientes WHERE entidad_id = {entity.id}"))
+    wait_until(lambda: seen(stack, id)[5] == 1, 20, "the cancellation")
+
+
 def test_no_retry_passes_it(entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=500))

@@ -100,7 +100,7 @@ def test_the_evaluation_system_may_only_read_the_view(stack, statement):
 
 
 REPORTED = ["entidad_id", "nombre", "webhooks", "notificaciones", "entregadas", "pendientes", "fallidas", "retenidas",
-            "rechazadas", "canceladas", "ultimo_error"]
+            "rechazadas", "canceladas", "ultimo_error", "caducadas"]
 
 
 def test_the_report_says_who_was_reached_and_who_was_not_and_why(new_entity, receiver, stack):

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(the_columns_are_those_of_the_contract) {
   for (const auto& [name, value] : admin::to_row(7, {})) names += (names.empty() ? "" : " ") + name;
   BOOST_TEST(names ==
              "entidad_id nombre webhooks notificaciones entregadas pendientes fallidas retenidas rechazadas "
-             "canceladas ultimo_error");
+             "canceladas ultimo_error caducadas");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,6 +25,7 @@ struct ReportedNotification {
   std::int64_t cancelled = 0;
   std::string reason{};                     // the last failure, or the reason of the rejection
   std::optional<std::int64_t> hours_off{};  // whole_hours_between its occurrence and its fan-out or rejection
+  std::int64_t expired = 0;                 // of `cancelled`
 };
 
 struct ReportPage {
