@@ -202,6 +202,14 @@ def test_every_text_of_an_element_can_be_seen(module_page):
     assert not re.search("[\u202e\u200b\u00a0]|&nbsp;", module_page.evaluate(make))
 
 
+def test_an_escape_is_told_from_the_same_letters(module_page):
+    make = "import('/apientidades/portal/js/dom.js').then(({el}) => el('p', {}, 'a\u202e\u202eb \\\\u202e').innerHTML)"
+    escape = '<span class="escape">\\u202e</span>'
+    assert module_page.evaluate(make) == f"a{escape}{escape}b \\u202e"
+    option = "import('/apientidades/portal/js/dom.js').then(({el}) => el('option', {}, 'a\u202eb').innerHTML)"
+    assert module_page.evaluate(option) == "a\\u202eb"
+
+
 def test_the_examples_of_events_are_those_of_the_api(module_page):
     shown = module_page.evaluate("import('/apientidades/portal/js/examples.js').then(({EXAMPLES}) => EXAMPLES)")
     described = json.loads((ROOT / "web/openapi.json").read_text())["webhooks"]

@@ -1,5 +1,5 @@
 // Elements from values. Text always becomes text nodes: no code of the portal parses markup, and no character stays unseen.
-import { visible } from "./visible.js";
+import { pieces, visible } from "./visible.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "g", "rect", "line", "path", "circle", "text", "title"]);
@@ -35,9 +35,16 @@ function setAttribute(node, name, value) {
 function append(node, children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
-    node.append(child instanceof Node ? child : visible(String(child)));
+    if (child instanceof Node) node.append(child);
+    else if (TEXT_ALONE.has(node.localName)) node.append(visible(String(child)));
+    else node.append(...marked(String(child)));
   }
 }
+
+const TEXT_ALONE = new Set(["option", "text", "title"]); // elements that draw text and no elements in it
+
+/** An escape is marked, since a person may have typed the same letters. */
+const marked = (text) => pieces(text).map((piece, i) => (i % 2 ? el("span", { class: "escape" }, piece) : piece)).filter((piece) => piece !== "");
 
 /** A link out of the portal. It opens another tab: if it replaced the portal, the token and the typed text would be lost. @param {string} href @param {string} words */
 export const away = (href, words, attributes = {}) => el("a", { ...attributes, href, target: "_blank", rel: "noopener noreferrer" }, `${words} (se abre en otra pestaña)`);

@@ -9,5 +9,10 @@ function escape(character) {
   return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
 }
 
+const APART = new RegExp(`(${UNSEEN.source})`, "gu");
+
+/** The same text in pieces; the escapes are those with an odd index. @param {string} text */
+export const pieces = (text) => text.split(APART).map((piece, i) => (i % 2 ? escape(piece) : piece));
+
 /** "a\u202eb" for an override between a and b. Letters of all scripts stay as they are. @param {string} text */
 export const visible = (text) => text.replace(UNSEEN, escape);
