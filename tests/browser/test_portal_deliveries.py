@@ -435,6 +435,7 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     question.get_by_role("button", name="Reenviar").click()
     expect(page.locator(".chosen")).to_contain_text("Se ha pedido 1 reenvío.")
     expect(page.locator(".chosen")).to_contain_text(f"Entrega {ids[1]}: Ahora no")
+    expect(page.locator(".chosen > [tabindex]")).to_be_focused()  # what became of it, not the top of the page
     expect(rows(page).filter(has=page.locator(f"#entrega-{ids[0]}"))).to_contain_text("Reenvío pedido")
     expect(page.locator(f"#elegir-{ids[0]}")).to_have_count(0)
     expect(page.locator(f"#elegir-{ids[1]}")).to_be_enabled()

@@ -17,8 +17,9 @@ export function chooser(portal, place, hooks, sent) {
   const active = new Map(hooks.filter((hook) => hook.activo).map((hook) => [hook.id, hook]));
   const chosen = new Map(); // deliveries by id
   const asked = new Map(); // maps the id of a delivery that was sent again to its `terminada` of before
-  const told = el("div");
+  const told = el("div", { tabindex: "-1" });
   const tools = el("div", { class: "actions" });
+  const node = el("div", { class: "chosen" }, told, tools);
   let page = [];
   let sending = false;
   const waits = (one) => asked.has(one.id) && (one.gone || asked.get(one.id) === one.terminada);
@@ -82,13 +83,15 @@ export function chooser(portal, place, hooks, sent) {
     }
     sending = false;
     if (place.signal.aborted) return portal.session.number === session && tellLeft(all.length, done, refused.length, end);
+    const elsewhere = document.activeElement !== document.body && !node.contains(document.activeElement);
     replace(told, outcome(done, refused, end, chosen.size));
     choose([...chosen.values()]);
+    if (!elsewhere) told.focus(); // the button that was pressed may be gone
     sent();
   }
 
   return {
-    node: el("div", { class: "chosen" }, told, tools),
+    node,
     /** Takes the deliveries that the page shows. */
     show(deliveries) {
       page = deliveries;
