@@ -84,9 +84,7 @@ def test_from_the_first_page_to_the_last(browser, entity, crowd, expect):
     expect(page.get_by_text("De la 1 a la 50 de 120")).to_be_visible()
 
 
-def test_a_total_is_not_shown_to_another_entity_nor_once_it_is_old(browser, entity, new_entity, stack, crowd, expect):
-    other = new_entity()
-    old_deliveries(stack, other, other.register(), 60)
+def test_a_total_is_not_shown_once_it_is_old(browser, entity, stack, crowd, expect):
     page = open_portal(browser, entity.token, "#/entregas")
     page.get_by_role("button", name="Última página").click()
     expect(page.get_by_text("De la 51 a la 120 de 120")).to_be_visible()
@@ -95,10 +93,44 @@ def test_a_total_is_not_shown_to_another_entity_nor_once_it_is_old(browser, enti
     expect(page.get_by_text("De la 1 a la 50", exact=True)).to_be_visible()
     page.get_by_role("button", name="Última página").click()
     expect(page.get_by_text("De la 51 a la 121 de 121")).to_be_visible()
+
+
+def test_what_one_session_was_told_of_a_list_is_forgotten_in_the_next(browser, entity, new_entity, webhook, expect):
+    """Both lists begin with the same delivery: only the session tells them apart."""
+    other = new_entity()
+    other.register()
+    page = browser.page()
+    answer(page, "GET", "entregas?*", 200, {"entregas": [one(id) for id in range(59, 9, -1)], "siguiente": "b"})
+    answer(page, "GET", "entregas?*cursor=b*", 200, {"entregas": [one(8)], "siguiente": None})
+    page.goto(PORTAL + "#/entregas")
+    enter(page, entity.token)
+    page.get_by_role("button", name="Última página").click()
+    expect(page.get_by_text("De la 51 a la 51 de 51")).to_be_visible()
+    page.get_by_role("link", name="Más recientes").click()
+    expect(page.get_by_text("De la 1 a la 50 de 51")).to_be_visible()
     page.get_by_role("button", name="Salir").click()
     enter(page, other.token)
     page.get_by_role("navigation").get_by_role("link", name="Entregas").click()
     expect(page.get_by_text("De la 1 a la 50", exact=True)).to_be_visible()
+
+
+def test_a_row_that_has_left_the_list_says_so(browser, entity, stack, webhook, expect):
+    old_deliveries(stack, entity, webhook, 3, "fallida")
+    ids = [int(row[0]) for row in stack.sql(f"SELECT id FROM entregas WHERE webhook_id = {webhook.id} ORDER BY id DESC")]
+    page = browser.page()
+    page.clock.install()
+    page.goto(PORTAL + "#/entregas?estado=fallida")
+    enter(page, entity.token)
+    expect(rows(page)).to_have_count(3)
+    expect(page.get_by_text("3 entregas", exact=True)).to_be_visible()
+    page.get_by_label(f"Elegir la entrega {ids[1]}").check()
+    stack.sql(f"UPDATE entregas SET estado = 'entregada', entregada_en = UTC_TIMESTAMP(3), ultimo_error = '' WHERE id = {ids[1]}")
+    page.clock.run_for(31_000)
+    expect(rows(page).nth(1)).to_contain_text("Ha cambiado: ya no está en esta lista")
+    expect(page.locator(f"#elegir-{ids[1]}")).to_have_count(0)
+    expect(page.get_by_role("button", name="Reenviar 1 elegida")).to_have_count(0)
+    expect(rows(page)).to_have_count(3)
+    assert_no_barriers(page)
 
 
 def test_a_way_to_the_end_that_is_too_long_or_fails(browser, entity, crowd, expect):
