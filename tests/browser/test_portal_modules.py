@@ -147,6 +147,17 @@ def test_how_a_webhook_is(call, change, kind, words):
     assert state["kind"] == kind and f"{state['word']} {state['sentence']}".startswith(words)
 
 
+def test_until_when_a_webhook_rests(call):
+    slow = WEBHOOK | {"ultimoError": "El receptor respondió 429: se espera un 2xx", "fallaDesde": "2026-11-25T09:32:00Z"}
+    due = {"estado": "pendiente", "ultimoEstado": 429, "proximoIntento": "2026-11-25T13:05:00.000Z"}
+    waiting = [due, due | {"proximoIntento": "2026-11-25T12:40:00.000Z"}, due | {"proximoIntento": "2026-11-25T11:00:00.000Z"}, due | {"ultimoEstado": 500, "proximoIntento": "2026-11-25T12:01:00.000Z"}]
+    rest = call("webhook_state", "restOf", slow, waiting, at(NOW))
+    assert rest == "2026-11-25T12:40:00.000Z"
+    assert call("webhook_state", "restOf", WEBHOOK, waiting, at(NOW)) == "" == call("webhook_state", "restOf", slow, [], at(NOW))
+    told = call("webhook_state", "webhookState", slow, at(NOW), rest)["sentence"]
+    assert told == "desde hoy a las 10:32: el receptor pide ir más despacio (429). No se le envía nada hasta que pase lo que pidió: como tarde, hoy a las 13:40."
+
+
 @pytest.mark.parametrize("text", ['{"a":7.50,"b":[1,{"c":[]}],"d":{},"e":"{,:}\\"\\\\"}', "[]", "3", '"x"', '{"id":9223372036854775807}'])
 def test_json_is_laid_out_without_being_read(call, text):
     laid_out = call("json_text", "pretty", text)

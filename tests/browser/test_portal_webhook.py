@@ -211,6 +211,22 @@ def test_what_another_person_changed_is_not_paused_unseen(browser, entity, expec
     expect(page.get_by_text("1 aviso", exact=True)).to_be_visible()
 
 
+def test_until_when_nothing_is_sent_after_a_429(browser, entity, receiver, stack, expect):
+    hook = entity.register()
+    receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "7200"}))
+    id = stack.delivery_id(entity.notify(), hook.id)
+    wait_until(lambda: seen(entity, hook)["ultimoEstado"] == 429, 15, "the 429")
+    page = at(browser, entity, place(hook), "Webhook", width=320)
+    told = re.compile(r"No se le envía nada hasta que pase lo que pidió: como tarde, (hoy|mañana) a las? \d\d:\d\d")
+    expect(page.locator("main").get_by_text(told)).to_be_visible()
+    assert_no_barriers(page)
+    go(page, "#/", "Resumen")
+    expect(page.locator("main").get_by_text(told)).to_be_visible()
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    assert id
+
+
 def edit(browser, entity, hook, **how):
     return at(browser, entity, place(hook, "/editar"), "Editar el webhook", **how)
 

@@ -9,21 +9,35 @@ const STOPPED = {
   entidad: "por decisión de su entidad. Lo que le llegue se retiene hasta que lo reactive.",
 };
 
+/** Whether the receiver's last answer was a 429, after which nothing is sent to the webhook for a time. */
+export const rests = ({ activo, ultimoError }) => activo && /^El receptor respondió 429/.test(ultimoError);
+
+/**
+ * The latest time at which the rest after a 429 ends: when the first of the deliveries that were so answered is due. "" if that is not known.
+ * @param {object} webhook @param {any[]} deliveries some of the webhook's @param {number} now
+ */
+export function restOf(webhook, deliveries, now) {
+  const due = deliveries.filter((one) => one.estado === "pendiente" && one.ultimoEstado === 429 && Date.parse(one.proximoIntento) > now).map((one) => one.proximoIntento);
+  return rests(webhook) && due.length ? due.reduce((a, b) => (a < b ? a : b)) : "";
+}
+
 /**
  * @param {object} webhook as GET /webhooks/{id} gives it
  * @param {number} now by the service's clock
+ * @param {string} [rest] of restOf()
  * @returns {{kind: "good" | "warning" | "bad" | "muted", word: string, mark: string, sentence: string}} `sentence` continues after `word`, or is a new sentence if it begins with a capital
  */
-export function webhookState(webhook, now) {
+export function webhookState(webhook, now, rest = "") {
   if (!webhook.activo) return stopped(webhook);
   const cause = causeOf(webhook.ultimoError);
+  const pause = rest ? ` No se le envía nada hasta que pase lo que pidió: como tarde, ${when(rest, now)}.` : "";
   if (webhook.fallaDesde) {
     const end = webhook.desactivacion ? ` Se desactivará ${when(webhook.desactivacion, now)} si nada cambia.` : "";
-    return { kind: "bad", word: "Falla", mark: "✕", sentence: `desde ${when(webhook.fallaDesde, now)}${cause && `: ${cause}`}.${end}` };
+    return { kind: "bad", word: "Falla", mark: "✕", sentence: `desde ${when(webhook.fallaDesde, now)}${cause && `: ${cause}`}.${pause}${end}` };
   }
   if (!webhook.ultimaEjecucion) return { kind: "muted", word: "Sin estrenar", mark: "○", sentence: "Todavía no se le ha enviado nada. Pruébelo antes de que llegue el primer aviso." };
   const last = when(webhook.ultimaEjecucion, now);
-  if (cause) return { kind: "warning", word: "Último envío fallido", mark: "!", sentence: `${last}: ${cause}.` };
+  if (cause) return { kind: "warning", word: "Último envío fallido", mark: "!", sentence: `${last}: ${cause}.${pause}` };
   return { kind: "good", word: "Funciona", mark: "✓", sentence: `El último envío, ${last}, se recibió bien.` };
 }
 

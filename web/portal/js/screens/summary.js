@@ -8,7 +8,7 @@ import { alerted, notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
 import { bothTimes, madridHour } from "../time.js";
-import { webhookState } from "../webhook_state.js";
+import { restOf, webhookState } from "../webhook_state.js";
 import { count, thousands } from "../words.js";
 
 const EVERY_MS = 60_000;
@@ -94,7 +94,7 @@ const ORDER = { bad: 0, warning: 1, muted: 2, good: 3 };
 
 /** Adds each webhook's state, the worst first. */
 function judge(all, now) {
-  const judged = all.map((one) => ({ ...one, state: one.known ? webhookState(one.webhook, now) : UNKNOWN }));
+  const judged = all.map((one) => ({ ...one, state: one.known ? webhookState(one.webhook, now, one.figures && restOf(one.webhook, one.figures.deliveries.found, now)) : UNKNOWN }));
   return judged.sort((a, b) => ORDER[a.state.kind] - ORDER[b.state.kind]);
 }
 

@@ -11,7 +11,7 @@ import { link } from "../router.js";
 import { remedyOf } from "../remedies.js";
 import { bothTimes } from "../time.js";
 import { visible } from "../visible.js";
-import { webhookState } from "../webhook_state.js";
+import { restOf, rests, webhookState } from "../webhook_state.js";
 import { count, eventName } from "../words.js";
 
 export function webhookScreen(portal, place) {
@@ -19,19 +19,27 @@ export function webhookScreen(portal, place) {
     place.root.querySelector(".back")?.replaceWith(el("p", { class: "back" }, el("a", { href: link("/") }, el("span", { "aria-hidden": "true" }, "← "), "Volver al resumen")));
     const box = el("div");
     const one = { portal, place, hook, etag };
-    replace(region, condition(portal, hook), !portal.session.readOnly && work(one, box),
+    const state = el("div", {}, condition(portal, hook));
+    replace(region, state, !portal.session.readOnly && work(one, box),
       box, el("h2", {}, "Configuración"), facts(hook), !portal.session.readOnly && removal(one));
+    if (rests(hook)) tellRest(one, state);
   });
 }
 
 /** The webhook's state in a sentence, and what to correct. */
-function condition({ clock, session }, hook) {
-  const { kind, word, mark, sentence } = webhookState(hook, clock.now());
+function condition({ clock, session }, hook, rest = "") {
+  const { kind, word, mark, sentence } = webhookState(hook, clock.now(), rest);
   const remedy = hook.activo ? remedyOf(hook.ultimoError) : null;
   return notice(kind === "muted" ? "info" : kind,
     el("p", { class: "foreign" }, el("strong", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word), /^[A-ZÁÉÍÓÚ]/.test(sentence) ? ". " : " ", sentence),
     remedy && el("p", {}, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
     (remedy?.operator || hook.motivo === "operador") && askOperator(session));
+}
+
+/** Adds to the state until when a rest after a 429 lasts. */
+async function tellRest({ portal, place, hook }, state) {
+  const answer = await portal.api.get(`/webhooks/${hook.id}/entregas`, { estado: "pendiente", limite: COUNTED }, place.signal);
+  if (answer.ok) replace(state, condition(portal, hook, restOf(hook, answer.data.entregas, portal.clock.now())));
 }
 
 function facts(hook) {
