@@ -1,5 +1,5 @@
 """The portal's page of one delivery: what was sent, every attempt, what to correct, the button that sends the delivery again,
-and the printed page, which serves the entity as evidence."""
+and the printed page, the technical record of the delivery."""
 import hashlib
 import json
 import re
@@ -219,7 +219,7 @@ def test_it_is_shown_once_the_service_is_back(browser, entity, failure, expect):
 
 def test_a_token_that_only_reads_has_no_button(browser, entity, failure, expect):
     page = open_portal(browser, entity.issue_token("--read-only"), place(failure))
-    expect(page.get_by_role("button", name="Imprimir como constancia")).to_be_visible()
+    expect(page.get_by_role("button", name="Imprimir el registro técnico")).to_be_visible()
     expect(page.get_by_role("button", name="Reenviar")).to_have_count(0)
 
 
@@ -254,16 +254,18 @@ def test_the_command_is_copied(browser, entity, failure, expect):
     assert_no_barriers(page)
 
 
-def test_its_print_is_evidence_on_one_page(browser, entity, failure, expect, tmp_path):
+def test_its_print_is_a_technical_record_on_one_page(browser, entity, failure, expect, tmp_path):
     whole = shown(entity, failure)
     page = open_portal(browser, entity.token, place(failure))
     page.evaluate("globalThis.print = () => (globalThis.printed = true)")
-    page.get_by_role("button", name="Imprimir como constancia").click()
+    page.get_by_role("button", name="Imprimir el registro técnico").click()
     assert page.evaluate("printed")
     page.emulate_media(media="print")
     text = page.locator("body").inner_text()
-    for wanted in (whole["mensaje"], whole["sha256Cuerpo"], failure[0].url, "Intento 4: fallido (500)", "9007199254740993", "Impreso el ", f"Constancia de la entrega {failure[1]}"):
+    for wanted in (whole["mensaje"], whole["sha256Cuerpo"], failure[0].url, "Intento 4: fallido (500)", "9007199254740993", "Impreso el ",
+                   "Registro técnico de la entrega", "No es una notificación administrativa, ni prueba oficial", f"Entrega {failure[1]} del servicio de avisos de localhost", entity.name, "Europe/Madrid"):
         assert wanted in text
+    assert not re.search(r"\b(hoy|ayer) a las? \d", text)
     assert "Reenviar" not in text and "Resumen" not in text and "Copiar" not in text
     pdf = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1

@@ -1,5 +1,5 @@
 // The screen «Una entrega»: what was sent, the last attempts, what to correct, and the button that sends the delivery again.
-// The entity can print the screen as evidence of the delivery.
+// The entity can print the screen as the technical record of the delivery.
 import { announce } from "../announce.js";
 import { unsure } from "../change.js";
 import { copyButton } from "../copy.js";
@@ -12,7 +12,7 @@ import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
-import { bothTimes, utc, when } from "../time.js";
+import { bothTimes, when } from "../time.js";
 import { STATES, count, eventName, stateBadge, thousands } from "../words.js";
 
 const WATCH_MS = 2_000; // between reads while the delivery is pending or in flight, or a replay of it may run
@@ -61,6 +61,10 @@ export async function deliveryScreen(portal, place) {
     }
     return answer;
   }
+  addEventListener("beforeprint", () => {
+    const printed = document.getElementById("impreso");
+    if (printed) replace(printed, timeOf(portal.clock.now()));
+  }, { signal: place.signal });
   const turns = poll(async () => {
     const answer = await look();
     return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.busy()) ? IDLE_MS : 0 };
@@ -145,10 +149,11 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
 }
 
 function whole(portal, webhook, delivery, hash, sending) {
-  const now = portal.clock.now();
+  const { clock, session } = portal;
+  const now = clock.now();
   return [
-    el("p", { class: "print-only" }, `Constancia de la entrega ${delivery.id} del servicio de avisos`),
-    el("p", { class: "state" }, stateBadge(delivery.estado), " ", el("span", {}, sentence(delivery, now))),
+    record(session, delivery, now),
+    el("p", { class: "state" }, stateBadge(delivery.estado), el("span", { class: "no-print" }, " ", sentence(delivery, now))),
     remedyBox(portal, webhook, delivery),
     buttons(webhook, delivery, sending),
     el("h2", {}, "Datos"),
@@ -158,8 +163,17 @@ function whole(portal, webhook, delivery, hash, sending) {
     el("h2", {}, "Lo que se envía"),
     bodyOf(delivery),
     curl(webhook, delivery),
-    el("p", { class: "print-only small" }, `Impreso el ${utc(new Date(now).toISOString())} desde el portal de avisos del servicio. Las horas son las del servicio.`),
   ];
+}
+
+const timeOf = (ms) => bothTimes(new Date(ms).toISOString());
+
+/** The heading of the printed page: what it is, what it is not, and of whom. */
+function record({ entity }, { id }, now) {
+  return el("div", { class: "print-only" },
+    el("p", { class: "record" }, "Registro técnico de la entrega"),
+    el("p", {}, `Entrega ${id} del servicio de avisos de `, el("strong", {}, location.host), entity && [" a la entidad ", el("strong", {}, foreign(entity.nombre))], ". Dice qué envió el servicio y qué respondió el receptor. No es una notificación administrativa, ni prueba oficial de que se haya practicado ninguna. ",
+      "Las horas son de la península (zona Europe/Madrid), con la de UTC al lado. Impreso el ", el("span", { id: "impreso" }, timeOf(now)), "."));
 }
 
 function sentence(delivery, now) {
@@ -183,12 +197,12 @@ function remedyBox({ clock, session }, webhook, { ultimoError, estado, terminada
 /** Whether the webhook has received something since then: what failed may have been corrected. */
 const worksSince = ({ activo, fallaDesde, ultimaEjecucion, ultimoError }, then) => activo && !fallaDesde && !ultimoError && Date.parse(ultimaEjecucion) > Date.parse(then);
 
-const worksNow = (webhook, error, now) => notice("info", el("p", {}, `El último envío a este webhook, ${when(webhook.ultimaEjecucion, now)}, se recibió bien: puede que ya esté corregido lo que falló aquí.`),
+const worksNow = (webhook, error, now) => notice("info", el("p", { class: "no-print" }, `El último envío a este webhook, ${when(webhook.ultimaEjecucion, now)}, se recibió bien: puede que ya esté corregido lo que falló aquí.`),
   el("p", { class: "muted small" }, "Lo que dijo el último intento de esta entrega: ", foreign(error)));
 
 function buttons(webhook, delivery, sending) {
   const why = whyNot(webhook, delivery);
-  const print = el("button", { type: "button", class: "button", id: "imprimir", onclick: () => globalThis.print() }, "Imprimir como constancia");
+  const print = el("button", { type: "button", class: "button", id: "imprimir", onclick: () => globalThis.print() }, "Imprimir el registro técnico");
   if (sending.readOnly()) return el("div", { class: "actions" }, print);
   const button = el("button", { type: "button", class: "button primary", id: "reenviar", "aria-describedby": why ? "por-que-no" : null, "aria-disabled": why || sending.state() !== "idle" ? "true" : null, onclick: () => sending.press(button) }, WORDS[sending.state()]);
   return [el("div", { class: "actions" }, button, print), why && el("p", { class: "muted small no-print", id: "por-que-no" }, why)];
