@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from fakes.receiver import Behaviour
+from fakes.verify import problems
 from support.actors import BASE
 from support.browser import API, assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import PORTAL, answer, enter, open_portal
@@ -252,6 +253,35 @@ def test_the_command_is_copied(browser, entity, failure, expect):
     command = page.get_by_label("Orden de curl").inner_text()
     assert failure[0].url in command and shown(entity, failure)["mensaje"] in command
     assert_no_barriers(page)
+
+
+def test_the_command_is_signed_in_the_browser(browser, entity, failure, expect):
+    """The secret goes nowhere, and a redrawing of the screen leaves it and the command."""
+    webhook, id = failure
+    page = open_portal(browser, entity.token, place(failure), width=320)
+    asked = []
+    page.on("request", lambda request: asked.append((request.url, str(request.headers), request.post_data)))
+    page.get_by_text("Copiar como curl").click()
+    tab_to(page, "Su secreto, para firmarla")
+    page.keyboard.press("Enter")
+    secret = page.get_by_label("Su secreto, para firmarla")
+    expect(secret).to_have_accessible_description(re.compile("Pegue el secreto"))
+    assert_no_barriers(page)
+    page.keyboard.insert_text(webhook.secret)
+    page.keyboard.press("Enter")
+    expect(page.locator("#anuncios")).to_have_text("Firmada con la hora de ahora")
+    command = page.get_by_label("Orden de curl").inner_text()
+    headers = {name.lower(): value for name, value in re.findall(r"-H '([^:']+): ([^']+)'", command)}
+    whole = shown(entity, failure)
+    assert problems(headers, whole["cuerpo"].encode(), webhook.secret) == []
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
+    answer(page, "GET", f"webhooks/{webhook.id}/entregas/{id}", 200, whole | {"intentos": 9})
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.get_by_role("heading", name="Intentos (9)")).to_be_visible()
+    expect(secret).to_be_focused()
+    assert page.get_by_label("Orden de curl").inner_text() == command
+    assert webhook.secret not in str(asked) + page.content() and page.evaluate("history.state") is None
 
 
 def test_its_print_is_a_technical_record_on_one_page(browser, entity, failure, expect, tmp_path):

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from fakes.verify import hub_signature, standard_signature
 from support.portal import PORTAL
 from support.stack import ROOT
 
@@ -179,6 +180,17 @@ def test_a_shell_passes_on_what_was_copied(call, tmp_path, body):
     words = subprocess.run(["sh", "-c", command], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True, check=True).stdout.split("\0")
     assert words[words.index("--data-raw") + 1] == body and words[words.index("--url") + 1] == url and "-g" in words
     assert "webhook-id: msg_1" in words and len(words) == 15
+
+
+BYTES = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+@pytest.mark.parametrize("secret", [f"whsec_{BYTES}", "whsec_YQ==", "whsec_YQ", f"v1,whsec_{BYTES}", "whsec_", "whsec_a b", "una frase con ñ", "x"])
+def test_it_signs_as_the_service_does(call, secret):
+    body = '{"a": "ñ"}'
+    signed = dict(line.split(": ", 1) for line in call("curl", "signedHeaders", secret, {"mensaje": "msg_1_2", "cuerpo": body}, 1795168800999))
+    assert signed["webhook-timestamp"] == "1795168800" and signed["X-Webhook-Signature"] == hub_signature(secret, body.encode())
+    assert standard_signature(secret, "msg_1_2", "1795168800", body.encode()) in signed["webhook-signature"].split(" ")
 
 
 def test_the_hours_of_a_day(call):

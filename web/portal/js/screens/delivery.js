@@ -3,8 +3,9 @@
 import { announce } from "../announce.js";
 import { unsure } from "../change.js";
 import { copyButton } from "../copy.js";
-import { curlOf } from "../curl.js";
+import { curlOf, signedHeaders } from "../curl.js";
 import { away, el, foreign, replace } from "../dom.js";
+import { field, judge } from "../field.js";
 import { nameOf } from "../hooks.js";
 import { pretty } from "../json_text.js";
 import { askOperator } from "../operator.js";
@@ -29,12 +30,14 @@ export async function deliveryScreen(portal, place) {
   const trouble = el("div");
   const resent = el("div", { id: "reenvio" });
   const body = el("div", {}, el("p", { class: "loading" }, "Consultando…"));
-  replace(place.root, el("p", { class: "no-print" }, el("a", { href: link("/entregas", { webhook }), class: "target", id: "volver", onclick: (event) => goBack(portal, event) }, "← Entregas")), heading, trouble, resent, body);
+  const sent = el("div");
+  replace(place.root, el("p", { class: "no-print" }, el("a", { href: link("/entregas", { webhook }), class: "target", id: "volver", onclick: (event) => goBack(portal, event) }, "← Entregas")), heading, trouble, resent, body, sent);
 
   const path = `/webhooks/${webhook}/entregas/${entrega}`;
   let receiver = null;
   let last = null;
   let drawn = "";
+  let sentDrawn = "";
   let hash = "";
   const sending = resender(portal, place, { path, webhook, box: resent, changed: () => turns.now() });
 
@@ -59,6 +62,10 @@ export async function deliveryScreen(portal, place) {
       place.title(`${eventName(last.evento)}, entrega ${entrega} · ${nameOf(receiver.data)}`);
       replace(body, whole(portal, receiver.data, last, hash, sending));
     }
+    // What is sent never changes; a secret that is pasted next to it outlasts the redrawing of the rest.
+    const content = JSON.stringify([receiver.data.url, last.cuerpo]);
+    if (content !== sentDrawn) replace(sent, whatIsSent(portal, receiver.data, last));
+    sentDrawn = content;
     return answer;
   }
   addEventListener("beforeprint", () => {
@@ -160,9 +167,6 @@ function whole(portal, webhook, delivery, hash, sending) {
     evidence(portal, webhook, delivery, hash),
     el("h2", {}, `Intentos (${delivery.intentos})`),
     timeline(delivery.historial),
-    el("h2", {}, "Lo que se envía"),
-    bodyOf(delivery),
-    curl(webhook, delivery),
   ];
 }
 
@@ -255,12 +259,23 @@ function bodyOf({ cuerpo }) {
   return el("pre", { class: "code", dir: "auto", tabindex: 0, "aria-label": "Cuerpo del aviso" }, pretty(cuerpo));
 }
 
-function curl(webhook, delivery) {
-  if (delivery.cuerpo === null) return null;
-  const text = curlOf(webhook.url, delivery);
+const whatIsSent = (portal, webhook, delivery) => [el("h2", {}, "Lo que se envía"), bodyOf(delivery), delivery.cuerpo !== null && curl(portal, webhook, delivery)];
+
+function curl({ clock }, webhook, delivery) {
+  let text = curlOf(webhook.url, delivery);
+  const shown = el("pre", { class: "code", tabindex: 0, "aria-label": "Orden de curl" }, text);
+  const secret = field({ label: "Su secreto, para firmarla", hint: "No sale de esta página, ni se guarda: firma su navegador.", attributes: { type: "password", id: "secreto-curl", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+  const sign = async (event) => {
+    event.preventDefault();
+    if (!judge([[secret, secret.value() ? "" : "Pegue el secreto del webhook."]])) return;
+    text = curlOf(webhook.url, delivery, await signedHeaders(secret.value(), delivery, clock.now()));
+    replace(shown, text);
+    announce("Firmada con la hora de ahora");
+  };
   return el("details", { id: "curl", class: "no-print" }, el("summary", {}, "Copiar como curl, para probar su receptor a mano"),
-    el("p", { class: "muted small" }, "Es el mismo aviso, sin firma: el servicio no muestra su secreto. Un receptor que verifique la firma debe rechazarlo."),
-    el("pre", { class: "code", tabindex: 0, "aria-label": "Orden de curl" }, text), copyButton("Copiar", () => text, "copiar-curl"));
+    el("p", { class: "muted small" }, "Es el mismo aviso, sin firma: el servicio no muestra su secreto, y un receptor que verifique la firma debe rechazarlo. Firmada, la orden lleva la hora de la firma: cópiela y envíela en unos minutos."),
+    el("form", { novalidate: true, onsubmit: sign }, secret.node, el("div", { class: "actions tight" }, el("button", { type: "submit", class: "button", id: "firmar-curl" }, "Firmar"))),
+    shown, copyButton("Copiar", () => text, "copiar-curl"));
 }
 
 async function sha256(text) {
