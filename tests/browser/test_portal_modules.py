@@ -193,6 +193,31 @@ def test_it_signs_as_the_service_does(call, secret):
     assert standard_signature(secret, "msg_1_2", "1795168800", body.encode()) in signed["webhook-signature"].split(" ")
 
 
+HOOK = {"id": 1, "nombre": "-1+1", "url": "https://a.example/"}
+ROW = {"id": 9, "mensaje": "msg_1_9", "webhook": 1, "datos": None, "evento": "evaluacion.abierta", "prueba": False, "estado": "fallida", "intentos": 1, "creada": "2026-11-20T10:00:00.000Z",
+       "entregada": None, "terminada": None, "proximoIntento": None, "ultimoEstado": None}
+
+
+@pytest.mark.parametrize("text, written", [
+    ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@x", "'@x"), ("\t=1", "'\t=1"), ("\r=1", '"\'\r=1"'), ("＝1", "'＝1"), ("a=1", "a=1"), ('di "sí", ya', '"di ""sí"", ya"'), ("dos\nlíneas", '"dos\nlíneas"'), ("", "")])
+def test_cells_of_a_spreadsheet(call, text, written):
+    whole = call("export", "csvOf", [ROW | {"ultimoError": text}], [HOOK])
+    assert whole.endswith(f",{written},msg_1_9\r\n") and whole.startswith("\ufeffentrega,creada (UTC),") and ",'-1+1," in whole
+
+
+def test_json_keeps_every_digit(call):
+    text = call("export", "jsonOf", [ROW | {"datos": {"evaluacionId": "9223372036854775807", "titulo": "7"}, "cuerpo": "{}"}], {"completo": True})
+    written = json.loads(text)["entregas"][0]
+    assert written["datos"] == {"evaluacionId": 9223372036854775807, "titulo": "7"} and "cuerpo" not in written
+
+
+@pytest.mark.parametrize("name, filters, file", [
+    ("Ávila / Ñ", {"desde": "2026-07-20T10:00:00Z", "hasta": "x"}, "entregas_avila-n_desde-2026-07-20T1200_2026-11-25T1300.csv"),
+    ("../\u202e", {}, "entregas_entidad_2026-11-25T1300.csv")])
+def test_names_of_files(call, name, filters, file):
+    assert call("export", "fileName", {"nombre": name}, filters, NOW, "csv") == file
+
+
 def test_the_hours_of_a_day(call):
     now = at("2026-11-25T12:10:00Z")
     one = {"estado": "entregada", "creada": "2026-11-25T12:05:00Z", "entregada": "2026-11-25T12:05:01Z"}

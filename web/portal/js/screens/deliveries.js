@@ -1,6 +1,7 @@
 // Entregas: what was sent to the entity's webhooks, newest first, a page at a time. The page is in the address: Back, a reload and a bookmark lead to the same page.
 import { workButton } from "../change.js";
 import { el, replace } from "../dom.js";
+import { exporter } from "../export.js";
 import { filterBar, filtersOf, listLink } from "../filters.js";
 import { matches, searchOf, searchesNothing } from "../find.js";
 import { fetchHooks, hookLink, nameOf } from "../hooks.js";
@@ -38,10 +39,11 @@ function toldIn(session) {
 export async function deliveriesScreen(portal, place) {
   place.title("Entregas");
   const filters = el("div");
+  const files = el("div");
   const fresh = el("div", { role: "status" });
   const body = el("div", { id: "entregas" }, el("p", { class: "loading" }, "Consultando…"));
   const chosenOnes = el("div");
-  replace(place.root, el("h1", {}, "Entregas"), filters, fresh, chosenOnes, body);
+  replace(place.root, el("h1", {}, "Entregas"), filters, files, fresh, chosenOnes, body);
   const answer = await fetchHooks(portal.api, place.signal);
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(body, problemBox(answer, { retry: portal.show, auto: true }));
@@ -55,6 +57,7 @@ export async function deliveriesScreen(portal, place) {
   const choice = chooser(portal, place, hooks, () => list.refresh());
   replace(chosenOnes, choice.node);
   const list = listOf(portal, place, hooks, chosen, { body, fresh, choice });
+  replace(files, exporter(portal, place, list.source));
   await list.load();
   if (!place.query.busca) poll(list.refresh, { every: EVERY_MS, signal: place.signal });
 }
@@ -80,7 +83,7 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
   let next = null;
   let loaded = false;
 
-  const ask = (limite, at) => portal.api.get("/entregas", { ...filter, mensaje: search.message, datos: "resumen", limite, cursor: at }, place.signal);
+  const ask = (limite, at, signal = place.signal) => portal.api.get("/entregas", { ...filter, mensaje: search.message, datos: "resumen", limite, cursor: at }, signal);
 
   /** Fetches until it has `size` deliveries that match, or no more follow, or the most requests for a page are made. `reached`: all matches with this id or a higher one are found. */
   async function collect(from) {
@@ -106,9 +109,9 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
   }
 
   /** The delivery with the number that is searched for, which the API gives with its webhook only. */
-  async function withNumber() {
+  async function withNumber(signal = place.signal) {
     const asked = chosen ? [chosen] : hooks;
-    const answers = await Promise.all(asked.map(({ id }) => portal.api.get(`/webhooks/${id}/entregas/${search.number}`, {}, place.signal)));
+    const answers = await Promise.all(asked.map(({ id }) => portal.api.get(`/webhooks/${id}/entregas/${search.number}`, {}, signal)));
     const failed = answers.find((answer) => !answer.ok && answer.kind !== "notFound");
     if (failed) return failed;
     const one = answers.map((answer, i) => answer.ok && { ...answer.data, webhook: asked[i].id, datos: dataOf(answer.data.cuerpo) }).find(Boolean);
@@ -233,7 +236,7 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
     return answer;
   }
 
-  return { load, refresh };
+  return { load, refresh, source: { hooks, filters: set, search, ask, withNumber } };
 }
 
 /** Whether a delivery passes the filters, as the API judges it. */

@@ -1,0 +1,190 @@
+// Downloads the deliveries of a filter, as CSV or JSON. They come by the pages of the API; nothing is asked for any more once it is stopped or the list is left.
+import { announce } from "./announce.js";
+import { el, replace } from "./dom.js";
+import { aboutOf, matches } from "./find.js";
+import { notice, problemBox } from "./problem.js";
+import { span, toMadrid } from "./time.js";
+import { count, eventName, thousands } from "./words.js";
+
+const MOST = 10_000; // deliveries of a file
+const PAGE = 100; // deliveries of one answer
+const USUAL_WAIT_S = 5; // after a 429 that does not say how long
+const KINDS = { csv: ["CSV", "text/csv;charset=utf-8"], json: ["JSON", "application/json"] };
+
+/** What spreadsheets take for the beginning of a formula (OWASP, CSV Injection), also in full width. */
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+function cell(value) {
+  const text = String(value ?? "");
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const COLUMNS = {
+  "entrega": ({ id }) => id, "creada (UTC)": ({ creada }) => creada, "evento": ({ evento }) => evento, "aviso": ({ evento }) => eventName(evento), "asunto": ({ datos }) => aboutOf(datos),
+  "prueba": ({ prueba }) => (prueba ? "sí" : "no"), "webhook": ({ webhook }) => webhook, "nombre del webhook": (_, hook) => hook?.nombre, "dirección": (_, hook) => hook?.url,
+  "estado": ({ estado }) => estado, "intentos": ({ intentos }) => intentos, "entregada (UTC)": ({ entregada }) => entregada, "terminada (UTC)": ({ terminada }) => terminada,
+  "próximo intento (UTC)": ({ proximoIntento }) => proximoIntento, "último estado HTTP": ({ ultimoEstado }) => ultimoEstado, "último error": ({ ultimoError }) => ultimoError,
+  "webhook-id": ({ mensaje }) => mensaje,
+};
+
+/** RFC 4180, with the mark by which spreadsheets know UTF-8. @param {any[]} deliveries @param {any[]} hooks */
+export function csvOf(deliveries, hooks) {
+  const byId = new Map(hooks.map((hook) => [hook.id, hook]));
+  const lines = deliveries.map((one) => Object.values(COLUMNS).map((value) => cell(value(one, byId.get(one.webhook)))));
+  return `\ufeff${[Object.keys(COLUMNS), ...lines].map((line) => `${line.join(",")}\r\n`).join("")}`;
+}
+
+/** Integers above 2^53, which api.js keeps as text, are numbers again where the browser can write them. */
+const exact = (name, value) => (/^(id|[a-z]+Id)$/.test(name) && typeof value === "string" && /^-?\d+$/.test(value) && JSON.rawJSON ? JSON.rawJSON(value) : value);
+
+/** @param {object} about what comes before the deliveries: entity, filters, time */
+export function jsonOf(deliveries, about) {
+  const entregas = deliveries.map(({ cuerpo, sha256Cuerpo, historial, ...listed }) => listed); // a delivery that was found by its number has more than a list
+  return `${JSON.stringify({ ...about, entregas }, exact, 2)}\n`;
+}
+
+const stamp = (iso) => toMadrid(iso).replace(":", "");
+const plain = (text) => [...text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-")].slice(0, 40).join("").replace(/^-|-$/g, "");
+
+/** "entregas_ayuntamiento-de-x_desde-2026-11-01T0000_2026-11-30T1015.csv", the times of the peninsula. @param {{nombre: string} | null} entity @param {Object<string, string>} filters @param {string} now */
+export function fileName(entity, { desde, hasta }, now, kind) {
+  const range = [["desde", desde], ["hasta", hasta]].filter(([, iso]) => iso && stamp(iso)).map(([word, iso]) => `${word}-${stamp(iso)}`);
+  return `${["entregas", plain(entity?.nombre ?? "") || "entidad", ...range, stamp(now)].join("_")}.${kind}`;
+}
+
+function download(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const anchor = document.createElement("a");
+  anchor.href = address;
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** Waits, telling each second how long it still is; ends at once if the signal is aborted. @param {(left: number) => any} tell */
+function rest(seconds, signal, tell) {
+  const until = Date.now() + seconds * 1000;
+  return new Promise((resolve) => {
+    const look = () => {
+      const left = until - Date.now();
+      if (left <= 0 || signal.aborted) end();
+      else tell(left);
+    };
+    const end = () => {
+      clearInterval(timer);
+      signal.removeEventListener("abort", end);
+      resolve(undefined);
+    };
+    const timer = setInterval(look, 1000);
+    signal.addEventListener("abort", end);
+    look();
+  });
+}
+
+/**
+ * @param {object} source the list
+ * @param {any[]} source.hooks
+ * @param {Object<string, string>} source.filters as in the address
+ * @param {{number: string, words: string[]}} source.search
+ * @param {(limite: number, at: string, signal: AbortSignal) => Promise<import("./api.js").Answer>} source.ask
+ * @param {(signal: AbortSignal) => Promise<any>} source.withNumber
+ */
+export function exporter(portal, place, { hooks, filters, search, ask, withNumber }) {
+  const said = el("p", {});
+  const bar = el("progress", { "aria-label": "Entregas reunidas" });
+  const going = el("div", { hidden: true }, said, bar, el("div", { class: "actions" }, el("button", { type: "button", class: "button", id: "detener-descarga", onclick: () => stop() }, "Detener")));
+  const told = el("div", { role: "status" });
+  const buttons = Object.entries(KINDS).map(([kind, [name]]) => el("button", { type: "button", class: "button", id: `descargar-${kind}`, onclick: () => running ?? begin(kind) }, `Descargar ${name}`));
+  let running = null;
+  place.signal.addEventListener("abort", () => running?.abort());
+
+  function begin(kind) {
+    run({ kind, found: [], looked: 0, at: "", left: Boolean(search.words.length || !search.number), numbered: !search.number });
+  }
+
+  /** @param {any} work what is gathered so far; a retry goes on from there */
+  async function run(work) {
+    const controller = new AbortController();
+    const { signal } = controller;
+    running = controller;
+    show(true);
+    replace(told);
+    announce("Reuniendo las entregas");
+    const failed = await gather(work, signal);
+    if (signal.aborted) return;
+    const focused = going.contains(document.activeElement);
+    show(false);
+    if (focused) buttons.find(({ id }) => id.endsWith(work.kind))?.focus();
+    if (failed) replace(told, problemBox(failed, { retry: () => running ?? run(work) }), el("p", { class: "muted" }, `Van ${count(work.found.length, "entrega")}. No se ha descargado nada.`));
+    else finish(work);
+  }
+
+  /** Fetches pages until no more follow or there are MOST. Returns the answer that is no answer to a page, if there was one. */
+  async function gather(work, signal) {
+    while (!signal.aborted && (!work.numbered || (work.left && work.found.length < MOST))) {
+      tell(work);
+      const answer = work.numbered ? await ask(PAGE, work.at, signal) : await withNumber(signal);
+      if (signal.aborted) return null;
+      if (answer.kind === "tooMany") await pause(answer.retryAfter || USUAL_WAIT_S, signal);
+      else if (!answer.ok) return answer;
+      else take(work, answer);
+    }
+    return null;
+  }
+
+  function take(work, answer) {
+    const rows = work.numbered ? answer.data.entregas : answer.found;
+    const fresh = rows.filter((one) => (!work.numbered || matches(one, search.words)) && !(search.number && work.found.some(({ id }) => id === one.id)));
+    const room = MOST - work.found.length;
+    work.found.push(...fresh.slice(0, room));
+    if (work.numbered) {
+      work.looked += rows.length;
+      work.at = answer.data.siguiente;
+      work.left = Boolean(work.at) || fresh.length > room;
+    }
+    work.numbered = true;
+  }
+
+  function tell({ found, looked }) {
+    said.textContent = search.words.length ? `${count(looked, "entrega mirada", "entregas miradas")}, ${count(found.length, "encontrada")}.` : `${thousands(found.length)} de ${thousands(MOST)} como máximo.`;
+    if (search.words.length) return bar.removeAttribute("value");
+    bar.max = MOST;
+    bar.value = found.length;
+  }
+
+  function pause(seconds, signal) {
+    announce(`El servicio pide esperar ${span(seconds * 1000)}`);
+    return rest(seconds, signal, (left) => (said.textContent = `El servicio pide ir más despacio: se sigue dentro de ${span(left)}.`));
+  }
+
+  function finish({ kind, found, left }) {
+    if (!found.length) return replace(told, notice("info", el("p", {}, "No hay ninguna entrega con esos filtros: no se ha descargado nada.")));
+    const now = new Date(portal.clock.now()).toISOString();
+    const { entity } = portal.session;
+    const name = fileName(entity, filters, now, kind);
+    const about = { entidad: entity && { id: entity.id, nombre: entity.nombre }, filtros: filters, generado: now, completo: !left };
+    download(name, KINDS[kind][1], kind === "csv" ? csvOf(found, hooks) : jsonOf(found, about));
+    replace(told, notice(left ? "warning" : "good", el("p", {}, `${count(found.length, "entrega")} en ${name}.`), left && el("p", {}, "Hay más: son las más recientes. Para las demás, acote las fechas en «Más filtros».")));
+  }
+
+  function stop() {
+    running?.abort();
+    show(false);
+    replace(told, notice("info", el("p", {}, "Detenido: no se ha descargado nada.")));
+    buttons[0].focus();
+  }
+
+  function show(busy) {
+    if (!busy) running = null;
+    going.hidden = !busy;
+    for (const button of buttons) {
+      if (busy) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
+    }
+  }
+
+  return el("details", { class: "card", id: "descargar" }, el("summary", {}, "Descargar lo filtrado"),
+    el("p", { class: "muted small" }, `Todas las páginas, hasta ${thousands(MOST)} entregas, las más recientes. Las horas van en UTC. En el CSV, separado por comas, una celda que empezaría como una fórmula (=, +, -, @ o un tabulador) lleva delante un apóstrofo. Al salir de la lista se detiene.`),
+    el("div", { class: "actions" }, buttons), going, told);
+}
