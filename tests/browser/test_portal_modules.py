@@ -218,6 +218,12 @@ def test_names_of_files(call, name, filters, file):
     assert call("export", "fileName", {"nombre": name}, filters, NOW, "csv") == file
 
 
+@pytest.mark.parametrize("before, theirs, mine, both", [
+    (["a"], ["a", "b"], ["a", "c"], ["a", "b", "c"]), (["a", "b"], ["a", "b", "c"], ["b"], ["b", "c"]), (["a", "b"], ["a"], ["b"], None), (["a"], ["a", "b"], ["a", "b", "c"], None), ("x", "y", "z", None)])
+def test_two_changes_that_can_stand_together(call, before, theirs, mine, both):
+    assert call("screens/edit", "bothOf", before, theirs, mine) == both
+
+
 def test_the_hours_of_a_day(call):
     now = at("2026-11-25T12:10:00Z")
     one = {"estado": "entregada", "creada": "2026-11-25T12:05:00Z", "entregada": "2026-11-25T12:05:01Z"}

@@ -320,11 +320,34 @@ def test_another_person_changed_the_same_thing(browser, entity, expect, choice, 
     save(page)
     theirs = alert.get_by_role("radio").first
     expect(theirs).to_be_focused()
-    expect(theirs).to_have_accessible_description("Elija una de las dos.")
+    expect(theirs).to_have_accessible_description("Elija una opción.")
     alert.get_by_label(choice).check()
     save(page)
     expect(page.locator("#hecho")).to_contain_text("Cambios guardados" if kept == "mia" else "No había nada que cambiar")
     assert seen(entity, hook)["url"] == other(entity, kept)
+
+
+@pytest.mark.parametrize("choice, kept", [("Las dos cosas", [0, 3, 4]), ("El que usted ha escrito", [0, 1, 4]), ("El valor actual", [0, 2, 3])])
+def test_two_changes_of_the_events_that_can_both_stand(browser, entity, expect, choice, kept):
+    hook = entity.register(EVENTS[:3])
+    page = edit(browser, entity, hook, width=320)
+    page.get_by_label("Cierre próximo de la evaluación").uncheck()
+    page.get_by_label("Resultados provisionales").check()
+    change(entity, hook, eventos=[EVENTS[0], EVENTS[2], EVENTS[3]])
+    save(page)
+    alert = page.get_by_role("alert")
+    for told in ("El valor actual: se añade Evaluación cerrada; se quita Prórroga de la evaluación",
+                 "El que usted ha escrito: se añade Prórroga de la evaluación, Resultados provisionales; se quita Cierre próximo de la evaluación, Evaluación cerrada",
+                 "Las dos cosas: se añade Resultados provisionales; se quita Cierre próximo de la evaluación"):
+        expect(alert.get_by_label(told, exact=True)).to_be_visible()
+    if choice == "Las dos cosas":
+        assert_no_sideways_scrolling(page)
+        assert_no_barriers(page)
+        picture(page, "editar-las-dos")
+    alert.get_by_label(choice).check()
+    save(page)
+    expect(page.locator("#hecho")).to_contain_text("No había nada que cambiar" if choice == "El valor actual" else "Cambios guardados")
+    assert seen(entity, hook)["eventos"] == [EVENTS[i] for i in kept]
 
 
 def test_saving_a_deleted_webhook_keeps_the_typed_url(browser, entity, expect):

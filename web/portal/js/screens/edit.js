@@ -47,6 +47,14 @@ export function compare(base, theirs, typed) {
   return verdict;
 }
 
+/** A list with what both persons added and without what either removed; null if nothing would be left, or if it is what one of them wants alone. */
+export function bothOf(before, theirs, mine) {
+  if (!Array.isArray(before)) return null;
+  const all = [...new Set([...before, ...theirs, ...mine])].filter((one) => (before.includes(one) ? theirs.includes(one) && mine.includes(one) : true));
+  const is = (some) => some.length === all.length && some.every((one) => all.includes(one));
+  return all.length === 0 || is(theirs) || is(mine) ? null : all;
+}
+
 function editor(portal, place, base, events) {
   const url = field({ label: "Dirección que recibe los avisos", attributes: { type: "text", inputmode: "url", autocomplete: "off", autocapitalize: "none", spellcheck: "false", value: base.hook.url } });
   const name = nameField(base.hook.nombre ?? "");
@@ -59,8 +67,8 @@ function editor(portal, place, base, events) {
   const button = workButton({ label: "Guardar", busy: "Guardando…", kind: "primary", submit: true, work: save });
 
   async function save() {
-    if (!judge(choices.map((choice) => [choice, choice.chosen() ? "" : "Elija una de las dos."]))) return;
-    for (const choice of choices) if (choice.chosen() === "theirs") set[choice.name](base.hook[choice.name]);
+    if (!judge(choices.map((choice) => [choice, choice.chosen() ? "" : "Elija una opción."]))) return;
+    for (const choice of choices) if (choice.chosen() !== "mine") set[choice.name](choice.chosen() === "both" ? choice.both : base.hook[choice.name]);
     choices = [];
     clearRefusal(fields, box);
     const changes = changesOf(base.hook, typed());
@@ -120,19 +128,21 @@ function conflict(before, hook, adopted, choices) {
     el("p", {}, choices.length ? "Elija y pulse Guardar." : "Lo que usted cambió se conserva: si sigue valiendo, pulse Guardar otra vez."));
 }
 
-/** Two radio buttons for one member: the other person's value, or the typed one. judge() of field.js can check them like a field. */
+/** Radio buttons for one member: the other person's value, the typed one, or both changes if they can stand together. judge() of field.js can check them like a field. */
 function choiceOf(name, before, theirs, mine) {
   const group = freshId("cual");
   const error = el("p", { class: "field-error", id: `${group}-error` });
   error.hidden = true;
-  const option = (side, words, value) => {
+  // The other person's list shows what was changed; the others, all that saving does, also to that change.
+  const option = (side, words, value, earlier) => {
     const id = `${group}-${side}`;
-    return el("div", { class: "check" }, el("input", { type: "radio", name: group, id, value: side }), el("label", { for: id }, words, shown(value, before)));
+    return el("div", { class: "check" }, el("input", { type: "radio", name: group, id, value: side }), el("label", { for: id }, words, shown(value, earlier)));
   };
-  const node = el("fieldset", { class: "field-set" }, el("legend", {}, NAMES[name]), error, option("theirs", "El valor actual: ", theirs), option("mine", "El que usted ha escrito: ", mine));
+  const both = bothOf(before, theirs, mine);
+  const node = el("fieldset", { class: "field-set" }, el("legend", {}, NAMES[name]), error, option("theirs", "El valor actual: ", theirs, before), option("mine", "El que usted ha escrito: ", mine, theirs), both && option("both", "Las dos cosas: ", both, theirs));
   const control = node.querySelector("input");
   return {
-    name, node, control,
+    name, node, control, both,
     chosen: () => node.querySelector("input:checked")?.value,
     setError(text) {
       replace(error, text);
