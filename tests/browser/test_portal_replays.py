@@ -237,6 +237,7 @@ def test_another_one_runs_already_and_is_stopped(browser, entity, receiver, fail
     expect(alert).to_contain_text("Ya hay otro reenvío en marcha")
     assert_no_barriers(page)
     alert.get_by_role("link", name=f"Ver el reenvío {running}").click()
+    page.get_by_role("dialog").get_by_role("button", name="Salir").click()  # what was chosen has not been sent
     arrived(page, f"Reenvío {running}")
     tab_to(page, "Detener")
     page.keyboard.press("Enter")

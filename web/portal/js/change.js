@@ -38,11 +38,15 @@ export function workButton({ label, busy, work, kind = "", id, submit = false })
   return { node, run, rename };
 }
 
-/** A form that never leaves the page. @param {() => any} submit */
-export const form = (submit, ...children) => el("form", { class: "card", novalidate: true, onsubmit: (event) => {
-  event.preventDefault();
-  submit();
-} }, ...children);
+/** A form that never leaves the page, and keeps what is typed into it until it is sent. @param {import("./main.js").Portal} portal @param {() => any} submit calls portal.drafts.forget() once it is sent */
+export function form({ drafts }, submit, ...children) {
+  const node = el("form", { class: "card", novalidate: true, onsubmit: (event) => {
+    event.preventDefault();
+    submit();
+  } }, ...children);
+  drafts.watch(node);
+  return node;
+}
 
 /** Splits a message of the API. `name` is the member of the request that the message is about, or empty. `text` is the message as a sentence, without that name and its colon. @param {string} message */
 export function fieldOf(message) {

@@ -3,6 +3,7 @@ import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { forgetDone } from "./change.js";
 import { el, foreign, replace } from "./dom.js";
+import { askToLeave, createDrafts } from "./drafts.js";
 import { contactOf } from "./operator.js";
 import { createRouter, link } from "./router.js";
 import { routes } from "./routes.js";
@@ -20,6 +21,7 @@ const root = /** @type {Element} */ (document.getElementById("contenido"));
  * @property {ReturnType<typeof createApi>} api
  * @property {ReturnType<typeof createSession>} session
  * @property {Clock} clock
+ * @property {ReturnType<typeof createDrafts>} drafts
  * @property {(text: string) => void} announce
  * @property {(hash: string) => void} go
  * @property {() => void} back
@@ -28,6 +30,7 @@ const root = /** @type {Element} */ (document.getElementById("contenido"));
  */
 const session = createSession();
 const clock = new Clock();
+const drafts = createDrafts(() => session.entity?.id);
 const api = createApi({
   token: () => session.token,
   askForToken: (message) => askForToken(portal, message),
@@ -39,10 +42,12 @@ const api = createApi({
 const router = createRouter({
   pageTitle: (text) => visible([text, session.entity?.nombre, NAME].filter(Boolean).join(" · ")),
   root,
+  changed: drafts.changed,
+  askToLeave,
   routes: routes.map(({ pattern, screen }) => ({ pattern, screen: (place) => (session.open ? screen(portal, place) : enterScreen(portal, place)) })),
 });
 /** @type {Portal} */
-const portal = { api, session, clock, announce, learn, go: router.go, back: router.back, show: router.show };
+const portal = { api, session, clock, drafts, announce, learn, go: router.go, back: router.back, show: router.show };
 
 /** @param {Headers} headers of any answer */
 function learn(headers) {
@@ -74,7 +79,9 @@ function showWhere() {
   }
 }
 
-document.getElementById("salir")?.addEventListener("click", () => {
+document.getElementById("salir")?.addEventListener("click", async () => {
+  if (drafts.changed() && !(await askToLeave("Al salir del portal se olvida."))) return;
+  drafts.forget();
   session.end();
   router.go(link("/"));
 });
@@ -85,6 +92,10 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
 });
 session.onChange(showSession);
 session.onChange(() => session.open || forgetDone());
+addEventListener("beforeunload", (event) => {
+  drafts.keep();
+  if (drafts.changed()) event.preventDefault();
+});
 addEventListener("hashchange", showWhere);
 addEventListener("hashchange", () => forgetDone(location.hash));
 showSession();

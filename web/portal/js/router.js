@@ -32,9 +32,11 @@ export function match(pattern, path) {
  * @param {object} means
  * @param {{pattern: string, screen: (place: Place) => any}[]} means.routes the last route is for unmatched addresses
  * @param {Element} means.root
+ * @param {() => boolean} means.changed whether something typed would be lost by leaving the screen
+ * @param {() => Promise<boolean>} means.askToLeave
  * @param {(text: string) => string} means.pageTitle the page's title, with the screen's name in it
  */
-export function createRouter({ routes, root, pageTitle }) {
+export function createRouter({ routes, root, changed, askToLeave, pageTitle }) {
   let leave = new AbortController();
   let byLink = true;
   const left = new Map(); // the position and focus of each screen, for Back
@@ -84,24 +86,32 @@ export function createRouter({ routes, root, pageTitle }) {
 
   history.scrollRestoration = "manual";
   document.addEventListener("click", (event) => {
-    if (event.target instanceof Element && event.target.closest("a[href^='#/']")) {
+    const hash = event.target instanceof Element && event.target.closest("a[href^='#/']")?.getAttribute("href");
+    if (!hash) return;
+    remember();
+    if (event.ctrlKey || event.metaKey || event.shiftKey || hash === location.hash || !changed()) {
       byLink = true;
-      remember();
+      return;
     }
+    event.preventDefault();
+    event.stopPropagation();
+    askToLeave().then((yes) => yes && go(hash));
   }, true);
   addEventListener("scroll", remember, { passive: true });
   document.addEventListener("focusin", remember);
   addEventListener("hashchange", () => show());
 
+  /** @param {string} hash from link() */
+  function go(hash) {
+    byLink = true;
+    remember();
+    if (location.hash === hash) show();
+    else location.hash = hash;
+  }
+
   return {
     show,
-    /** @param {string} hash from link() */
-    go(hash) {
-      byLink = true;
-      remember();
-      if (location.hash === hash) show();
-      else location.hash = hash;
-    },
+    go,
     /** Like the browser's Back: to the earlier screen, at the position where it was left. */
     back() {
       byLink = false;

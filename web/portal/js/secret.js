@@ -21,7 +21,7 @@ export function secretField() {
   const one = field({
     label: "Secreto nuevo",
     hint: "Lo ha generado este navegador. También puede escribir otro.",
-    attributes: { type: "text", class: "mono", autocomplete: "off", autocapitalize: "none", autocorrect: "off", spellcheck: "false" },
+    attributes: { type: "text", class: "mono", "data-unkept": true, autocomplete: "off", autocapitalize: "none", autocorrect: "off", spellcheck: "false" },
   });
   one.control.value = newSecret();
   const again = el("button", { type: "button", class: "button", onclick: () => {
@@ -48,7 +48,7 @@ export function promise(label) {
   const id = freshId("si");
   const error = el("p", { class: "field-error", id: `${id}-error` });
   error.hidden = true;
-  const control = el("input", { type: "checkbox", id });
+  const control = el("input", { type: "checkbox", id, "data-unkept": true }); // it confirms something about a secret
   return {
     node: el("div", { class: "field" }, el("div", { class: "check" }, control, el("label", { for: id }, label)), error),
     control,

@@ -101,11 +101,12 @@ function editor(portal, place, base, events) {
       changes.url && "Los avisos van desde ahora a la nueva dirección; lo que esperaba un reintento se envía enseguida a ella.",
       changes.eventos && "Los avisos nuevos siguen la lista nueva; los que ya esperaban se envían.",
     ].filter(Boolean);
+    portal.drafts.forget();
     tellDone(hookLink(base.hook.id), title, next.map((text) => el("p", {}, text)));
     portal.go(hookLink(base.hook.id));
   }
 
-  return form(button.run, url.node, name.node, chosen.node, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: hookLink(base.hook.id) }, "Cancelar")));
+  return form(portal, button.run, url.node, name.node, chosen.node, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: hookLink(base.hook.id) }, "Cancelar")));
 }
 
 const NAMES = { url: "La dirección", nombre: "El nombre", eventos: "Los avisos" };

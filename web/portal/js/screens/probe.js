@@ -84,13 +84,14 @@ function tester(portal, place, hooks, lost) {
     if (place.signal.aborted) return;
     watching.abort();
     watching = new AbortController();
+    if (answer.ok) portal.drafts.forget();
     if (answer.ok && one) return watch(portal, results, { hooks: [one], delivery: answer.data.entrega, event: select.value, since, earlier }, watching.signal);
     if (answer.ok) return watch(portal, results, { hooks: answer.data.webhooks.map((sent) => hooks.find(({ id }) => id === sent.id) ?? sent), event: select.value, since, earlier }, watching.signal);
     replace(results);
     showRefusal(answer, fields, box, { retry: button.run });
     if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a enviarse. Repetirlo solo envía otra prueba."));
   } });
-  return [lost && notice("warning", el("p", {}, foreign(lost))), form(button.run, to.node, event.node, data.node, example, receivers, box, el("div", { class: "actions" }, button.node)), results];
+  return [lost && notice("warning", el("p", {}, foreign(lost))), form(portal, button.run, to.node, event.node, data.node, example, receivers, box, el("div", { class: "actions" }, button.node)), results];
 }
 
 const exampleOf = (event, use) => el("details", { id: "ejemplo" }, el("summary", {}, `Los datos que lleva «${eventName(event)}», como ejemplo`),

@@ -64,7 +64,7 @@ function registration(portal, place, region, events, count) {
 
   return [
     count === 0 && notice("info", el("p", {}, "Un webhook es la dirección de su sistema a la que llegan los avisos de la evaluación: aperturas, plazos, resultados, incidencias y documentos.")),
-    form(button.run, url.node, name.node, chosen.node, signing.node, signed, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: link("/") }, "Cancelar"))),
+    form(portal, button.run, url.node, name.node, chosen.node, signing.node, signed, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: link("/") }, "Cancelar"))),
   ];
 }
 
@@ -91,6 +91,7 @@ function sentBefore(answer, attempt) {
 }
 
 function done(portal, place, region, hook, secreto) {
+  portal.drafts.forget();
   place.title("Webhook registrado");
   const heading = place.root.querySelector("h1");
   heading.textContent = "Webhook registrado";

@@ -61,7 +61,7 @@ function chooser(portal, place, hook, all) {
   }
 
   const more = el("details", { open: Boolean(place.query.hasta || place.query.evento) }, el("summary", {}, "Más opciones"), until.node, events.node);
-  const node = form(button.run,
+  const node = form(portal, button.run,
     el("div", { class: "actions tight" }, preset("Últimas 24 horas", () => now() - 24 * HOUR), preset("Últimos 7 días", () => now() - 168 * HOUR),
       hook.fallaDesde && preset("Desde que falla", () => Date.parse(hook.fallaDesde) - HOUR)),
     since.node, states.node,
@@ -103,6 +103,7 @@ function found(portal, place, hook, body, { candidatas, exacto }) {
     replace(box);
     const answer = await send(portal, place, hook, body);
     if (place.signal.aborted) return;
+    if (answer.ok) portal.drafts.forget();
     if (answer.ok) return portal.go(hookLink(hook.id, `/reenvios/${answer.data.reenvio.id}`));
     replace(box, refusal(hook, answer, answer.kind === "tooMany" ? button.run : undefined));
   } });

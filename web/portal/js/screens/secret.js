@@ -59,7 +59,7 @@ function newSecretForm({ portal, place, region, hook }) {
     showRefusal(answer, fields, box, { retry: button.run });
     if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a ponerse. Puede repetirlo: con el mismo secreto no cambia nada más."));
   } });
-  return form(button.run, secret.node, grace && grace.node, stored.node, box, el("div", { class: "actions" }, button.node));
+  return form(portal, button.run, secret.node, grace && grace.node, stored.node, box, el("div", { class: "actions" }, button.node));
 }
 
 const put = (portal, place, hook, body) => portal.api.request("PUT", `/webhooks/${hook.id}/secreto`, { body, signal: place.signal });
@@ -71,7 +71,8 @@ function graceField() {
 
 /** The new secret is in force: it is shown for the last time, with what the receiver must do. */
 function inForce(work, secret, until) {
-  const { region, hook, place } = work;
+  const { portal, region, hook, place } = work;
+  portal.drafts.forget();
   work.hook = { ...hook, tieneSecreto: true, secretoAnteriorHasta: until };
   replace(region, until ? during(work, secret) : signedNow(work, secret));
   const heading = place.root.querySelector("h1");
@@ -145,5 +146,5 @@ function leak({ portal, place, region, hook }) {
   } });
   return el("details", { class: "leak", id: "filtrado" }, el("summary", {}, "Se ha filtrado, o lo he perdido"),
     el("p", {}, "Un secreto nuevo sustituye en el acto a todos los anteriores. Su sistema rechazará los avisos hasta que tenga el nuevo; lo rechazado se reintenta a los 5 segundos, a los 5 minutos, a la media hora…: no se pierde."),
-    form(button.run, secret.node, stored.node, box, el("div", { class: "actions" }, button.node)));
+    form(portal, button.run, secret.node, stored.node, box, el("div", { class: "actions" }, button.node)));
 }

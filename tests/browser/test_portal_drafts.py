@@ -1,0 +1,138 @@
+"""What is typed into a form and not sent: the question before it is left, Back, a reload, and the session that ends by itself."""
+import json
+import re
+
+import pytest
+
+from support.actors import BASE
+from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
+from support.portal import PORTAL, answer, enter
+from support.portal_changes import arrived, at, hide, said
+from support.stack import EVENTS
+
+URL = "Dirección que recibe los avisos"
+TYPED = "https://ejemplo.es/nueva"
+KEPT = "Aquí está lo que dejó escrito, salvo los secretos."
+
+
+def edit(browser, entity, hook, **how):
+    return at(browser, entity, f"#/webhooks/{hook.id}/editar", "Editar el webhook", **how)
+
+
+def reload(page, token: str, heading: str) -> None:
+    page.once("dialog", lambda question: question.accept())  # the browser's own, before a changed form is left
+    page.reload()
+    enter(page, token)
+    arrived(page, heading)
+
+
+def test_a_changed_form_asks_before_it_is_left_and_back_returns_to_it(browser, entity, expect):
+    hook = entity.register()
+    page = edit(browser, entity, hook, width=320)
+    page.get_by_role("link", name="Cancelar").click()  # nothing has been typed
+    arrived(page, "Webhook")
+    page.get_by_role("link", name="Editar").click()
+    arrived(page, "Editar el webhook")
+    page.get_by_label(URL).fill(TYPED)
+    page.get_by_label("Evaluación cerrada").uncheck()
+    tab_to(page, "Cancelar")
+    page.keyboard.press("Enter")
+    question = page.get_by_role("dialog", name="¿Salir sin enviar lo que ha escrito?")
+    expect(question).to_be_visible()
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
+    picture(page, "salir-sin-enviar")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Cancelar")).to_be_focused()
+    expect(page.get_by_label(URL)).to_have_value(TYPED)
+    page.get_by_role("button", name="Salir").click()  # the session's end asks, too
+    expect(question).to_contain_text("Al salir del portal se olvida.")
+    question.get_by_role("button", name="Seguir aquí").click()
+    page.get_by_role("link", name="Entregas", exact=True).click()
+    question.get_by_role("button", name="Salir").click()
+    arrived(page, "Entregas")
+    page.go_back()
+    arrived(page, "Editar el webhook")
+    expect(page.get_by_label(URL)).to_have_value(TYPED)
+    expect(page.get_by_label("Evaluación cerrada")).not_to_be_checked()
+    expect(page.get_by_text(KEPT).first).to_be_visible()
+    assert_no_barriers(page)
+    reload(page, entity.token, "Editar el webhook")
+    expect(page.get_by_label(URL)).to_have_value(TYPED)
+    page.get_by_role("button", name="Guardar", exact=True).click()
+    expect(page.locator("#hecho")).to_contain_text("Cambios guardados")
+    now = entity.api("GET", f"{BASE}/{hook.id}").json()
+    assert now["url"] == TYPED and now["eventos"] == [event for event in EVENTS if event != "evaluacion.cerrada"]
+    page.go_back()
+    arrived(page, "Editar el webhook")
+    expect(page.get_by_text(KEPT)).to_have_count(0)  # it was sent
+    page.get_by_role("link", name="Cancelar").click()
+    arrived(page, "Webhook")
+
+
+def test_secrets_are_not_kept_nor_shown_to_another_entity(browser, entity, new_entity, expect):
+    page = at(browser, entity, "#/webhooks/nuevo", "Registrar un webhook")
+    page.get_by_label("Dirección que recibirá los avisos").fill(TYPED)
+    page.get_by_label("Nombre (opcional)").fill("Producción")
+    page.get_by_label("No, sin firmar").check()
+    page.get_by_label("Sí, con un secreto").check()
+    page.get_by_label("Secreto nuevo").fill("un secreto que solo está aquí")
+    page.get_by_label("He guardado el secreto").check()
+    page.get_by_role("button", name="Quitar todos").click()
+    page.once("dialog", lambda question: question.accept())
+    page.reload()
+    kept = json.dumps(page.evaluate("history.state"))
+    assert TYPED in kept and "un secreto" not in kept and entity.token not in kept
+    assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
+    enter(page, new_entity().token)
+    arrived(page, "Registrar un webhook")
+    expect(page.get_by_label("Dirección que recibirá los avisos")).to_have_value("")
+    reload(page, entity.token, "Registrar un webhook")
+    expect(page.get_by_label("Dirección que recibirá los avisos")).to_have_value(TYPED)
+    expect(page.get_by_label("Nombre (opcional)")).to_have_value("Producción")
+    expect(page.get_by_label("Incidencia cerrada")).not_to_be_checked()
+    expect(page.get_by_label("Secreto nuevo")).to_have_value(re.compile("^whsec_"))
+    expect(page.get_by_label("He guardado el secreto")).not_to_be_checked()
+    expect(said(page)).to_have_text(KEPT)
+
+
+def test_every_form_keeps_what_was_typed(browser, entity, expect):
+    hook, other = entity.register(), entity.register()
+    page = at(browser, entity, f"#/webhooks/{hook.id}/reenvios", "Reenviar muchas")
+    page.get_by_text("Más opciones").click()
+    page.get_by_label("Hasta").fill("2026-11-20T11:00")
+    page.get_by_label("También las entregadas").check()
+    reload(page, entity.token, "Reenviar muchas")
+    expect(page.get_by_label("Hasta")).to_have_value("2026-11-20T11:00")
+    expect(page.get_by_label("Hasta")).to_be_visible()
+    expect(page.get_by_label("También las entregadas")).to_be_checked()
+    page.evaluate("location.hash = '#/probar'")
+    arrived(page, "Probar")
+    page.get_by_label("A quién").select_option(str(other.id))
+    page.get_by_label("Datos (opcional)").fill('{"a": 1}')
+    reload(page, entity.token, "Probar")
+    expect(page.get_by_label("Datos (opcional)")).to_have_value('{"a": 1}')
+    expect(page.locator(".receivers")).to_contain_text(other.path)
+    page.get_by_role("button", name="Enviar la prueba").click()
+    page.get_by_role("link", name="Ver la entrega entera").wait_for()
+    page.get_by_role("link", name="Resumen").click()  # what was sent is not asked about
+    arrived(page, "Resumen")
+    page.evaluate(f"location.hash = '#/webhooks/{hook.id}/secreto'")
+    arrived(page, "Secreto")
+    page.get_by_label("¿Cuánto tiempo seguirá").select_option("3600")
+    reload(page, entity.token, "Secreto")
+    expect(page.get_by_label("¿Cuánto tiempo seguirá")).to_have_value("3600")
+
+
+def test_what_another_person_changed_in_between_is_told(browser, entity, expect):
+    hook = entity.register()
+    page = edit(browser, entity, hook)
+    page.get_by_label(URL).fill(TYPED)
+    page.get_by_label("Nombre (opcional)").fill("Mío")
+    assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"url": "https://ejemplo.es/suya", "eventos": EVENTS[:2]}).status == 200
+    reload(page, entity.token, "Editar el webhook")
+    expect(page.locator("form .notice")).to_contain_text(f"{URL}: ahora, https://ejemplo.es/suya")
+    expect(page.locator("form .notice")).not_to_contain_text("Nombre")
+    expect(page.get_by_label(URL)).to_have_value(TYPED)
+    expect(page.get_by_label("Incidencia cerrada")).not_to_be_checked()
+    assert_no_barriers(page)

@@ -1,0 +1,98 @@
+// What a person has typed into the forms of a screen and not sent yet. It is kept in the screen's entry of the tab's history, so that Back, a reload
+// and a new session of the same entity show it again. A control with data-unkept (a secret, or what confirms one) is never kept.
+import { announce } from "./announce.js";
+import { ask } from "./dialog.js";
+import { el, foreign } from "./dom.js";
+import { notice } from "./problem.js";
+
+const PACE_MS = 400; // between two writes: Safari refuses more than 100 in 30 s
+
+// Not control.labels: it knows a label only once both are in the document.
+const nameOf = (control) => control.form.querySelector(`label[for="${control.id}"]`)?.textContent ?? "";
+const ticked = (control) => control.type === "checkbox" || control.type === "radio";
+const keeps = (control) => !("unkept" in control.dataset);
+const valueOf = (control) => (ticked(control) ? control.checked : control.value);
+const controlsOf = (form) => [...form.elements].filter((control) => nameOf(control) !== "");
+
+function put(control, value) {
+  if (ticked(control)) control.checked = value;
+  else control.value = value;
+}
+
+/** @param {() => any} owner the id of the session's entity: what another entity typed is not shown */
+export function createDrafts(owner) {
+  let forms = []; // those of the screen, each with its address, the values that its controls had at first, and those that need not be kept: at first the same
+  let last = 0;
+  let timer = 0;
+
+  const ours = (state) => Boolean(state?.escrito) && state.entidad === owner();
+  const shown = () => (forms = forms.filter(({ node }) => node.isConnected));
+  const changesOf = ({ settled }) => [...settled.keys()].filter((control) => valueOf(control) !== settled.get(control));
+
+  function write() {
+    clearTimeout(timer);
+    const wait = last + PACE_MS - Date.now();
+    if (wait > 0 && wait <= PACE_MS) timer = setTimeout(keep, wait);
+    else keep();
+  }
+
+  function keep() {
+    clearTimeout(timer);
+    const here = shown().filter(({ at }) => at === location.hash);
+    if (!here.length) return;
+    last = Date.now();
+    const typed = here.flatMap((form) => changesOf(form).filter(keeps).map((control) => [nameOf(control), [form.first.get(control), valueOf(control)]]));
+    if (typed.length) history.replaceState({ entidad: owner(), escrito: Object.fromEntries(typed) }, "");
+    else if (ours(history.state)) history.replaceState(null, "");
+  }
+
+  /** Puts what was kept into the form. Returns the controls that had another value when it was typed. */
+  function restore(first, kept) {
+    const restored = [...first.keys()].filter((control) => keeps(control) && kept[nameOf(control)]);
+    for (const control of restored) {
+      put(control, kept[nameOf(control)][1]);
+      if (valueOf(control) !== kept[nameOf(control)][1]) put(control, first.get(control)); // an option that is no more
+      control.closest("details")?.setAttribute("open", "");
+    }
+    for (const control of restored) if (control.type !== "radio" || control.checked) control.dispatchEvent(new Event(ticked(control) || control.matches("select") ? "change" : "input", { bubbles: true }));
+    // A time that the form proposes moves on by itself.
+    return { restored, changed: restored.filter((control) => control.type !== "datetime-local" && first.get(control) !== kept[nameOf(control)][0] && first.get(control) !== valueOf(control)) };
+  }
+
+  return {
+    /** Keeps what is typed into the form, and puts into it what was kept at this address. @param {HTMLFormElement} node whose controls have their first values */
+    watch(node) {
+      const first = new Map(controlsOf(node).map((control) => [control, valueOf(control)]));
+      if (ours(history.state)) {
+        const { restored, changed } = restore(first, history.state.escrito);
+        if (restored.length) node.prepend(found(first, changed));
+      }
+      forms.push({ node, first, settled: new Map(first), at: location.hash });
+      for (const type of ["input", "change", "click"]) node.addEventListener(type, write);
+    },
+    keep,
+    /** Whether something would be lost by leaving, secrets included. */
+    changed: () => shown().some((form) => changesOf(form).length > 0),
+    /** What was typed has been sent, or is given up: it is no longer kept, and leaving asks nothing. */
+    forget() {
+      for (const { settled } of shown()) for (const control of settled.keys()) settled.set(control, valueOf(control));
+      clearTimeout(timer);
+      if (history.state) history.replaceState(null, "");
+    },
+  };
+}
+
+/** Tells that the form has what was typed earlier, and what has changed since. */
+function found(first, changed) {
+  const words = "Aquí está lo que dejó escrito, salvo los secretos.";
+  announce(words);
+  if (!changed.length) return notice("info", el("p", {}, words));
+  const now = (control) => (ticked(control) ? (first.get(control) ? "marcado" : "sin marcar") : first.get(control) || "vacío");
+  return notice("warning", el("p", {}, `${words} Desde entonces ha cambiado esto, y al guardar se pondría lo suyo:`),
+    el("ul", {}, changed.map((control) => el("li", {}, nameOf(control), ": ahora, ", foreign(now(control))))));
+}
+
+/** Asks before a changed form is left. @param {string} [what] becomes of what was typed @returns {Promise<boolean>} whether it may be left */
+export const askToLeave = (what = "Con el botón Atrás del navegador lo encontrará aquí otra vez, salvo los secretos.") => ask({
+  title: "¿Salir sin enviar lo que ha escrito?", confirm: "Salir", cancel: "Seguir aquí", body: el("p", {}, `No se ha enviado. ${what}`),
+});
