@@ -136,3 +136,68 @@ def test_what_another_person_changed_in_between_is_told(browser, entity, expect)
     expect(page.get_by_label(URL)).to_have_value(TYPED)
     expect(page.get_by_label("Incidencia cerrada")).not_to_be_checked()
     assert_no_barriers(page)
+
+
+def idle(browser, entity, hook):
+    page = browser.page()
+    page.clock.install()
+    page.goto(f"{PORTAL}#/webhooks/{hook.id}/editar")
+    enter(page, entity.token)
+    arrived(page, "Editar el webhook")
+    page.get_by_label(URL).fill(TYPED)
+    return page
+
+
+def test_an_idle_session_ends_with_a_warning_and_the_form_survives(browser, entity, expect):
+    page = idle(browser, entity, entity.register())
+    question = page.get_by_role("dialog", name="¿Sigue ahí?")
+    page.clock.fast_forward("27:00")
+    expect(question).to_have_count(0)
+    page.clock.fast_forward("01:30")
+    expect(question).to_contain_text(re.compile(r"se cerrará a las \d\d:\d\d"))
+    assert_no_barriers(page)
+    picture(page, "sigue-ahi")
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog")).to_have_count(0)  # its role is gone before its event has been handled
+    expect(page.get_by_label(URL)).to_be_focused()
+    page.clock.fast_forward("27:00")
+    expect(question).to_have_count(0)
+    page.clock.fast_forward("01:30")
+    expect(question).to_be_visible()
+    page.keyboard.press("Tab")  # is meant for another thing, and ends no warning
+    page.clock.fast_forward("02:00")
+    expect(page.get_by_role("alert")).to_contain_text("llevaba media hora sin uso")
+    expect(question).to_have_count(0)
+    expect(page.get_by_role("heading", name="Entrar")).to_be_focused()
+    assert_no_barriers(page)
+    enter(page, entity.token)
+    expect(page.get_by_label(URL)).to_have_value(TYPED)
+    page.get_by_role("button", name="Salir").click()
+    page.get_by_role("dialog").get_by_role("button", name="Salir").click()
+    expect(page.get_by_role("heading", name="Entrar")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_what_the_page_does_by_itself_is_no_activity(browser, entity, expect):
+    entity.register()
+    page = browser.page()
+    page.clock.install()
+    page.goto(PORTAL)
+    enter(page, entity.token)
+    arrived(page, "Resumen")
+    answer(page, "GET", "webhooks", 401)  # the question for another token must not outlive the session
+    for _ in range(4):
+        page.clock.fast_forward("07:30")
+    expect(page.get_by_text("llevaba media hora sin uso")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@pytest.mark.parametrize("wakes", ["shown", "key"])
+def test_a_computer_that_slept_shows_nothing_more(browser, entity, expect, wakes):
+    """No timer has run: the clock alone has moved on."""
+    page = edit(browser, entity, entity.register())
+    page.get_by_label(URL).focus()
+    page.evaluate("(() => { const real = Date.now; Date.now = () => real() + 31 * 60_000; })()")
+    hide(page, False) if wakes == "shown" else page.keyboard.press("a")
+    assert page.get_by_role("heading", name="Entrar").is_visible()
+    assert page.get_by_label(URL).count() == 0

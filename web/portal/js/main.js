@@ -4,6 +4,7 @@ import { createApi } from "./api.js";
 import { forgetDone } from "./change.js";
 import { el, foreign, replace } from "./dom.js";
 import { askToLeave, createDrafts } from "./drafts.js";
+import { watchIdle } from "./idle.js";
 import { contactOf } from "./operator.js";
 import { createRouter, link } from "./router.js";
 import { routes } from "./routes.js";
@@ -92,6 +93,11 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
 });
 session.onChange(showSession);
 session.onChange(() => session.open || forgetDone());
+watchIdle({ session, clock, end: () => {
+  drafts.keep();
+  session.end("La sesión se ha cerrado porque llevaba media hora sin uso. Al entrar otra vez seguirá donde estaba, con lo que había escrito, salvo los secretos.");
+  router.show();
+} });
 addEventListener("beforeunload", (event) => {
   drafts.keep();
   if (drafts.changed()) event.preventDefault();

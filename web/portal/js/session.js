@@ -17,6 +17,8 @@ export function createSession() {
     token: "",
     /** Whether the token only reads; then the portal offers no changes. */
     readOnly: false,
+    /** Why the session ended, if not by the person's wish. */
+    ended: "",
     /** The entity as GET /entidad gives it; null before a login, and with an API that does not have it. @type {any} */
     entity: null,
     get open() {
@@ -25,6 +27,7 @@ export function createSession() {
     /** @param {string} token @param {boolean} readOnly @param {any} [entity] */
     begin(token, readOnly, entity = null) {
       session.number += 1;
+      session.ended = "";
       set(token, readOnly, entity);
     },
     /**
@@ -40,8 +43,10 @@ export function createSession() {
     onlyReads() {
       set(session.token, true, session.entity);
     },
-    end() {
+    /** @param {string} [why] what the person is told; left out if it is the person's wish */
+    end(why = "") {
       session.begin("", false);
+      session.ended = why;
     },
     onChange: (listener) => listeners.add(listener),
   };

@@ -3,7 +3,7 @@ import { el, foreign, replace } from "../dom.js";
 import { tellDone } from "../change.js";
 import { ask } from "../dialog.js";
 import { field, judge } from "../field.js";
-import { problemBox } from "../problem.js";
+import { alerted, notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { TOKEN, cleanToken, tryToken } from "../session.js";
 import { createApi } from "../api.js";
@@ -70,11 +70,12 @@ export function enterScreen(portal, place) {
   replace(place.root,
     el("div", { class: "enter" },
       el("h1", {}, "Entrar"),
+      portal.session.ended && alerted(notice("warning", el("p", {}, portal.session.ended))),
       el("p", { class: "lead" }, "Vea qué avisos ha recibido su entidad, cuáles han fallado y por qué, y reenvíelos."),
       el("form", { class: "card", onsubmit: submit, novalidate: true }, one.node, problem, el("div", { class: "actions" }, button)),
       el("h2", {}, "¿De dónde sale el token?"),
       el("p", {}, "Lo entrega el operador del servicio a cada entidad; es el mismo que usan sus programas. Para quien solo consulta, pida uno de solo lectura."),
-      el("p", {}, "El token no se guarda en este equipo: al cerrar o recargar esta pestaña habrá que escribirlo otra vez.")));
+      el("p", {}, "El token no se guarda en este equipo: al cerrar o recargar esta pestaña habrá que escribirlo otra vez, y también tras media hora sin uso.")));
   one.control.focus();
 }
 
