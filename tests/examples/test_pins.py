@@ -54,7 +54,7 @@ def test_java(project):
 
 
 def test_no_address_of_a_mirror_is_anywhere():
-    known = {"www.standardwebhooks.com", "github.com", "opencollective.com", "maven.apache.org", "localhost", "avisos.su-entidad.es"}
+    known = {"www.standardwebhooks.com", "github.com", "opencollective.com", "maven.apache.org", "localhost", "integracion.ejemplo.es"}
     for path in FOLDER.rglob("*"):
         if path.is_file() and not {"target", "node_modules", "__pycache__"} & set(path.parts):
             assert set(re.findall(r"https?://([\w.-]+)", path.read_text())) <= known, path

@@ -31,9 +31,9 @@ class Newcomer:
         (folder / ".curlrc").write_text(f'cacert = "{stack.env["CA_CERT"]}"\nresolve = "{HOST}:{self.port}:127.0.0.1"\n')
 
     def _as_mine(self, block: str) -> str:
-        mine = {"https://apientidades.ejemplo.es": self.stack.env["BASE_URL"], "apie_…": self.token, "avisos.su-entidad.es:8443": f"{HOST}:{self.port}",
-                "--puerto 8443": f"--puerto {self.port}", "/etc/letsencrypt/live/avisos.su-entidad.es/fullchain.pem": self.stack.env["RECEIVER_CERT"],
-                "/etc/letsencrypt/live/avisos.su-entidad.es/privkey.pem": self.stack.env["RECEIVER_KEY"]}
+        mine = {"https://apientidades.ejemplo.es": self.stack.env["BASE_URL"], "apie_…": self.token, "integracion.ejemplo.es:8443": f"{HOST}:{self.port}",
+                "--puerto 8443": f"--puerto {self.port}", "/etc/letsencrypt/live/integracion.ejemplo.es/fullchain.pem": self.stack.env["RECEIVER_CERT"],
+                "/etc/letsencrypt/live/integracion.ejemplo.es/privkey.pem": self.stack.env["RECEIVER_KEY"]}
         for theirs, own in mine.items():
             block = block.replace(theirs, own)
         return block
