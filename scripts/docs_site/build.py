@@ -16,9 +16,11 @@ from docs_site.links import DOWNLOADS, EXAMPLES, Links
 from docs_site.markup import render
 from docs_site.messages import index_of_messages
 from docs_site.problem import Problem
+from docs_site.search import search_index
 from docs_site.source import Page, Section, read_page, read_sections
 
 ADDRESS = "/apientidades/docs/"
+AS_THEY_ARE = ("icon.svg", "copy.js", "search.js")
 
 
 def build(root: Path, folder: Path) -> None:
@@ -62,7 +64,7 @@ def site(root: Path) -> dict[str, bytes]:
     pages = [page for section in sections for page in section.pages]
     document = json.loads((root / "web/openapi.json").read_text(encoding="utf-8"))
     directives = directives_of(root, document) | {"mensajes": lambda names: index_of_messages([page for page in pages if page.name in names.split()])}
-    anchors, made, links = {}, {}, []
+    anchors, made, links, parts = {}, {}, [], []
     template = template_of(source)
     for number, page in enumerate([*pages, not_found]):
         text = expand(page.text, directives, f"{page.name}.md")
@@ -72,10 +74,12 @@ def site(root: Path) -> dict[str, bytes]:
         made[f"{page.name}.html"] = html(template, page, rendered, sections, *neighbours(pages, number)).encode()
         if page is not not_found:
             made[f"{page.name}.md"] = twin(page, text).encode()
+            parts += [(page, part) for part in rendered.parts]
     for one in links:
         one.check(anchors)
     css = "\n".join((root / name).read_text(encoding="utf-8") for name in ("web/style/tokens.css", "web/docs/site.css"))
-    return made | files | {"site.css": css.encode(), "icon.svg": (source / "icon.svg").read_bytes()}
+    copied = {name: (source / name).read_bytes() for name in AS_THEY_ARE}
+    return made | files | copied | {"site.css": css.encode(), "search_index.js": search_index(parts).encode()}
 
 
 def twin(page: Page, text: str) -> str:

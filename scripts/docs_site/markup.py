@@ -1,5 +1,5 @@
 """Converts Markdown to HTML with markdown-it-py. Each table and each fenced block of code scrolls by itself where the screen
-is too narrow, and can be reached by keyboard."""
+is too narrow, and can be reached by keyboard. Code within a line breaks after its punctuation, not inside a word."""
 from __future__ import annotations
 
 import re
@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 LANGUAGES = {"sh": "Órdenes", "json": "JSON", "http": "HTTP", "python": "Python", "javascript": "JavaScript", "java": "Java", "go": "Go",
              "rust": "Rust", "php": "PHP", "csharp": "C#", "toml": "TOML", "xml": "XML", "text": "Texto"}
+BREAK = re.compile(r"(?<=[/_?&=:,])(?=\w)")
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,17 @@ class Heading:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What is below a heading, or above the first one (heading None), as text: for the search. Blocks of code are left out."""
+    heading: Heading | None
+    text: str
+
+
+@dataclass(frozen=True)
 class Rendered:
     html: str
     headings: list[Heading]
+    parts: list[Part]
 
 
 class Anchors:
@@ -55,13 +64,24 @@ def render(text: str, link: Callable[[str], str]) -> Rendered:
             token.attrSet("scope", "col")
         elif token.type == "inline":
             _set_links(token, link)
-    for name, rule in (("table_open", _table_open), ("table_close", _table_close), ("fence", _fence)):
+    for name, rule in (("table_open", _table_open), ("table_close", _table_close), ("fence", _fence), ("code_inline", _code_inline)):
         parser.add_render_rule(name, rule)
-    return Rendered(parser.renderer.render(tokens, parser.options, {}), headings)
+    return Rendered(parser.renderer.render(tokens, parser.options, {}), headings, _parts(tokens, headings))
+
+
+def _parts(tokens, headings: list[Heading]) -> list[Part]:
+    texts: list[list[str]] = [[]]
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open":
+            texts.append([])
+        elif token.type == "inline" and tokens[number - 1].type != "heading_open":
+            texts[-1].append(plain(token))
+    return [Part(heading, " ".join(text)) for heading, text in zip([None, *headings], texts)]
 
 
 def plain(token) -> str:
-    return "".join(child.content for child in token.children if child.type in ("text", "code_inline"))
+    return "".join(" " if child.type in ("softbreak", "hardbreak") else child.content for child in token.children
+                   if child.type in ("text", "code_inline", "softbreak", "hardbreak"))
 
 
 def _set_links(token, link: Callable[[str], str]) -> None:
@@ -85,4 +105,10 @@ def _table_close(_renderer, _tokens, _index, _options, _environment) -> str:
 def _fence(_renderer, tokens, index, _options, _environment) -> str:
     token = tokens[index]
     kind = LANGUAGES.get(token.info.strip(), "Texto")
-    return f"{_scrolls(f'{kind}: ' + token.meta['place'])}<pre><code>{escape(token.content, quote=False)}</code></pre></div>\n"
+    block = f"{_scrolls(f'{kind}: ' + token.meta['place'])}<pre><code>{escape(token.content, quote=False)}</code></pre></div>"
+    return f'<div class="code"><p class="code-head">{kind}</p>{block}</div>\n'
+
+
+def _code_inline(_renderer, tokens, index, _options, _environment) -> str:
+    words = [escape(part, quote=False) for part in BREAK.split(tokens[index].content)]
+    return f"<code>{'<wbr>'.join(words)}</code>"

@@ -1,5 +1,6 @@
 """The documentation for entities in a real browser: every page, as different people read it."""
 import os
+import re
 import subprocess
 
 import pytest
@@ -46,7 +47,7 @@ def test_text_of_200_per_cent_fits_and_has_no_barriers(browser, name):
     picture(page, f"{name}-320-200")
 
 
-FOCUSABLE = "[...document.querySelectorAll('a[href], [tabindex=\"0\"]')]"
+FOCUSABLE = "[...document.querySelectorAll('a[href], [tabindex=\"0\"], button, input')].filter((e) => e.checkVisibility())"
 FOCUS = f"""(() => {{ const e = document.activeElement, box = e.getBoundingClientRect();
     return [{FOCUSABLE}.indexOf(e), getComputedStyle(e).outlineStyle !== 'none' && box.bottom > 0 && box.top < innerHeight]; }})()"""
 
@@ -111,6 +112,7 @@ def test_what_is_printed_is_the_page_alone_and_whole(browser):
     page = browser.page(f"{DOCS}verificar-la-firma.html")
     page.emulate_media(media="print")
     assert not page.locator("nav.pages").is_visible() and page.locator("main pre").first.is_visible()
+    assert not page.locator(".search").is_visible() and not page.get_by_role("button").first.is_visible()
     assert page.evaluate("[...document.querySelectorAll('.scrolls')].every((e) => e.scrollWidth <= e.clientWidth + 1)")
 
 
@@ -118,6 +120,104 @@ def test_no_page_needs_a_script(browser):
     page = browser.page(f"{DOCS}verificar-la-firma.html", java_script_enabled=False)
     for language in ("Python", "JavaScript", "Java", "Go", "Rust", "PHP"):
         assert page.get_by_role("heading", name=language, exact=True).is_visible()
+    assert not page.locator(".search").is_visible() and not page.get_by_role("button").is_visible(), "what only scripts can do is not offered"
+    page.set_viewport_size({"width": 320, "height": 800})
+    page.get_by_role("button", name="Páginas").click()
+    assert page.get_by_role("link", name="Diagnóstico", exact=True).is_visible()
+
+
+def test_a_block_of_code_is_copied_by_keyboard(browser, expect):
+    page = browser.page(f"{DOCS}webhooks.html", permissions=["clipboard-read", "clipboard-write"])
+    buttons = page.get_by_role("button", name="Copiar")
+    expect(buttons).to_have_count(page.locator("pre").count())
+    buttons.nth(2).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#hecho")).to_have_text("Copiado")
+    names = page.evaluate("[...document.querySelectorAll('.code')].map((e) => [e.querySelector('button').textContent, e.querySelector('.scrolls').ariaLabel])")
+    assert all(name in (f"Copiar {block}", f"Copiado {block}") for name, block in names)
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("pre").nth(2).text_content().rstrip()
+    assert_no_barriers(page)
+    page.keyboard.press("Tab")
+    expect(page.locator("#hecho")).to_be_empty()
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_the_search_leads_to_a_part_of_a_page_by_keyboard(browser, expect, width):
+    page = browser.page(f"{DOCS}a/no-existe.html", width=width)  # of the deepest page the addresses are hardest
+    page.complaints.lines[:] = [line for line in page.complaints.lines if "404" not in line]  # the 404 of the page itself
+    tab_to(page, "Buscar")
+    page.keyboard.type("INCIDENCIAS cerrada")
+    status, found = page.locator("#encontrado > p"), page.locator("#encontrado a")
+    expect(status).to_contain_text("resultado")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("secretos filtrado")
+    expect(found.first).to_have_text("Cambiar el secreto sin cortes: Si el secreto se ha filtrado")
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
+    picture(page, f"buscar-{width}", full=False)
+    page.keyboard.press("Escape")
+    expect(found.first).to_be_hidden()
+    expect(page.get_by_label("Buscar")).to_have_value("secretos filtrado")
+    page.keyboard.type(" xyzzy")
+    expect(status).to_have_text("No se ha encontrado nada: pruebe con menos palabras.")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("diagnostico de un receptor")
+    expect(found.first).to_have_text("Diagnóstico de un receptor")
+    tab_to(page, "Diagnóstico de un receptor", most=1)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{DOCS}diagnostico.html")
+
+
+def test_the_search_closes_when_the_focus_leaves_it(browser, expect):
+    page = browser.page(DOCS)
+    page.get_by_label("Buscar").fill("xyzzy")
+    expect(page.locator("#encontrado")).to_be_visible()
+    page.get_by_label("Buscar").press("Shift+Tab")
+    expect(page.locator("#encontrado")).to_be_hidden()
+
+
+def test_on_a_phone_the_list_of_pages_opens_and_closes_by_keyboard(browser, expect):
+    page = browser.page(f"{DOCS}errores.html", width=320, height=640)
+    pages = page.get_by_role("navigation", name="Páginas")
+    expect(pages).to_be_hidden()
+    assert page.evaluate("document.querySelector('h1').getBoundingClientRect().bottom < innerHeight"), "the page begins on the first screen"
+    tab_to(page, "Páginas")
+    page.keyboard.press("Enter")
+    expect(pages).to_be_visible()
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
+    picture(page, "paginas-320", full=False)
+    page.keyboard.press("Escape")
+    expect(pages).to_be_hidden()
+    assert focused(page) == "Páginas"
+    page.keyboard.press("Enter")
+    tab_to(page, "Cerrar", most=1)
+    page.keyboard.press("Enter")
+    expect(pages).to_be_hidden()
+    assert focused(page) == "Páginas"
+    page.keyboard.press("Enter")
+    tab_to(page, "Límites", most=30)
+    assert page.evaluate("(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.activeElement.getBoundingClientRect())")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{DOCS}limites.html")
+
+
+# The words of code that stand on two lines: each such word has a break that is neither a blank nor after punctuation.
+BROKEN = r"""[...document.querySelectorAll('main code')].filter((code) => !code.closest('pre')).flatMap((code) => {
+    const texts = [...code.childNodes].filter((node) => node.nodeType === 3), range = document.createRange();
+    return texts.flatMap((text) => [...text.data.matchAll(/[\p{L}\p{N}.]+/gu)].filter((word) => {
+        range.setStart(text, word.index); range.setEnd(text, word.index + word[0].length);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+    }).map((word) => word[0]));
+})"""
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_code_is_not_broken_inside_a_word(browser, name):
+    page = browser.page(f"{DOCS}{name}.html")
+    assert page.evaluate(BROKEN) == []
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert page.evaluate(BROKEN) == []
 
 
 def test_a_page_that_is_not_there_leads_back(browser):

@@ -16,6 +16,7 @@ from docs_site.messages import index_of_messages  # noqa: E402
 from docs_site.problem import Problem  # noqa: E402
 from docs_site.reference import reference  # noqa: E402
 from docs_site.schemas import kind, notes  # noqa: E402
+from docs_site.search import search_index  # noqa: E402
 from docs_site.source import Page, read_page, read_sections  # noqa: E402
 
 DOCUMENT = {
@@ -58,6 +59,20 @@ def test_what_is_wide_scrolls_and_can_be_reached_by_keyboard():
     assert '<div class="scrolls" role="group" tabindex="0" aria-label="Tabla: Números"><table>' in text
     assert '<div class="scrolls" role="group" tabindex="0" aria-label="JSON: Números"><pre><code>' in text
     assert '<th scope="col">a</th>' in text and '"&lt;b&gt;"' in text
+    assert '<div class="code"><p class="code-head">JSON</p><div class="scrolls"' in text
+
+
+def test_code_in_a_line_breaks_after_its_punctuation():
+    assert html("`a/b_c?d=<e>&f`") == "<p><code>a/<wbr>b_<wbr>c?<wbr>d=&lt;e&gt;&amp;<wbr>f</code></p>\n"
+    assert html("`apientidades.ejemplo.es`") == "<p><code>apientidades.ejemplo.es</code></p>\n", "a text that is replaced at installation"
+
+
+def test_the_search_has_the_text_below_each_heading_without_blocks_of_code():
+    text = "Uno\n**dos** `tres`\n\n## A `b`\n\n| c | d |\n|---|---|\n| e | f |\n\n```sh\nno\n```\n\n### G\n"
+    parts = render(text, str).parts
+    assert [(part.heading and part.heading.text, part.text) for part in parts] == [(None, "Uno dos tres"), ("A b", "c d e f"), ("G", "")]
+    index = search_index([(page("uno", ""), part) for part in parts])
+    assert '["uno.html","Uno","","Una página. Uno dos tres"],\n["uno.html#a-b","Uno","A b","c d e f"],\n' in index
 
 
 def test_html_in_a_page_is_text():

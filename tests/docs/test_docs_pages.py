@@ -1,5 +1,6 @@
 """The built documentation for entities is complete and small. Each page is there in HTML and, except 404, in Markdown."""
 import gzip
+import json
 import re
 import subprocess
 import sys
@@ -59,9 +60,10 @@ def test_a_page_is_semantic(name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_runs_nothing_and_takes_nothing_from_elsewhere(name):
+def test_a_page_runs_our_scripts_alone_and_takes_nothing_from_elsewhere(name):
     found = Found(name)
-    assert not found.every("script") and not found.every("style") and not found.every("iframe") and not found.values("style")
+    assert [one["src"].rpartition("/")[2] for one in found.every("script")] == ["copy.js", "search.js"], "ours alone"
+    assert not found.every("style") and not found.every("iframe") and not found.values("style")
     assert not [attribute for _, attributes in found.elements for attribute in attributes if attribute.startswith("on")]
     assert not [one for one in found.values("src") + [link["href"] for link in found.every("link")] if "//" in one]
 
@@ -104,6 +106,21 @@ def test_links_of_the_markdown_twins_lead_to_twins():
     assert broken == []
 
 
+def test_the_search_has_every_heading_of_every_page():
+    rows = [json.loads(line.rstrip(",")) for line in FILES["search_index.js"].decode().splitlines()[2:-1]]
+    for name in set(PAGES) - {"404.html"}:
+        anchors = [attributes["id"] for tag, attributes in Found(name).elements if re.fullmatch("h[2-6]", tag) and "id" in attributes]
+        assert [name, *(f"{name}#{anchor}" for anchor in anchors)] == [address for address, *_ in rows if address.partition("#")[0] == name]
+    assert any("El receptor respondió" in text for *_, text in rows), "tables, too"
+    assert not any("def " in text or "<" in heading for _, _, heading, text in rows)
+
+
+def test_no_script_of_the_site_reads_markup_or_keeps_anything():
+    for name in ("copy.js", "search.js", "search_index.js"):
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|(local|session)Storage|document\.cookie",
+                             FILES[name].decode()), name
+
+
 def test_no_directive_is_left():
     assert not [name for name, content in FILES.items() if name.endswith((".md", ".html")) and re.search(rb"^(<p>)?@[a-z]+( |$)", content, re.M)]
 
@@ -136,7 +153,9 @@ def test_the_program_that_uses_the_vectors_does(tmp_path):
 
 
 def test_the_site_is_small():
-    assert sum(len(gzip.compress(content, 6)) for content in FILES.values()) < 300 * 1024
+    sizes = {name: len(gzip.compress(content, 6)) for name, content in FILES.items()}
+    assert sum(sizes.values()) < 340 * 1024
+    assert sizes["search_index.js"] < 48 * 1024 and sizes["search.js"] + sizes["copy.js"] < 4 * 1024
 
 
 def test_how_each_framework_has_the_received_bytes_is_in_its_example():

@@ -1,4 +1,4 @@
-"""The documentation for entities as nginx serves it: public, cacheable, and without scripts."""
+"""The documentation for entities as nginx serves it: public, cacheable, and with our own scripts alone."""
 import gzip
 import http.client
 import re
@@ -12,7 +12,8 @@ from support.stack import ROOT
 from support.wire import Client
 
 DOCS = "/apientidades/docs/"
-POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+          "require-trusted-types-for 'script'; trusted-types 'none'")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,7 +25,7 @@ def site():
 @pytest.mark.parametrize("path, kind, file", [
     ("", "text/html; charset=utf-8", "index.html"), ("que-llega.html", "text/html; charset=utf-8", "que-llega.html"),
     ("que-llega.md", "text/markdown; charset=utf-8", "que-llega.md"), ("site.css", "text/css; charset=utf-8", "site.css"),
-    ("icon.svg", "image/svg+xml", "icon.svg"),
+    ("icon.svg", "image/svg+xml", "icon.svg"), ("search.js", "text/javascript; charset=utf-8", "search.js"),
     ("descargas/receptor/apientidades-receptor", "text/plain; charset=utf-8", "descargas/receptor/apientidades-receptor"),
     ("descargas/vectores/vectores.json", "application/json; charset=utf-8", "descargas/vectores/vectores.json")])
 def test_a_page_is_served_without_a_token(stack, path, kind, file):
