@@ -9,7 +9,7 @@ from typing import Callable
 
 from markdown_it import MarkdownIt
 
-LANGUAGES = {"sh": "Órdenes", "json": "JSON", "http": "HTTP", "python": "Python", "javascript": "JavaScript", "java": "Java", "go": "Go",
+LANGUAGES = {"sh": "Órdenes", "powershell": "PowerShell", "json": "JSON", "http": "HTTP", "python": "Python", "javascript": "JavaScript", "java": "Java", "go": "Go",
              "rust": "Rust", "php": "PHP", "csharp": "C#", "toml": "TOML", "xml": "XML", "text": "Texto"}
 BREAK = re.compile(r"(?<=[/_?&=:,])(?=\w)")
 

@@ -78,9 +78,9 @@ def test_pages_are_read_by_keyboard_from_one_to_the_next(browser):
     page.keyboard.press("Enter")
     page.wait_for_url(f"**{DOCS}primeros-pasos.html")
     assert page.locator("[aria-current=page]").text_content() == "Primeros pasos"
-    tab_to(page, "Siguiente Qué llega", key="Shift+Tab")
+    tab_to(page, "Siguiente Primeros pasos en Windows", key="Shift+Tab")
     page.keyboard.press("Enter")
-    page.wait_for_url(f"**{DOCS}que-llega.html")
+    page.wait_for_url(f"**{DOCS}primeros-pasos-windows.html")
 
 
 def test_the_focus_is_seen(browser):
@@ -218,6 +218,15 @@ def test_code_is_not_broken_inside_a_word(browser, name):
     assert page.evaluate(BROKEN) == []
     page.set_viewport_size({"width": 320, "height": 800})
     assert page.evaluate(BROKEN) == []
+
+
+def test_the_checklist_is_printed_on_one_sheet(browser):
+    page = browser.page(f"{DOCS}lista-de-comprobacion.html")
+    page.emulate_media(media="print")
+    assert_no_barriers(page)
+    boxes = page.evaluate("[...document.querySelectorAll('main > ul > li')].map((e) => getComputedStyle(e, '::before').borderTopWidth)")
+    assert len(boxes) > 20 and set(boxes) == {"1px"}
+    assert len(re.findall(rb"/Type */Page\b", page.pdf(format="A4", margin={side: "15mm" for side in ("top", "right", "bottom", "left")}))) == 1
 
 
 def test_a_page_that_is_not_there_leads_back(browser):

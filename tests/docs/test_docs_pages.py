@@ -17,7 +17,7 @@ from docs_site.build import site  # noqa: E402
 FILES = site(ROOT)
 PORTAL = "/apientidades/portal/"
 PAGES = sorted(name for name in FILES if name.endswith(".html"))
-PROMISED = ["index", "primeros-pasos", "que-llega", "verificar-la-firma", "vectores", "cambiar-el-secreto", "entregas", "diagnostico", "errores", "limites",
+PROMISED = ["index", "primeros-pasos", "primeros-pasos-windows", "primeros-pasos-portal", "lista-de-comprobacion", "que-llega", "verificar-la-firma", "vectores", "cambiar-el-secreto", "entregas", "diagnostico", "errores", "limites",
             "referencia", "cambios", "accesibilidad", "que-son", "datos"]
 
 
@@ -119,6 +119,32 @@ def test_no_script_of_the_site_reads_markup_or_keeps_anything():
     for name in ("copy.js", "search.js", "search_index.js"):
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|(local|session)Storage|document\.cookie",
                              FILES[name].decode()), name
+
+
+def test_one_name_stands_for_the_service_and_one_for_the_readers_server():
+    names = {name for file, content in FILES.items() if file.endswith((".html", ".md", ".js")) or "receptor" in file
+             for name in re.findall(r"[\w.-]+\.(?:ejemplo|su-entidad)\.es", content.decode())}
+    assert names == {"apientidades.ejemplo.es", "integracion.ejemplo.es"}
+
+
+def test_the_catalogue_of_events_is_that_of_the_portal():
+    """A browser's test compares the examples: test_portal_modules.py."""
+    meanings = dict(re.findall(r'^  "([a-z._]+)": "(.*)",$', (ROOT / "web/portal/js/events.js").read_text(), re.M))
+    table = dict(re.findall(r"^\| \[`([a-z._]+)`\]\(#\w+\) \| (.+) \|$", FILES["que-llega.md"].decode(), re.M))
+    assert len(table) == 11 and {event: f"{words}." for event, words in table.items()} == meanings
+
+
+def test_what_the_portal_is_said_to_show_it_shows():
+    shown = "".join(file.read_text() for file in (ROOT / "web/portal").rglob("*") if file.suffix in (".js", ".html"))
+    labels = re.findall(r"\*\*(.+?)\*\*", FILES["primeros-pasos-portal.md"].decode())
+    assert len(labels) > 12 and [label for label in labels if f'"{label}"' not in shown and f">{label}<" not in shown] == []
+
+
+def test_the_steps_for_windows_are_those_for_linux():
+    def steps(name: str) -> list[str]:
+        return re.findall(r"^## (\d\. .+)$", FILES[name].decode(), re.M)
+
+    assert len(steps("primeros-pasos.md")) == 6 and steps("primeros-pasos-windows.md") == steps("primeros-pasos.md")
 
 
 def test_no_directive_is_left():
