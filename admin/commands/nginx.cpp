@@ -1,30 +1,19 @@
-// nginx limits, nginx origins
+// nginx limits, nginx origins, nginx docs
 
 #include <filesystem>
-#include <fstream>
-#include <stdexcept>
 
 #include "admin/commands.hpp"
 #include "admin/output/nginx_limits.hpp"
+#include "admin/output/operator_pages.hpp"
+#include "admin/output/replace_file.hpp"
 
 namespace admin {
 
 namespace {
 
 constexpr std::string_view snippets = "/etc/nginx/snippets";
-
-/// Replaces the file atomically, because nginx may be reading it.
-void replace_file(const std::filesystem::path& path, const std::string& text) {
-  auto aside = path;
-  aside += ".new";
-  std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-  if (!(file << text).flush()) throw std::runtime_error(path.string() + " could not be written");
-  file.close();
-  using std::filesystem::perms;
-  std::filesystem::permissions(
-      aside, perms::owner_read | perms::owner_write | perms::group_read | perms::others_read);
-  std::filesystem::rename(aside, path);
-}
+constexpr std::string_view installed_pages = "/usr/share/apientidades/web/docs";
+constexpr std::string_view served_pages = "/var/lib/apientidades/docs";
 
 Result limits(Context& context, const Arguments& arguments) {
   const auto& settings = context.config.settings.limits;
@@ -52,6 +41,14 @@ Result origins(Context& context, const Arguments& arguments) {
           file.string() + " written: it is what /apientidades/origenes.json answers from now on"};
 }
 
+Result docs(Context& context, const Arguments& arguments) {
+  const std::filesystem::path source = arguments.text("from").value_or(std::string(installed_pages));
+  const std::filesystem::path folder = arguments.text("folder").value_or(std::string(served_pages));
+  write_operator_pages(source, folder, context.config.settings);
+  return {json::Object{{"carpeta", folder.string()}},
+          folder.string() + " written: it is what /apientidades/docs/ answers from now on"};
+}
+
 }  // namespace
 
 std::vector<Command> nginx_commands() {
@@ -72,6 +69,15 @@ std::vector<Command> nginx_commands() {
        .example = "apientidades-admin nginx origins",
        .recorded = Recorded::never,
        .run = origins,
+       .needs_password = false},
+      {.words = "nginx docs",
+       .summary = "Write the entities' documentation with contact.* and api.address",
+       .details = "Run it again whenever one of these keys changes. Needs no database.",
+       .options = {.options = {{"from", "PATH", "the pages as installed (/usr/share/apientidades/web/docs)"},
+                               {"folder", "PATH", "where nginx reads them (/var/lib/apientidades/docs)"}}},
+       .example = "apientidades-admin nginx docs",
+       .recorded = Recorded::never,
+       .run = docs,
        .needs_password = false},
   };
 }

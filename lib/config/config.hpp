@@ -34,6 +34,7 @@ struct DatabaseSettings {
 
 struct ApiSettings {
   unsigned threads = 16;  // 1..256
+  std::string address;    // "https://api.example.org", without a path
 };
 
 struct SecretsSettings {
@@ -110,6 +111,7 @@ struct LimitSettings {
 
 /// How entities reach the operator; each is shown to them unless it is empty.
 struct ContactSettings {
+  std::string name;  // of the body that operates the service
   std::string email;
   std::string phone;
   std::string page;  // an https:// URL

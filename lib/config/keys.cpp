@@ -52,6 +52,9 @@ std::vector<ConfigKey> service_keys() {
         "worker threads of each FastCGI process, each with a database session; a further session looks up "
         "callers"},
        [](Settings& s, Text t) { s.api.threads = static_cast<unsigned>(read_number(t, 1, 256)); }},
+      {{"api.address", "", "https:// URL without a path (https://api.example.org), or empty",
+        "where entities reach the API, as the documentation's examples name it; empty: an example's name"},
+       [](Settings& s, Text t) { s.api.address = t.empty() ? t : read_origin(t); }},
       {{"secrets.key_file", "/etc/apientidades/secrets.keys", "absolute path",
         "keys that seal the webhooks' secrets: lines id:base64 of 32 bytes, the first is current"},
        [](Settings& s, Text t) { s.secrets.key_file = read_path(t); }},
@@ -206,6 +209,9 @@ std::vector<ConfigKey> limit_keys() {
 std::vector<ConfigKey> contact_keys() {
   const std::string shown = "how entities reach the operator, as GET /entidad and the portal show it: ";
   return {
+      {{"contact.name", "", "text, at most 200 bytes, or empty",
+        "the body that operates the service, as the documentation names it"},
+       [](Settings& s, Text t) { s.contact.name = read_title(t); }},
       {{"contact.email", "", "address (soporte@example.org), at most 254 characters, or empty",
         shown + "by e-mail"},
        [](Settings& s, Text t) { s.contact.email = t.empty() ? t : read_email(t); }},

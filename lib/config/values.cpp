@@ -159,6 +159,19 @@ std::string read_page(const std::string& text) {
   return text;
 }
 
+std::string read_origin(const std::string& text) {
+  constexpr std::string_view scheme = "https://";
+  if (!text.starts_with(scheme) || text.find_first_of("/?#", scheme.size()) != std::string::npos) refuse();
+  return read_page(text);
+}
+
+std::string read_title(const std::string& text) {
+  constexpr std::size_t longest = 200;
+  // one_line changes what is not seen, reorders text or is not UTF-8.
+  if (text.size() > longest || text::one_line(text) != text) refuse();
+  return text;
+}
+
 std::vector<std::string> read_list(const std::string& text) {
   std::vector<std::string> result;
   std::string_view rest = text;

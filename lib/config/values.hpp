@@ -23,6 +23,8 @@ std::string read_identifier(const std::string& text);         // name of a datab
 std::string read_email(const std::string& text);              // name@host
 std::string read_phone(const std::string& text);              // as people write it
 std::string read_page(const std::string& text);               // https:// and a host
+std::string read_origin(const std::string& text);             // https:// and a host, without a path
+std::string read_title(const std::string& text);              // a name as people write it
 std::vector<std::string> read_list(const std::string& text);  // comma-separated, trimmed; no empty elements
 std::vector<std::string> read_hosts(const std::string& text);
 std::string read_loopback_listener(const std::string& text);  // address:port

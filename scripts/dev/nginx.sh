@@ -55,7 +55,7 @@ substitute_paths() {
     -e "s|/etc/nginx/snippets/|$DEV_DIR/nginx/|" \
     -e "s|/etc/apientidades/tls/fullchain.pem|$DEV_DIR/certs/server.pem|" \
     -e "s|/etc/apientidades/tls/privkey.pem|$DEV_DIR/certs/server.key|" \
-    -e "s|/usr/share/apientidades/web/docs/|$ROOT/build/site/|" \
+    -e "s|/var/lib/apientidades/docs|$ROOT/build/site|" \
     -e "s|/usr/share/apientidades/web/|$ROOT/web/|" \
     -e "s|/run/apientidades/fcgi.sock|$(sockets_dir)/fcgi.sock|" \
     -e "s|/run/apientidades-bodies|$DEV_DIR/nginx/temp/body|" \

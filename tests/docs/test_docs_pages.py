@@ -121,6 +121,16 @@ def test_no_script_of_the_site_reads_markup_or_keeps_anything():
                              FILES[name].decode()), name
 
 
+def test_the_texts_that_the_operators_values_replace_are_there():
+    """admin/output/operator_pages.cpp has these texts."""
+    texts = re.findall(r'^ +\{+"(.+?)", ', (ROOT / "admin/output/operator_pages.cpp").read_text(), re.M)
+    assert len(texts) == 5
+    pages = "\n".join(content.decode() for name, content in FILES.items() if name.endswith(".html"))
+    assert [text for text in texts if text not in pages] == []
+    assert all("quien le dio el token" in FILES[name].decode() for name in PAGES), "at the foot of each page"
+    assert "quien le dio el token" in FILES["index.md"].decode()
+
+
 def test_one_name_stands_for_the_service_and_one_for_the_readers_server():
     names = {name for file, content in FILES.items() if file.endswith((".html", ".md", ".js")) or "receptor" in file
              for name in re.findall(r"[\w.-]+\.(?:ejemplo|su-entidad)\.es", content.decode())}

@@ -1,4 +1,4 @@
-"""The documentation for entities as nginx serves it: public, cacheable, and with our own scripts alone."""
+"""The documentation for entities as nginx serves it: public, cacheable, with our own scripts alone, and with the operator's values."""
 import gzip
 import http.client
 import re
@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from support.nginx import own_nginx, site_of
-from support.stack import ROOT
+from support.stack import ROOT, setting
 from support.wire import Client
 
 DOCS = "/apientidades/docs/"
@@ -92,6 +92,29 @@ def test_a_page_is_refused_in_json(stack, header, value, status):
 def test_an_ambiguous_path_is_refused(stack):
     for path in (DOCS + "../v1/webhooks", DOCS + "/index.html", DOCS + "%2e%2e/salud"):
         assert stack.api("GET", path).status == 400, path
+
+
+def test_the_operators_values_are_in_the_pages(stack, tmp_path):
+    folder = tmp_path / "docs"
+
+    def write(**values: str) -> dict[str, int]:
+        stack.dev("admin", "nginx", "docs", "--from", str(ROOT / "build/site"), "--folder", str(folder), **setting(**values))
+        return {file.name: file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()}
+
+    first = write()
+    assert (folder / "index.html").read_text() == (ROOT / "build/site/index.html").read_text()
+    assert write() == first, "what is the same is not written again"
+    filled = write(api_address="https://api.example.org", contact_name="Calidad & <Cía>", contact_email="soporte@example.org")
+    assert filled["index.html"] != first["index.html"] and filled["site.css"] == first["site.css"]
+    with own_nginx(site_of(stack).replace(f"{ROOT}/build/site", str(folder))) as port:
+        client = Client(f"https://localhost:{port}", stack.env["CA_CERT"])
+        foot = client("GET", DOCS + "datos.html").text
+        assert 'Operador del servicio: Calidad &amp; &lt;Cía&gt; · <a href="mailto:soporte@example.org">soporte@example.org</a></p>' in foot
+        told = client("GET", DOCS + "accesibilidad.md").text
+        assert "Calidad &amp; &lt;Cía&gt; se ha comprometido" in told and "en https://api.example.org, a" in told
+        for name in ("primeros-pasos.html", "index.html", "index.md", "search_index.js"):
+            text = client("GET", DOCS + name).text
+            assert "api.example.org" in text and "apientidades.ejemplo.es" not in text, name
 
 
 def test_an_operators_page_takes_the_place_of_ours(stack):

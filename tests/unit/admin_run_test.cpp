@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_commands_are_those_of_the_contract) {
       "config check",         "nginx limits",        "audit list",        "report",
       "replay list",          "replay cancel",       "webhook urls",      "webhook lift",
       "webhook explain",      "nginx origins",       "webhook diagnose",  "webhook test",
-      "webhook trace",        "config diff"};
+      "webhook trace",        "config diff",         "nginx docs"};
   std::set<std::string> table;
   for (const auto& command : admin::all_commands()) table.emplace(command.words);
   BOOST_TEST((table == contract));

@@ -110,6 +110,15 @@ BOOST_AUTO_TEST_CASE(contacts) {
                            "https://b.es/" + std::string(2000, 'x')});
 }
 
+BOOST_AUTO_TEST_CASE(what_the_documentation_says_of_the_operator) {
+  accepts("contact.name", {"", "Agencia de Calidad & Evaluación «Ñ» <1>", std::string(200, 'x')});
+  refuses("contact.name", {std::string(201, 'x'), "a\tb", "a\xff", "a\xe2\x80\xae", "a\x7f"});
+  accepts("api.address", {"", "https://api.example.org", "https://localhost:8443", "https://[fd00::5]"});
+  refuses("api.address",
+          {"api.example.org", "http://a.es", "https://", "https://a.es/", "https://a.es/x", "https://a.es?x",
+           "https://a.es#x", "https://a@b.es", "https://a.es:0", "https://<a>", "https://\xc3\xb1.es"});
+}
+
 BOOST_AUTO_TEST_CASE(metrics_leave_for_this_machine_alone) {
   accepts("metrics.listen", {"", "127.0.0.1:9464", "127.255.255.254:1", "[::1]:65535"});
   refuses("metrics.listen", {"0.0.0.0:9464",

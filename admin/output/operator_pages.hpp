@@ -1,0 +1,23 @@
+// Puts the operator's values into the pages of the entities' documentation.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "lib/config/config.hpp"
+
+namespace admin {
+
+enum class PageFormat { html, markdown };
+
+/// The page with contact.* and api.address in place of the texts that stand for them. A text without a value
+/// stays, and every such text is a sentence or an example that is true without one.
+std::string operator_page(std::string page, const config::Settings& settings, PageFormat format);
+
+/// Makes `folder` the same as `source` but for these values. Writes only the files that change, each
+/// atomically, because nginx may be reading them; removes what `source` does not have.
+/// Throws std::filesystem::filesystem_error, or std::runtime_error that names the file.
+void write_operator_pages(const std::filesystem::path& source, const std::filesystem::path& folder,
+                          const config::Settings& settings);
+
+}  // namespace admin
