@@ -46,7 +46,8 @@ Result docs(Context& context, const Arguments& arguments) {
   const std::filesystem::path folder = arguments.text("folder").value_or(std::string(served_pages));
   write_operator_pages(source, folder, context.config.settings);
   return {json::Object{{"carpeta", folder.string()}},
-          folder.string() + " written: it is what /apientidades/docs/ answers from now on"};
+          folder.string() +
+              " written: nginx reads it there, if its site includes snippets/apientidades-site.conf"};
 }
 
 }  // namespace
@@ -72,7 +73,9 @@ std::vector<Command> nginx_commands() {
        .needs_password = false},
       {.words = "nginx docs",
        .summary = "Write the entities' documentation with contact.* and api.address",
-       .details = "Run it again whenever one of these keys changes. Needs no database.",
+       .details = "Run it again whenever one of these keys changes. Needs no database. It removes files that "
+                  "are not of\n"
+                  "the documentation from its folder, and refuses a folder that has only such files.",
        .options = {.options = {{"from", "PATH", "the pages as installed (/usr/share/apientidades/web/docs)"},
                                {"folder", "PATH", "where nginx reads them (/var/lib/apientidades/docs)"}}},
        .example = "apientidades-admin nginx docs",

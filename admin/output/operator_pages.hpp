@@ -15,8 +15,9 @@ enum class PageFormat { html, markdown };
 std::string operator_page(std::string page, const config::Settings& settings, PageFormat format);
 
 /// Makes `folder` the same as `source` but for these values. Writes only the files that change, each
-/// atomically, because nginx may be reading them; removes what `source` does not have.
-/// Throws std::filesystem::filesystem_error, or std::runtime_error that names the file.
+/// atomically, because nginx may be reading them; removes what `source` does not have, so `folder` must have
+/// the documentation already, or nothing. Throws std::filesystem::filesystem_error, or std::runtime_error
+/// that names the file or folder; then nothing has been changed if a folder is the wrong one.
 void write_operator_pages(const std::filesystem::path& source, const std::filesystem::path& folder,
                           const config::Settings& settings);
 

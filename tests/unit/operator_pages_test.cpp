@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(every_place_has_the_value) {
 
 BOOST_AUTO_TEST_CASE(a_contact_is_a_link_in_html_and_a_text_in_markdown) {
   const std::string ways =
-      "<a href=\"mailto:a&amp;b@example.org\">a&amp;b@example.org</a> · +34 900 · "
+      "<a href=\"mailto:a%26b@example.org\">a&amp;b@example.org</a> · +34 900 · "
       "<a href=\"https://example.org/?a=1&amp;b=2\">https://example.org/?a=1&amp;b=2</a>";
   BOOST_TEST(operator_page("[correo o formulario del organismo]", operators(), PageFormat::html) == ways);
   BOOST_TEST(operator_page("quien le dio el token", operators(), PageFormat::markdown) ==
@@ -105,9 +105,12 @@ BOOST_AUTO_TEST_CASE(a_file_that_would_not_change_is_not_written) {
 
 BOOST_AUTO_TEST_CASE(what_the_package_no_longer_has_goes) {
   const Folders folders;
+  folders.write({});
   fs::create_directories(folders.served / "antes");
   std::ofstream(folders.served / "antes/antes.html") << "antes";
   std::ofstream(folders.served / "index.html.new") << "antes";
+  fs::remove(folders.served / "index.md");
+  fs::create_directories(folders.served / "index.md");  // a file here, a folder there
   folders.write({});
   std::size_t files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folders.served)) files += entry.is_regular_file();
@@ -115,10 +118,32 @@ BOOST_AUTO_TEST_CASE(what_the_package_no_longer_has_goes) {
   BOOST_TEST(!fs::exists(folders.served / "antes"));
 }
 
-BOOST_AUTO_TEST_CASE(without_the_pages_the_command_says_so) {
+BOOST_AUTO_TEST_CASE(a_wrong_folder_is_refused_and_left_as_it_is) {
   const Folders folders;
-  BOOST_CHECK_THROW(admin::write_operator_pages(folders.source / "nada", folders.served, {}),
-                    fs::filesystem_error);
+  const auto other = fs::path(folders.root.path()) / "other";
+  fs::create_directories(other);
+  std::ofstream(other / "precious") << "x";
+  fs::permissions(other, fs::perms(0700));
+  using admin::write_operator_pages;
+  BOOST_CHECK_THROW(write_operator_pages(folders.source, other, {}), std::runtime_error);
+  BOOST_CHECK_THROW(write_operator_pages(other, folders.served, {}), std::runtime_error);
+  BOOST_CHECK_THROW(write_operator_pages(folders.source / "nada", other, {}), std::runtime_error);
+  BOOST_CHECK_THROW(write_operator_pages(folders.source, folders.source, {}), std::runtime_error);
+  BOOST_CHECK_THROW(write_operator_pages(folders.source, folders.source / "descargas/docs", {}),
+                    std::runtime_error);
+  BOOST_CHECK_THROW(write_operator_pages(folders.source, folders.root.path(), {}), std::runtime_error);
+  BOOST_TEST(fs::exists(other / "precious"));
+  BOOST_TEST((fs::status(other).permissions() == fs::perms(0700)));
+  BOOST_TEST(!fs::exists(folders.served));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_names_a_place_is_not_replaced) {
+  config::Settings settings;
+  settings.contact.name = "Equipo quien le dio el token";
+  settings.contact.email = "a?cc=x@example.org";
+  BOOST_TEST(operator_page("[Nombre del organismo]", settings, PageFormat::html) == settings.contact.name);
+  BOOST_TEST(operator_page("[correo o formulario del organismo]", settings, PageFormat::html) ==
+             "<a href=\"mailto:a%3Fcc=x@example.org\">a?cc=x@example.org</a>");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
