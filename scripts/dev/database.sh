@@ -111,7 +111,7 @@ prepare_database() {
   done
   apply_grants admin
   run_admin db migrate >&2 || die "apientidades-admin db migrate failed: see the line above"
-  for name in triggers routines; do
+  for name in triggers routines sessions; do
     db_client "$DB_NAME" <"$ROOT/sql/grants/$name.sql" || die "could not apply sql/grants/$name.sql: see the line above"
   done
   for name in api dispatcher evaluacion; do

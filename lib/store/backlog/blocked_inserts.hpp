@@ -16,7 +16,7 @@ struct BlockedInserts {
 };
 
 /// Returns nullopt if no INSERT has waited for some seconds. Throws DatabaseError if this user may not
-/// execute the function of sql/grants/routines.sql, which only apientidades-admin may.
+/// execute the function of sql/grants/sessions.sql, which only apientidades-admin may.
 std::optional<BlockedInserts> find_blocked_inserts(Session& session);
 
 }  // namespace store

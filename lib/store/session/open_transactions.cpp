@@ -16,7 +16,7 @@ constexpr std::string_view open_for_long = R"sql(
   ORDER BY t.trx_started
   LIMIT 3)sql";
 
-/// The function of sql/grants/routines.sql, which apientidades-admin may execute. Without the right PROCESS,
+/// The function of sql/grants/sessions.sql, which apientidades-admin may execute. Without the right PROCESS,
 /// MySQL shows a user only its own sessions, without an error.
 constexpr std::string_view holders_shown = R"sql(
   SELECT sesion_con_bloqueos(?, n.cual) AS sesion

@@ -24,7 +24,7 @@ inline constexpr int no_right_to_see = 1227;
 std::vector<OpenTransactionOf> find_open_transactions(Session& session, std::chrono::seconds age);
 
 /// Returns one line on the transactions that may have held a row's lock for `age`, or why none is named. A
-/// user without PROCESS must have EXECUTE of sesion_con_bloqueos (sql/grants/routines.sql), as
+/// user without PROCESS must have EXECUTE of sesion_con_bloqueos (sql/grants/sessions.sql), as
 /// apientidades-admin does. Does not throw.
 std::string describe_lock_holders(Session& session, std::chrono::seconds age);
 
