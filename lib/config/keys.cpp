@@ -207,7 +207,8 @@ std::vector<ConfigKey> limit_keys() {
 }
 
 std::vector<ConfigKey> contact_keys() {
-  const std::string shown = "how entities reach the operator, as GET /entidad and the portal show it: ";
+  const std::string shown =
+      "how entities reach the operator, as GET /entidad, the portal and the public documentation show it: ";
   return {
       {{"contact.name", "", "text, at most 200 bytes, or empty",
         "the body that operates the service, as the documentation names it"},
