@@ -17,7 +17,7 @@ from docs_site.markup import render
 from docs_site.messages import index_of_messages
 from docs_site.problem import Problem
 from docs_site.search import search_index
-from docs_site.source import Page, Section, read_page, read_sections
+from docs_site.source import UNLISTED, Page, Section, read_page, read_sections
 
 ADDRESS = "/apientidades/docs/"
 AS_THEY_ARE = ("icon.svg", "copy.js", "search.js")
@@ -59,20 +59,20 @@ def replace(folder: Path, made: Path) -> None:
 def site(root: Path) -> dict[str, bytes]:
     """Returns the content of each file of the site, by the file's name."""
     source = root / "web/docs"
-    sections, not_found = read_sections(source), read_page(source / "404.md")
+    sections, unlisted = read_sections(source), [read_page(source / f"{name}.md") for name in UNLISTED]
     files = downloads(root)
     pages = [page for section in sections for page in section.pages]
     document = json.loads((root / "web/openapi.json").read_text(encoding="utf-8"))
     directives = directives_of(root, document) | {"mensajes": lambda names: index_of_messages([page for page in pages if page.name in names.split()])}
     anchors, made, links, parts = {}, {}, [], []
     template = template_of(source)
-    for number, page in enumerate([*pages, not_found]):
+    for number, page in enumerate([*pages, *unlisted]):
         text = expand(page.text, directives, f"{page.name}.md")
         links.append(Links(page.name, set(files)))
         rendered = render(text, links[-1].address)
         anchors[page.name] = {heading.anchor for heading in rendered.headings}
         made[f"{page.name}.html"] = html(template, page, rendered, sections, *neighbours(pages, number)).encode()
-        if page is not not_found:
+        if page not in unlisted:
             made[f"{page.name}.md"] = twin(page, text).encode()
             parts += [(page, part) for part in rendered.parts]
     for one in links:
@@ -123,8 +123,7 @@ def template_of(source: Path) -> jinja2.Template:
 
 
 def html(template: jinja2.Template, page: Page, rendered, sections: list[Section], before: Page | None, after: Page | None) -> str:
-    # A missing page may be requested at any depth, so the error page cannot have relative addresses.
-    base = ADDRESS if page.name == "404" else ""
+    base = ADDRESS if page.name in UNLISTED else ""  # nginx shows it at other addresses, so that relative ones would be wrong
     contents = [heading for heading in rendered.headings if heading.level == 2]
     if len(contents) < 3:
         contents = [heading for heading in rendered.headings if heading.level <= 3]

@@ -10,6 +10,7 @@ import yaml
 from docs_site.problem import Problem
 
 FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n+(.*)", re.S)
+UNLISTED = ("servicio", "404")  # pages that nginx shows at other addresses, outside the list of pages
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def read_sections(folder: Path) -> list[Section]:
     listed = yaml.safe_load((folder / "site.yaml").read_text(encoding="utf-8"))["secciones"]
     sections = [Section(one["titulo"], [read_page(folder / f"{name}.md") for name in one["paginas"]]) for one in listed]
     names = [page.name for section in sections for page in section.pages]
-    forgotten = {file.stem for file in folder.glob("*.md")} - set(names) - {"404"}
+    forgotten = {file.stem for file in folder.glob("*.md")} - set(names) - set(UNLISTED)
     if forgotten:
         raise Problem(f"site.yaml: these pages are in no section: {', '.join(sorted(forgotten))}")
     return sections

@@ -1,4 +1,4 @@
-"""The built documentation for entities is complete and small. Each page is there in HTML and, except 404, in Markdown."""
+"""The built documentation for entities is complete and small. Each page is there in HTML and, if it is in the list of pages, in Markdown."""
 import gzip
 import json
 import re
@@ -16,6 +16,7 @@ from docs_site.build import site  # noqa: E402
 
 FILES = site(ROOT)
 PORTAL = "/apientidades/portal/"
+UNLISTED = {"404.html", "servicio.html"}
 PAGES = sorted(name for name in FILES if name.endswith(".html"))
 PROMISED = ["index", "primeros-pasos", "primeros-pasos-windows", "primeros-pasos-portal", "lista-de-comprobacion", "que-llega", "verificar-la-firma", "vectores", "cambiar-el-secreto", "entregas", "diagnostico", "errores", "limites",
             "referencia", "cambios", "accesibilidad", "que-son", "datos"]
@@ -70,7 +71,7 @@ def test_a_page_runs_our_scripts_alone_and_takes_nothing_from_elsewhere(name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_links_and_anchors_lead_somewhere(name):
-    served = {"/apientidades/openapi.json", PORTAL}
+    served = {"/apientidades/openapi.json", "/apientidades/", PORTAL}
     for target in found_links(name):
         path, _, anchor = target.removeprefix("/apientidades/docs/").partition("#")
         if target.startswith("https://") or target in served:
@@ -91,12 +92,12 @@ def leads_to(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_but_404_can_be_reached_from_each(name):
+def test_every_page_of_the_list_can_be_reached_from_each(name):
     reached, seen = {name}, set()
     while further := reached - seen:
         seen |= further
         reached |= set().union(*map(leads_to, further))
-    assert set(PAGES) - {"404.html"} <= reached
+    assert set(PAGES) - UNLISTED <= reached
     assert {f"{promised}.html" for promised in PROMISED} <= leads_to(name) | {name}, "by one link"
 
 
@@ -108,7 +109,7 @@ def test_links_of_the_markdown_twins_lead_to_twins():
 
 def test_the_search_has_every_heading_of_every_page():
     rows = [json.loads(line.rstrip(",")) for line in FILES["search_index.js"].decode().splitlines()[2:-1]]
-    for name in set(PAGES) - {"404.html"}:
+    for name in set(PAGES) - UNLISTED:
         anchors = [attributes["id"] for tag, attributes in Found(name).elements if re.fullmatch("h[2-6]", tag) and "id" in attributes]
         assert [name, *(f"{name}#{anchor}" for anchor in anchors)] == [address for address, *_ in rows if address.partition("#")[0] == name]
     assert any("El receptor respondió" in text for *_, text in rows), "tables, too"

@@ -62,6 +62,20 @@ def test_the_address_without_slash_redirects(stack):
     assert (answer.status, answer.headers["location"]) == (301, DOCS)
 
 
+def test_the_address_above_says_what_this_is(stack):
+    answer = stack.api("GET", "/apientidades/")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert answer.text == (ROOT / "build/site/servicio.html").read_text()
+    assert all(f'href="/apientidades/{name}"' in answer.text for name in ("docs/index.html", "portal/", "docs/site.css"))
+    assert answer.headers["content-security-policy"] == POLICY
+    head = stack.api("HEAD", "/apientidades/?x=1")
+    assert (head.status, head.text, head.headers["content-length"]) == (200, "", str(len(answer.text.encode())))
+    refused = stack.api("POST", "/apientidades/")
+    assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD") and refused.message
+    short = stack.api("GET", "/apientidades")
+    assert (short.status, short.headers["location"]) == (301, "/apientidades/")
+
+
 @pytest.mark.parametrize("path", ["no-existe", "a/b/c.html", "descargas/", "descargas/python/", "..%2f..%2fetc/passwd", ".lock"])
 def test_an_unknown_path_gets_the_404_page(stack, path):
     answer = stack.api("GET", DOCS + path)
@@ -112,6 +126,8 @@ def test_the_operators_values_are_in_the_pages(stack, tmp_path):
         assert 'Operador del servicio: Calidad &amp; &lt;Cía&gt; · <a href="mailto:soporte@example.org">soporte@example.org</a></p>' in foot
         told = client("GET", DOCS + "accesibilidad.md").text
         assert "Calidad &amp; &lt;Cía&gt; se ha comprometido" in told and "en https://api.example.org, a" in told
+        start = client("GET", "/apientidades/").text
+        assert "mailto:soporte@example.org" in start and "quien le dio el token" not in start
         for name in ("primeros-pasos.html", "index.html", "index.md", "search_index.js"):
             text = client("GET", DOCS + name).text
             assert "api.example.org" in text and "apientidades.ejemplo.es" not in text, name

@@ -107,7 +107,7 @@ def test_the_health_check_which_needs_no_token_is_a_request_of_its_address(stack
 def test_what_nginx_refuses_for_its_form_counts_too(entity, stack):
     """Otherwise a client could send any number of such requests. The redirect of a folder and an unknown path count as well."""
     form = [lambda client: client("POST", BASE, body=b"x" * 65537), lambda client: client("GET", BASE + "//"),
-            lambda client: client("GET", "/apientidades/docs"), lambda client: client("GET", "/nada"),
+            lambda client: client("GET", "/apientidades/docs"), lambda client: client("GET", "/apientidades"), lambda client: client("GET", "/nada"),
             lambda client: client("TRACE", BASE), lambda client: client("GET", BASE, headers={"X": "a" * 9000}),
             lambda client: client("POST", BASE, body=b"{}")]
     with limited(stack, requests_per_address=1):
