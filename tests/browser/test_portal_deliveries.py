@@ -300,6 +300,53 @@ def test_times_are_of_the_peninsula_wherever_the_browser_is(browser, entity, web
     assert_no_barriers(page)
 
 
+def test_the_zone_of_all_times_can_be_chosen(browser, stack, entity, webhook, expect):
+    old_deliveries(stack, entity, webhook, 1)
+    stack.sql(f"UPDATE entregas SET creada_en = '2026-07-20 22:30:06' WHERE webhook_id = {webhook.id}")
+    page = open_portal(browser, entity.token, "#/entregas?desde=2026-07-20T10%3A00%3A00Z", width=320)
+    row, other = rows(page).first, page.get_by_role("button", name="Ver la hora de")
+    expect(row).to_contain_text("21 jul, 00:30:06 2026-07-20 22:30:06 UTC")
+    tab_to(page, "Ver la hora de Canarias")
+    page.keyboard.press("Enter")
+    expect(row).to_contain_text("20 jul, 23:30:06 22:30:06 UTC")
+    expect(page.get_by_role("link", name="Quitar Desde el 20 jul 2026, 11:00")).to_be_visible()
+    expect(page.get_by_text("Todas las horas son de Canarias (Atlantic/Canary).")).to_be_visible()
+    expect(page.get_by_text("otra zona horaria (Europe/Madrid). Aquí las horas son de Canarias.")).to_be_visible()
+    expect(other).to_be_focused()
+    page.get_by_text("Más filtros").click()
+    since = page.get_by_label("Creadas desde")
+    expect(since).to_have_value("2026-07-20T11:00")
+    expect(since).to_have_accessible_description("Hora de Canarias.")
+    since.fill("2026-07-20T23:00")
+    assert_no_barriers(page)
+    assert_no_sideways_scrolling(page)
+    with page.expect_request(lambda request: "/entregas?" in request.url) as asked:
+        page.get_by_role("button", name="Filtrar").click()
+    assert "desde=2026-07-20T22%3A00%3A00Z" in asked.value.url
+    row.get_by_role("link").first.click()
+    page.emulate_media(media="print")
+    expect(page.get_by_text("Las horas son de Canarias (zona Atlantic/Canary)")).to_be_visible()
+    expect(page.get_by_text("20 jul 2026, 23:30:06 (Canarias)").first).to_be_visible()
+    assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
+    page.emulate_media(media="screen")
+    other.click()
+    expect(page.get_by_text("21 jul 2026, 00:30:06 (península)").first).to_be_visible()
+
+
+def test_a_browser_of_the_canaries_has_their_time(browser, entity, webhook, expect):
+    page = open_portal(browser, entity.token, f"#/webhooks/{webhook.id}/reenvios", timezone="Atlantic/Canary")
+    since = page.get_by_label("Creadas desde")
+    expect(since).to_have_accessible_description("Hora de Canarias.")
+    expect(page.get_by_text("otra zona horaria")).to_have_count(0)
+    since.fill("2026-07-20T23:30")
+    page.get_by_role("button", name="Ver la hora de la península").click()
+    page.get_by_role("button", name="Cambiar").click()
+    expect(since).to_have_accessible_description("Hora de la península.")
+    expect(since).to_have_value("2026-07-21T00:30")  # what was typed is the same moment
+    expect(page.get_by_text("Aquí está lo que dejó escrito")).to_be_visible()
+    assert_no_barriers(page)
+
+
 def test_a_time_typed_in_part_is_not_taken_for_none(browser, entity, webhook, expect):
     page = open_portal(browser, entity.token, "#/entregas")
     page.get_by_text("Más filtros").click()

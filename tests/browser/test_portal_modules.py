@@ -47,13 +47,39 @@ def test_times_are_told_in_words(call, iso, words):
     ("2026-03-29T02:30", "2026-03-29T01:30:00Z"),  # this time never comes: 03:30 counts
     ("2026-03-29T03:00", "2026-03-29T01:00:00Z"), ("", ""), ("ayer", "")])
 def test_times_of_the_peninsula_are_sent_in_utc(call, local, utc):
-    assert call("time", "fromMadrid", local) == utc
+    assert call("time", "fromZoned", local) == utc
+
+
+@pytest.fixture
+def canaries(call):
+    call("time", "useZone", "Atlantic/Canary")
+    yield
+    call("time", "useZone", "Europe/Madrid")
+
+
+@pytest.mark.parametrize("local, utc", [
+    ("2026-11-20T10:00", "2026-11-20T10:00:00Z"), ("2026-07-20T11:00", "2026-07-20T10:00:00Z"),
+    ("2026-10-25T01:30", "2026-10-25T00:30:00Z"),  # this time comes twice: the first counts
+    ("2026-10-25T02:30", "2026-10-25T02:30:00Z"),  # in the Canaries this time comes once
+    ("2026-03-29T01:30", "2026-03-29T01:30:00Z"), ("2026-03-29T02:30", "2026-03-29T01:30:00Z")])
+def test_times_of_the_canaries_are_sent_in_utc(call, canaries, local, utc):
+    assert call("time", "fromZoned", local) == utc
+    assert call("time", "toZoned", utc) == ("2026-03-29T02:30" if local == "2026-03-29T01:30" else local), "01:30 never comes"
+
+
+@pytest.mark.parametrize("iso, full, beside, short", [
+    ("2026-07-20T22:30:06Z", "20 jul 2026, 23:30:06", "22:30:06 UTC", "ayer a las 23:30"), ("2026-11-20T23:30:06Z", "20 nov 2026, 23:30:06", "23:30:06 UTC", "ayer a las 23:30"),
+    ("2026-10-25T00:30:00Z", "25 oct 2026, 01:30:00", "00:30:00 UTC", "hoy a la 01:30"), ("2026-10-25T01:30:00Z", "25 oct 2026, 01:30:00", "01:30:00 UTC", "hoy a la 01:30")])
+def test_utc_times_are_shown_in_canary_time(call, canaries, iso, full, beside, short):
+    noon = "2026-07-21T12:00:00Z" if iso.startswith("2026-07") else "2026-11-21T12:00:00Z" if iso.startswith("2026-11") else "2026-10-25T12:00:00Z"
+    assert call("time", "zoned", iso) == full and call("time", "utcBeside", iso) == beside
+    assert call("time", "when", iso, at(noon)) == short
 
 
 def test_utc_times_are_shown_in_peninsula_time(call):
-    assert call("time", "toMadrid", "2026-07-20T10:00:00Z") == "2026-07-20T12:00" and call("time", "toMadrid", "x") == ""
+    assert call("time", "toZoned", "2026-07-20T10:00:00Z") == "2026-07-20T12:00" and call("time", "toZoned", "x") == ""
     assert call("time", "utc", "2026-11-20T23:30:06.123Z") == "2026-11-20 23:30:06 UTC"
-    assert call("time", "madrid", "2026-11-20T23:30:06.123Z") == "21 nov 2026, 00:30:06"
+    assert call("time", "zoned", "2026-11-20T23:30:06.123Z") == "21 nov 2026, 00:30:06"
     assert call("time", "span", 7_200_000) == "2 horas" and call("time", "span", 90_000) == "2 minutos" and call("time", "span", 0) == "0 segundos"
 
 

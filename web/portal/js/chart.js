@@ -1,6 +1,6 @@
 // The deliveries of the last 24 hours, by the hour: as a small chart and as a table.
 import { el } from "./dom.js";
-import { madridHour, utcBeside } from "./time.js";
+import { utcBeside, zonedHour } from "./time.js";
 import { count, thousands } from "./words.js";
 
 const HOUR = 3_600_000;
@@ -61,7 +61,7 @@ export function legend(whole) {
   return el("ul", { class: "legend small muted" }, KINDS.map(([what, , , words]) => one(bar(what, 0, 1, SLOT - 2), words)), !whole && one(unseen(0, SLOT), "Sin contar (raya)"));
 }
 
-const hourOf = (iso) => [el("time", { datetime: iso }, madridHour(Date.parse(iso))), el("span", { class: "utc small" }, ` ${utcBeside(iso).replace(":00 UTC", " UTC")}`)];
+const hourOf = (iso) => [el("time", { datetime: iso }, zonedHour(Date.parse(iso))), el("span", { class: "utc small" }, ` ${utcBeside(iso).replace(":00 UTC", " UTC")}`)];
 
 /** The same hours as a table. @param {Hour[]} hours @param {boolean} whole */
 export function dayTable(hours, whole) {

@@ -4,6 +4,7 @@ import { announce } from "./announce.js";
 import { ask } from "./dialog.js";
 import { el, foreign } from "./dom.js";
 import { notice } from "./problem.js";
+import { fromZoned, toZoned } from "./time.js";
 
 const PACE_MS = 400; // between two writes: Safari refuses more than 100 in 30 s
 
@@ -11,12 +12,14 @@ const PACE_MS = 400; // between two writes: Safari refuses more than 100 in 30 s
 const nameOf = (control) => control.form.querySelector(`label[for="${control.id}"]`)?.textContent ?? "";
 const ticked = (control) => control.type === "checkbox" || control.type === "radio";
 const keeps = (control) => !("unkept" in control.dataset);
-const valueOf = (control) => (ticked(control) ? control.checked : control.value);
+const timed = (control) => control.type === "datetime-local";
+// A time is kept in UTC: the zone in which the form shows it can be changed.
+const valueOf = (control) => (ticked(control) ? control.checked : timed(control) ? fromZoned(control.value) : control.value);
 const controlsOf = (form) => [...form.elements].filter((control) => nameOf(control) !== "");
 
 function put(control, value) {
   if (ticked(control)) control.checked = value;
-  else control.value = value;
+  else control.value = timed(control) ? toZoned(value) : value;
 }
 
 /** @param {() => any} owner the id of the session's entity: what another entity typed is not shown */
@@ -56,7 +59,7 @@ export function createDrafts(owner) {
     }
     for (const control of restored) if (control.type !== "radio" || control.checked) control.dispatchEvent(new Event(ticked(control) || control.matches("select") ? "change" : "input", { bubbles: true }));
     // A time that the form proposes moves on by itself.
-    return { restored, changed: restored.filter((control) => control.type !== "datetime-local" && first.get(control) !== kept[nameOf(control)][0] && first.get(control) !== valueOf(control)) };
+    return { restored, changed: restored.filter((control) => !timed(control) && first.get(control) !== kept[nameOf(control)][0] && first.get(control) !== valueOf(control)) };
   }
 
   return {

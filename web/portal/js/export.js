@@ -3,7 +3,7 @@ import { announce } from "./announce.js";
 import { el, replace } from "./dom.js";
 import { aboutOf, matches } from "./find.js";
 import { notice, problemBox } from "./problem.js";
-import { span, toMadrid } from "./time.js";
+import { span, toZoned } from "./time.js";
 import { count, eventName, thousands } from "./words.js";
 
 const MOST = 10_000; // deliveries of a file
@@ -44,10 +44,10 @@ export function jsonOf(deliveries, about) {
   return `${JSON.stringify({ ...about, entregas }, exact, 2)}\n`;
 }
 
-const stamp = (iso) => toMadrid(iso).replace(":", "");
+const stamp = (iso) => toZoned(iso).replace(":", "");
 const plain = (text) => [...text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-")].slice(0, 40).join("").replace(/^-|-$/g, "");
 
-/** "entregas_ayuntamiento-de-x_desde-2026-11-01T0000_2026-11-30T1015.csv", the times of the peninsula. @param {{nombre: string} | null} entity @param {Object<string, string>} filters @param {string} now */
+/** "entregas_ayuntamiento-de-x_desde-2026-11-01T0000_2026-11-30T1015.csv", the times in the zone in force. @param {{nombre: string} | null} entity @param {Object<string, string>} filters @param {string} now */
 export function fileName(entity, { desde, hasta }, now, kind) {
   const range = [["desde", desde], ["hasta", hasta]].filter(([, iso]) => iso && stamp(iso)).map(([word, iso]) => `${word}-${stamp(iso)}`);
   return `${["entregas", plain(entity?.nombre ?? "") || "entidad", ...range, stamp(now)].join("_")}.${kind}`;

@@ -4,7 +4,7 @@ import { field, incomplete, judge } from "./field.js";
 import { searchesNothing } from "./find.js";
 import { labelOf } from "./hooks.js";
 import { link } from "./router.js";
-import { fromMadrid, madridShort, toMadrid } from "./time.js";
+import { fromZoned, toZoned, zone, zonedShort } from "./time.js";
 import { EVENTS, STATES } from "./words.js";
 
 const NAMES = ["webhook", "estado", "evento", "desde", "hasta", "busca"];
@@ -42,13 +42,13 @@ function moreFilters(portal, set, hooks) {
   const select = (id, label, pairs) => field({ label, attributes: { id }, control: el("select", { name: id }, options(pairs, set[id] ?? "")) });
   const webhook = select("webhook", "Webhook", [["", "Todos"], ...hooks.map((hook) => [String(hook.id), labelOf(hook)])]);
   const evento = select("evento", "Evento", [["", "Todos"], ...Object.entries(EVENTS)]);
-  const time = (id, label) => field({ label, attributes: { id, type: "datetime-local", value: toMadrid(set[id] ?? "") } });
+  const time = (id, label) => field({ label, hint: `Hora ${zone().of}.`, attributes: { id, type: "datetime-local", value: toZoned(set[id] ?? "") } });
   const desde = time("desde", "Creadas desde");
   const hasta = time("hasta", "y antes de");
   const submit = (event) => {
     event.preventDefault();
-    const from = fromMadrid(desde.value());
-    const to = fromMadrid(hasta.value());
+    const from = fromZoned(desde.value());
+    const to = fromZoned(hasta.value());
     const wrong = from && to && from > to ? "Es posterior a la otra fecha." : "";
     if (judge([[desde, incomplete(desde) || wrong], [hasta, incomplete(hasta)]])) portal.go(listLink({ ...set, webhook: webhook.value(), evento: evento.value(), desde: from, hasta: to }));
   };
@@ -71,4 +71,4 @@ function chips(set, hooks) {
     (shown.length > 1 || set.estado) && el("li", {}, el("a", { class: "button quiet", id: "quitar", href: listLink({}) }, "Quitar todos los filtros")));
 }
 
-const shortTime = (iso) => (iso && !Number.isNaN(Date.parse(iso)) ? madridShort(iso) : foreign(iso));
+const shortTime = (iso) => (iso && !Number.isNaN(Date.parse(iso)) ? zonedShort(iso) : foreign(iso));

@@ -1,5 +1,5 @@
 // What a notification is about, in words, and the search for such words: the API itself only finds a webhook-id.
-import { madridDate } from "./time.js";
+import { zonedDate } from "./time.js";
 import { eventName } from "./words.js";
 
 const NOUNS = { evaluacionId: "Evaluación", declaracionId: "Declaración", incidenciaId: "Incidencia", documentoId: "Documento" };
@@ -10,7 +10,7 @@ const TEXTS = new Set(["titulo", "descripcion"]);
 export function aboutOf(datos) {
   return Object.entries(datos ?? {}).map(([name, value]) => {
     if (NOUNS[name]) return `${NOUNS[name]} ${value}`;
-    if (DATES[name]) return `${DATES[name]} ${madridDate(value)}`;
+    if (DATES[name]) return `${DATES[name]} ${zonedDate(value)}`;
     return TEXTS.has(name) ? String(value) : "";
   }).filter(Boolean).join(" · ");
 }

@@ -2,7 +2,7 @@
 // hidden page, and stop them while the computer sleeps. What the page does by itself is no activity.
 import { el } from "./dom.js";
 import { ask } from "./dialog.js";
-import { madridHour } from "./time.js";
+import { zonedHour } from "./time.js";
 
 const END_MS = 30 * 60_000;
 const WARN_MS = 28 * 60_000;
@@ -34,7 +34,7 @@ export function watchIdle({ session, clock, end }) {
 
   async function warn(left) {
     warned = true;
-    await ask({ title: "¿Sigue ahí?", confirm: "Seguir", cancel: "", body: el("p", {}, `Por seguridad, la sesión se cerrará a las ${madridHour(clock.now() + left)}, porque lleva casi media hora sin uso. Lo que está escribiendo se conserva, salvo los secretos.`) });
+    await ask({ title: "¿Sigue ahí?", confirm: "Seguir", cancel: "", body: el("p", {}, `Por seguridad, la sesión se cerrará a las ${zonedHour(clock.now() + left)}, porque lleva casi media hora sin uso. Lo que está escribiendo se conserva, salvo los secretos.`) });
     warned = false;
     last = Date.now();
   }

@@ -12,6 +12,7 @@ import { createSession } from "./session.js";
 import { askForToken, enterScreen } from "./screens/enter.js";
 import { Clock, zoneNote } from "./time.js";
 import { visible } from "./visible.js";
+import { offerZones } from "./zone.js";
 
 const NAME = "Portal de avisos";
 const root = /** @type {Element} */ (document.getElementById("contenido"));
@@ -93,6 +94,10 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
 });
 session.onChange(showSession);
 session.onChange(() => session.open || forgetDone());
+offerZones({ drafts, changed: () => {
+  showNotes();
+  if (session.open) router.show(); // the login shows no times, and what is typed into it would be lost
+} });
 watchIdle({ session, clock, end: () => {
   drafts.keep();
   session.end("La sesión se ha cerrado porque llevaba media hora sin uso. Al entrar otra vez seguirá donde estaba, con lo que había escrito, salvo los secretos.");

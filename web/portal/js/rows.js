@@ -4,7 +4,7 @@ import { aboutOf } from "./find.js";
 import { cellName } from "./hooks.js";
 import { causeOf } from "./remedies.js";
 import { link } from "./router.js";
-import { madridCompact, utcBeside, when } from "./time.js";
+import { utcBeside, when, zonedCompact } from "./time.js";
 import { count, eventName, stateBadge, stateMark } from "./words.js";
 
 /**
@@ -34,7 +34,7 @@ function row(one, { hooks, oneHook, oneState, box, note, now }) {
   const noted = note(one);
   return el("tr", { role: "row" },
     box && cell("Elegir", box(one)),
-    cell("Creada", el("a", { href: link(`/entregas/${one.webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, el("time", { datetime: one.creada }, madridCompact(one.creada, now))), el("span", { class: "utc small" }, " ", utcBeside(one.creada))),
+    cell("Creada", el("a", { href: link(`/entregas/${one.webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, el("time", { datetime: one.creada }, zonedCompact(one.creada, now))), el("span", { class: "utc small" }, " ", utcBeside(one.creada))),
     cell("Aviso", eventName(one.evento), one.prueba && el("span", { class: "muted" }, " (prueba)"), about && el("span", { class: "summary" }, " ", foreign(about))),
     !oneHook && cell("Webhook", hook ? cellName(hook) : `Webhook ${one.webhook}`),
     cell("Qué pasó", noted ? el("span", { class: "muted" }, noted) : [oneState ? null : one.estado === "entregada" ? stateMark(one.estado) : [stateBadge(one.estado), " "], outcome(one, now)]));

@@ -1,19 +1,36 @@
-// Shows times in Europe/Madrid and in UTC. "Now" is the browser's time, corrected by the service's clock.
+// Shows times in the zone that the person has chosen, and in UTC. "Now" is the browser's time, corrected by the service's clock.
 import { el } from "./dom.js";
 
-export const ZONE = "Europe/Madrid";
 const DAY = 86_400_000;
 const NOTICED_MS = 90_000;
 
-const format = (options, timeZone = ZONE) => new Intl.DateTimeFormat("es-ES", { timeZone, ...options });
-const HOUR = format({ hour: "2-digit", minute: "2-digit" });
-const SECONDS = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const WEEKDAY = format({ weekday: "long" });
-const DATE = format({ day: "numeric", month: "short", year: "numeric" });
-const YEAR = format({ year: "numeric" });
-const LONG_DATE = format({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
-const UTC_FULL = format({ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }, "UTC");
-const PARTS = format({ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const formatIn = (timeZone, options) => new Intl.DateTimeFormat("es-ES", { timeZone, ...options });
+const partsIn = (timeZone) => formatIn(timeZone, { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const UTC = partsIn("UTC");
+
+/** A zone: its name, its words ("Hora de la península"; "(península)" after a time) and its formatters. */
+const zoneOf = (name, of, short) => ({
+  name, of, short,
+  parts: partsIn(name),
+  hour: formatIn(name, { hour: "2-digit", minute: "2-digit" }),
+  seconds: formatIn(name, { hour: "2-digit", minute: "2-digit", second: "2-digit" }),
+  weekday: formatIn(name, { weekday: "long" }),
+  date: formatIn(name, { day: "numeric", month: "short", year: "numeric" }),
+  year: formatIn(name, { year: "numeric" }),
+});
+
+const ZONES = [zoneOf("Europe/Madrid", "de la península", "península"), zoneOf("Atlantic/Canary", "de Canarias", "Canarias")];
+const browserZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
+const find = (name) => ZONES.find((one) => one.name === name) ?? ZONES[0];
+let chosen = find(browserZone());
+
+/** The zone in force: the Canaries' if the browser is there, until the person chooses the other one. */
+export const zone = () => chosen;
+export const otherZone = () => ZONES.find((one) => one !== chosen) ?? chosen;
+/** @param {string} name of a zone that can be chosen */
+export function useZone(name) {
+  chosen = find(name);
+}
 
 function numbers(formatter, ms) {
   return Object.fromEntries(formatter.formatToParts(ms).filter((part) => part.type !== "literal").map((part) => [part.type, Number(part.value)]));
@@ -21,7 +38,7 @@ function numbers(formatter, ms) {
 
 /** The number of the day in the zone, to distinguish today from yesterday. */
 function dayOf(ms) {
-  const part = numbers(PARTS, ms);
+  const part = numbers(chosen.parts, ms);
   return Date.UTC(part.year, part.month - 1, part.day) / DAY;
 }
 
@@ -72,51 +89,50 @@ export function span(ms) {
 export function when(iso, now) {
   const ms = Date.parse(iso);
   const days = dayOf(ms) - dayOf(now);
-  const hour = HOUR.format(ms);
+  const hour = chosen.hour.format(ms);
   const article = /^1:|^01:/.test(hour) ? "a la" : "a las";
   const names = { "0": "hoy", "-1": "ayer", "1": "mañana" };
-  const day = names[days] ?? (Math.abs(days) < 7 ? `el ${WEEKDAY.format(ms)}${days < 0 ? " pasado" : ""}` : `el ${DATE.format(ms)}`);
+  const day = names[days] ?? (Math.abs(days) < 7 ? `el ${chosen.weekday.format(ms)}${days < 0 ? " pasado" : ""}` : `el ${chosen.date.format(ms)}`);
   return `${day} ${article} ${hour}`;
 }
 
-/** "20 nov 2026, 11:00:06", in Madrid's time. */
-export const madrid = (iso) => `${DATE.format(Date.parse(iso))}, ${SECONDS.format(Date.parse(iso))}`;
-/** Like madrid(), but without the year if that is the year of `now`. */
-export const madridCompact = (iso, now) => madrid(iso).replace(` ${YEAR.format(now)},`, ",");
-export const madridShort = (iso) => `${DATE.format(Date.parse(iso))}, ${HOUR.format(Date.parse(iso))}`;
+/** "20 nov 2026, 11:00:06", in the zone in force. */
+export const zoned = (iso) => `${chosen.date.format(Date.parse(iso))}, ${chosen.seconds.format(Date.parse(iso))}`;
+/** Like zoned(), but without the year if that is the year of `now`. */
+export const zonedCompact = (iso, now) => zoned(iso).replace(` ${chosen.year.format(now)},`, ",");
+export const zonedShort = (iso) => `${chosen.date.format(Date.parse(iso))}, ${chosen.hour.format(Date.parse(iso))}`;
 /** "4 dic 2026"; a text that is no date as it is. @param {string} text a date, or a date and time in UTC */
-export const madridDate = (text) => (Number.isNaN(Date.parse(text)) ? String(text) : DATE.format(Date.parse(text)));
-export const madridDay = (iso) => LONG_DATE.format(Date.parse(iso));
-export const madridHour = (ms) => HOUR.format(ms);
+export const zonedDate = (text) => (Number.isNaN(Date.parse(text)) ? String(text) : chosen.date.format(Date.parse(text)));
+export const zonedHour = (ms) => chosen.hour.format(ms);
 
 /** "2026-11-20 10:00:06 UTC". */
 export function utc(iso) {
-  const part = numbers(UTC_FULL, Date.parse(iso));
+  const part = numbers(UTC, Date.parse(iso));
   const two = (number) => String(number).padStart(2, "0");
   return `${part.year}-${two(part.month)}-${two(part.day)} ${two(part.hour)}:${two(part.minute)}:${two(part.second)} UTC`;
 }
 
-/** "10:00:06 UTC", with the UTC date if Madrid has another date. */
+/** "10:00:06 UTC", with the UTC date if the zone in force has another date. */
 export function utcBeside(iso) {
   const ms = Date.parse(iso);
   return dayOf(ms) === Math.floor(ms / DAY) ? utc(iso).slice(11) : utc(iso);
 }
 
-/** The time in Europe/Madrid and in UTC, side by side. */
-export const bothTimes = (iso) => el("span", { class: "both-times" }, el("time", { datetime: iso }, madrid(iso), el("span", { class: "zone" }, " (península)")), el("span", { class: "utc" }, ` · ${utc(iso)}`));
+/** The time in the zone in force and in UTC, side by side. */
+export const bothTimes = (iso) => el("span", { class: "both-times" }, el("time", { datetime: iso }, zoned(iso), el("span", { class: "zone" }, ` (${chosen.short})`)), el("span", { class: "utc" }, ` · ${utc(iso)}`));
 
-/** The difference between the zone's clock and UTC at a moment, in milliseconds. */
+/** The difference between the clock of the zone in force and UTC at a moment, in milliseconds. */
 function offset(ms) {
-  const part = numbers(PARTS, ms);
+  const part = numbers(chosen.parts, ms);
   return Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second) - Math.floor(ms / 1000) * 1000;
 }
 
 /**
- * Reads the value of an <input type="datetime-local"> as Madrid's time; returns ISO 8601 in UTC, "" if it is invalid. If the time occurs
+ * Reads the value of an <input type="datetime-local"> in the zone in force; returns ISO 8601 in UTC, "" if it is invalid. If the time occurs
  * twice, returns the first. A time that a change of clocks skips is taken as an hour later (02:30 as 03:30).
  * @param {string} local "2026-11-20T11:00"
  */
-export function fromMadrid(local) {
+export function fromZoned(local) {
   const wall = Date.parse(`${local}Z`);
   if (Number.isNaN(wall)) return "";
   const earlier = wall - offset(wall - DAY);
@@ -125,15 +141,16 @@ export function fromMadrid(local) {
   return new Date(right).toISOString().replace(".000Z", "Z");
 }
 
-/** From ISO 8601 to Madrid's time, for an <input type="datetime-local">; "" if it is invalid. */
-export function toMadrid(iso) {
+/** From ISO 8601 to the zone in force, for an <input type="datetime-local">; "" if it is invalid. */
+export function toZoned(iso) {
   const ms = Date.parse(iso);
   return Number.isNaN(ms) ? "" : new Date(ms + offset(ms)).toISOString().slice(0, 16);
 }
 
-/** A sentence if the browser's zone has another time than Madrid, in winter or in summer; otherwise "". */
-export function zoneNote(browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
+/** A sentence if the browser's zone has another time than the zone in force, in winter or in summer; otherwise "". */
+export function zoneNote(browser = browserZone()) {
   const style = { dateStyle: "short", timeStyle: "short" };
-  const same = [Date.UTC(2026, 0), Date.UTC(2026, 6)].every((ms) => format(style, browserZone).format(ms) === format(style).format(ms));
-  return same ? "" : `Este equipo está en otra zona horaria (${browserZone}).`;
+  const [here, there] = [browser, chosen.name].map((name) => formatIn(name, style));
+  const same = [Date.UTC(2026, 0), Date.UTC(2026, 6)].every((ms) => here.format(ms) === there.format(ms));
+  return same ? "" : `Este equipo está en otra zona horaria (${browser}). Aquí las horas son ${chosen.of}.`;
 }

@@ -13,7 +13,7 @@ import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
-import { bothTimes, when } from "../time.js";
+import { bothTimes, when, zone } from "../time.js";
 import { STATES, count, eventName, stateBadge, thousands } from "../words.js";
 
 const WATCH_MS = 2_000; // between reads while the delivery is pending or in flight, or a replay of it may run
@@ -177,7 +177,7 @@ function record({ entity }, { id }, now) {
   return el("div", { class: "print-only" },
     el("p", { class: "record" }, "Registro técnico de la entrega"),
     el("p", {}, `Entrega ${id} del servicio de avisos de `, el("strong", {}, location.host), entity && [" a la entidad ", el("strong", {}, foreign(entity.nombre))], ". Dice qué envió el servicio y qué respondió el receptor. No es una notificación administrativa, ni prueba oficial de que se haya practicado ninguna. ",
-      "Las horas son de la península (zona Europe/Madrid), con la de UTC al lado. Impreso el ", el("span", { id: "impreso" }, timeOf(now)), "."));
+      `Las horas son ${zone().of} (zona ${zone().name}), con la de UTC al lado. Impreso el `, el("span", { id: "impreso" }, timeOf(now)), "."));
 }
 
 function sentence(delivery, now) {

@@ -4,7 +4,7 @@ import { cellName, fetchHooks, hookLink } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
-import { bothTimes, madrid, span, utcBeside } from "../time.js";
+import { bothTimes, span, utcBeside, zoned } from "../time.js";
 import { count, eventName, thousands } from "../words.js";
 
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
@@ -65,7 +65,7 @@ function table({ title, head, row }, found, hooks) {
     el("tbody", { role: "rowgroup" }, found.map((one) => el("tr", { role: "row" }, row(one, hooks).map((value, i) => el("td", { role: "cell", "data-name": head[i] }, value))))));
 }
 
-const timeCell = (iso) => [el("time", { datetime: iso }, madrid(iso)), el("span", { class: "utc small" }, " ", utcBeside(iso))];
+const timeCell = (iso) => [el("time", { datetime: iso }, zoned(iso)), el("span", { class: "utc small" }, " ", utcBeside(iso))];
 
 const named = (id, hooks) => (id === null ? "" : hooks.has(id) ? el("a", { href: hookLink(id), class: "target" }, cellName(hooks.get(id))) : `Webhook ${id}, eliminado`);
 

@@ -5,7 +5,7 @@ import { eventsField } from "../events.js";
 import { field, incomplete, judge } from "../field.js";
 import { hookLink, onlyReads, withHook } from "../hooks.js";
 import { alerted, notice, problemBox } from "../problem.js";
-import { bothTimes, fromMadrid, toMadrid } from "../time.js";
+import { bothTimes, fromZoned, toZoned, zone } from "../time.js";
 import { count } from "../words.js";
 
 const HOUR = 3_600_000;
@@ -25,9 +25,9 @@ const inactive = (hook) => notice("warning", el("p", { class: "notice-title" }, 
 
 function chooser(portal, place, hook, all) {
   const now = () => portal.clock.now();
-  const local = (ms) => toMadrid(new Date(ms).toISOString());
-  const since = field({ label: "Creadas desde", hint: "Hora de la península.", attributes: { type: "datetime-local", value: toMadrid(place.query.desde ?? "") || local(now() - 168 * HOUR) } });
-  const until = field({ label: "Hasta", hint: "Vacío: hasta ahora.", attributes: { type: "datetime-local", value: toMadrid(place.query.hasta ?? "") } });
+  const local = (ms) => toZoned(new Date(ms).toISOString());
+  const since = field({ label: "Creadas desde", hint: `Hora ${zone().of}.`, attributes: { type: "datetime-local", value: toZoned(place.query.desde ?? "") || local(now() - 168 * HOUR) } });
+  const until = field({ label: "Hasta", hint: "Vacío: hasta ahora.", attributes: { type: "datetime-local", value: toZoned(place.query.hasta ?? "") } });
   const states = stateChoice();
   const events = eventsField({ legend: "De estos avisos", all, chosen: all.includes(place.query.evento) ? [place.query.evento] : all });
   const fields = { desde: since, hasta: until, estados: states, eventos: events };
@@ -42,7 +42,7 @@ function chooser(portal, place, hook, all) {
   function asked() {
     const chosen = events.value();
     return {
-      desde: fromMadrid(since.value()), hasta: until.value() ? fromMadrid(until.value()) : undefined, estados: states.value(),
+      desde: fromZoned(since.value()), hasta: until.value() ? fromZoned(until.value()) : undefined, estados: states.value(),
       eventos: chosen.length === all.length ? undefined : chosen,
     };
   }

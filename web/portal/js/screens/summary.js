@@ -7,7 +7,7 @@ import { poll } from "../poll.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
-import { bothTimes, madridHour } from "../time.js";
+import { bothTimes, zonedHour } from "../time.js";
 import { restOf, webhookState } from "../webhook_state.js";
 import { count, thousands } from "../words.js";
 
@@ -39,7 +39,7 @@ export function summaryScreen(portal, place) {
       replace(trouble);
       replace(told, judged.length > 0 && verdict(judged));
       replace(body, judged.length ? overview({ portal, place, trouble, opened, again: () => turns.now() }, judged) : nothingYet(portal));
-      replace(at, `Actualizado a las ${madridHour(portal.clock.now())}. Se actualiza solo cada minuto.`);
+      replace(at, `Actualizado a las ${zonedHour(portal.clock.now())}. Se actualiza solo cada minuto.`);
     } else {
       replace(trouble, problemBox(answer, { retry: () => turns.now(), auto: true, id: "problema" }));
       body.querySelector(".loading")?.remove();
