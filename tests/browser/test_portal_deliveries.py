@@ -182,7 +182,7 @@ def test_filters_by_keyboard_alone(browser, entity, stack, webhook, expect):
     assert page.title().startswith("Entregas: fallidas · ")
     expect(page.locator("#ver-fallida")).to_have_attribute("aria-current", "true")
     expect(page.get_by_role("link", name="Fallidas")).to_have_count(0)  # no link to itself
-    expect(rows(page).first).to_contain_text("El receptor falla por dentro (500)")
+    expect(rows(page).first).to_contain_text("El receptor tiene un error interno (500)")
     expect(page.get_by_text("Fallida", exact=True)).to_have_count(0)  # the filter says it once
     expect(page.get_by_role("heading", name="Entregas")).to_be_focused()
     tab_to(page, "Más filtros")

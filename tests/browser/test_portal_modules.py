@@ -165,7 +165,7 @@ EXPIRED = "El certificado TLS del receptor ha caducado o aún no es válido"
     ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED, "desactivacion": "2026-11-27T09:32:00Z"}, "bad",
      "Falla desde ayer a las 10:32: el certificado caducó o aún no vale. Se desactivará el viernes a las 10:32 si nada cambia."),
     ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED}, "bad", "Falla desde ayer a las 10:32: el certificado caducó o aún no vale."),
-    ({"ultimoError": "El receptor respondió 500: se espera un 2xx"}, "warning", "Último envío fallido hoy a las 10:32: el receptor falla por dentro (500)."),
+    ({"ultimoError": "El receptor respondió 500: se espera un 2xx"}, "warning", "Último envío fallido hoy a las 10:32: el receptor tiene un error interno (500)."),
     ({"activo": False, "motivo": "operador"}, "bad", "Desactivado por el operador"), ({"activo": False, "motivo": "http_410"}, "bad", "Desactivado porque su receptor respondió 410"),
     ({"activo": False, "motivo": "fallos"}, "bad", "Desactivado porque durante días"), ({"activo": False, "motivo": "entidad"}, "warning", "En pausa por decisión de su entidad"),
     ({"activo": False, "motivo": "otro"}, "bad", "Desactivado No se le envía nada")])

@@ -272,7 +272,7 @@ def test_fewer_were_sent_again_than_counted_without_any_limit(browser, entity, s
         stack.start("dispatcher")
     page = at(browser, entity, f"#/webhooks/{failed.id}/reenvios/{asked}", f"Reenvío {asked}")
     expect(shown(page).get_by_text("2 de 3 entregas")).to_be_visible()
-    expect(shown(page).get_by_text("1 entrega no se ha reenviado: ya no encajaba, o no lo ha permitido el límite diario.")).to_be_visible()
+    expect(shown(page).get_by_text("1 entrega no se ha reenviado: ya no cumplía las condiciones, o no lo ha permitido el límite diario.")).to_be_visible()
 
 
 def progress(page, hook, **members):
@@ -289,7 +289,7 @@ def follow(browser, entity, expect, **members):
 
 @pytest.mark.parametrize("members, told", [
     ({}, "40 de 312 entregas"), ({"estado": "pendiente", "reenviadas": 0, "entregadas": 0}, "En la cola"),
-    ({"estado": "terminado", "reenviadas": 300, "entregadas": 300}, "12 entregas no se han reenviado: ya no encajaban, o no lo ha permitido el límite diario."),
+    ({"estado": "terminado", "reenviadas": 300, "entregadas": 300}, "12 entregas no se han reenviado: ya no cumplían las condiciones, o no lo ha permitido el límite diario."),
     ({"estado": "terminado", "reenviadas": 312, "entregadas": 310, "fallidas": 2}, "2 entregas han vuelto a fallar"),
     ({"estado": "terminado", "reenviadas": 312, "entregadas": 310}, "algunas esperan aún respuesta"),
     ({"estado": "cancelado"}, "lo demás queda como estaba")])

@@ -133,7 +133,7 @@ def test_an_answer_that_never_came(browser, entity, expect, arrives):
     page = screen(browser, entity, hook)
     sent = lose(page, "PUT", f"webhooks/{hook.id}/secreto", arrives)
     new = begin(page)
-    expect(shown(page).get_by_text("No se sabe si llegó a ponerse")).to_be_visible()
+    expect(shown(page).get_by_text("No se sabe si el secreto llegó a entrar en vigor")).to_be_visible()
     page.get_by_role("button", name="Reintentar").click()
     expect(shown(page).get_by_text("Hay dos secretos en vigor")).to_be_visible()
     expect(page.get_by_text(new)).to_be_visible()

@@ -91,7 +91,7 @@ function found(first, changed) {
   announce(words);
   if (!changed.length) return notice("info", el("p", {}, words));
   const now = (control) => (ticked(control) ? (first.get(control) ? "marcado" : "sin marcar") : first.get(control) || "vacío");
-  return notice("warning", el("p", {}, `${words} Desde entonces ha cambiado esto, y al guardar se pondría lo suyo:`),
+  return notice("warning", el("p", {}, `${words} Desde entonces ha cambiado esto, y al guardar quedaría lo que usted escribió:`),
     el("ul", {}, changed.map((control) => el("li", {}, nameOf(control), ": ahora, ", foreign(now(control))))));
 }
 

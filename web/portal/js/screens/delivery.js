@@ -129,7 +129,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
       const { entregadas, fallidas, reenviadas, estado } = answer.data;
       const end = entregadas + fallidas > 0 || estado === "cancelado" || (estado === "terminado" && reenviadas === 0);
       if (entregadas) show("good", "Llegó: el receptor la ha aceptado.");
-      else if (fallidas) show("bad", "El reenvío ha fallado. Abajo está por qué.");
+      else if (fallidas) show("bad", "El reenvío ha fallado. La causa figura más abajo.");
       else if (end) show("warning", "El reenvío se detuvo antes de enviarse.");
       else if (reenviadas) show("info", "Se está enviando. Si falla, se reintenta: puede dejar esta página.");
       if (end) settle();
@@ -195,14 +195,14 @@ function remedyBox({ clock, session }, webhook, { ultimoError, estado, terminada
     el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
     el("p", {}, foreign((webhook.activo && remedy.active) || remedy.remedy)),
     remedy.operator && askOperator(session),
-    el("p", { class: "muted small" }, "Lo que dijo el último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
+    el("p", { class: "muted small" }, "Error del último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
 }
 
 /** Whether the webhook has received something since then: what failed may have been corrected. */
 const worksSince = ({ activo, fallaDesde, ultimaEjecucion, ultimoError }, then) => activo && !fallaDesde && !ultimoError && Date.parse(ultimaEjecucion) > Date.parse(then);
 
 const worksNow = (webhook, error, now) => notice("info", el("p", { class: "no-print" }, `El último envío a este webhook, ${when(webhook.ultimaEjecucion, now)}, se recibió bien: puede que ya esté corregido lo que falló aquí.`),
-  el("p", { class: "muted small" }, "Lo que dijo el último intento de esta entrega: ", foreign(error)));
+  el("p", { class: "muted small" }, "Error del último intento de esta entrega: ", foreign(error)));
 
 function buttons(webhook, delivery, sending) {
   const why = whyNot(webhook, delivery);

@@ -10,7 +10,7 @@ import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { when } from "../time.js";
-import { count, eventName, stateBadge } from "../words.js";
+import { count, eventName, stateBadge, thousands } from "../words.js";
 
 const EVERY_MS = 1500; // between two looks at a test's deliveries
 const SLOWLY_MS = 15_000; // the same, once every delivery that has not ended has had a failed attempt
@@ -31,7 +31,7 @@ export async function probeScreen(portal, place) {
 
 function noReceiver(hooks) {
   return notice("warning", el("p", { class: "notice-title" }, hooks.length ? "Ningún webhook está activo" : "Todavía no hay ningún webhook"),
-    el("p", {}, "No hay a quién enviar una prueba. "), hooks.length
+    el("p", {}, "No hay ningún webhook activo al que enviar una prueba. "), hooks.length
       ? el("ul", {}, hooks.map((hook) => el("li", {}, el("a", { href: hookLink(hook.id) }, titleOf(hook)))))
       : el("p", {}, el("a", { class: "button primary", href: link("/webhooks/nuevo") }, "Registrar un webhook")));
 }
@@ -42,7 +42,7 @@ const UNCHOSEN = "elegir";
 function unfit(hooks, id) {
   const hook = hooks.find((one) => String(one.id) === id);
   if (!id || hook?.activo) return "";
-  return hook ? `${labelOf(hook)} no está activo, y no se le puede enviar una prueba. Elija a quién.` : "Ese webhook ya no existe. Elija a quién enviar la prueba.";
+  return hook ? `${labelOf(hook)} no está activo, y no se le puede enviar una prueba. Elija otro.` : "Ese webhook ya no existe. Elija a quién enviar la prueba.";
 }
 
 /** @param {string} lost of unfit(): then a person must choose to whom */
@@ -147,7 +147,7 @@ async function refresh(portal, one, test, signal) {
 function sentence({ delivery, detail }) {
   const last = detail?.historial.at(-1);
   if (!delivery) return ["En la cola."];
-  if (delivery.estado === "entregada") return [`Llegó: respondió ${delivery.ultimoEstado}${last ? ` en ${last.duracionMs} ms` : ""}.`];
+  if (delivery.estado === "entregada") return [`Llegó: respondió ${delivery.ultimoEstado}${last ? ` en ${thousands(last.duracionMs)} ms` : ""}.`];
   if (delivery.estado === "fallida") return ["No llegó: ", delivery.ultimoError, "."];
   if (delivery.estado === "cancelada") return ["Se canceló."];
   if (delivery.estado === "en_curso") return ["Se está enviando…"];

@@ -74,7 +74,7 @@ function signingChoice(change) {
     el("div", {}, el("label", { for: id }, words), el("p", { class: "hint", id: `${id}-ayuda` }, hint)));
   const node = el("fieldset", { class: "field-set" }, el("legend", {}, "¿Firmados?"),
     option("firma-si", "si", true, "Sí, con un secreto", "Recomendado: su sistema sabrá que los avisos son auténticos."),
-    option("firma-no", "no", false, "No, sin firmar", "Cualquiera que conozca la dirección podría inventarse un aviso."));
+    option("firma-no", "no", false, "No, sin firmar", "Cualquiera que conozca la dirección podría falsificar un aviso."));
   return { node, yes: () => node.querySelector("input").checked };
 }
 

@@ -29,7 +29,7 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
   function show(replay) {
     replace(panel, progress(replay));
     replace(next, !going(replay) && whatNext(hook, replay), going(replay) && !portal.session.readOnly && el("div", { class: "actions" }, el("button", { class: "button danger", type: "button", id: "detener", onclick: stop }, "Detener")),
-      going(replay) && el("p", { class: "muted" }, "Puede salir de aquí: sigue solo."));
+      going(replay) && el("p", { class: "muted" }, "Puede salir de esta página: el reenvío continúa."));
     // The end is announced at the first answer, too: a short replay may be over before that answer.
     if (before ? before.estado !== replay.estado : !going(replay)) announce(`${STATES[replay.estado]}: ${words(replay)}`);
     before = replay;
@@ -83,7 +83,7 @@ function whatNext(hook, replay) {
   const fewer = replay.estado === "terminado" && rest > 0;
   return [
     replay.estado === "cancelado" && notice("warning", el("p", { class: "notice-title" }, "Detenido"), el("p", {}, `${count(replay.reenviadas, "entrega")} ya en camino ${replay.reenviadas === 1 ? "sigue" : "siguen"} su curso; lo demás queda como estaba.`)),
-    fewer && notice("warning", el("p", {}, `${count(rest, "entrega")} ${rest === 1 ? "no se ha reenviado: ya no encajaba" : "no se han reenviado: ya no encajaban"}, o no lo ha permitido el límite diario. En ese caso, pídalo otra vez más tarde.`)),
+    fewer && notice("warning", el("p", {}, `${count(rest, "entrega")} ${rest === 1 ? "no se ha reenviado: ya no cumplía las condiciones" : "no se han reenviado: ya no cumplían las condiciones"}, o no lo ha permitido el límite diario. En ese caso, pídalo otra vez más tarde.`)),
     replay.estado === "terminado" && !fewer && (replay.fallidas ? notice("bad", el("p", {}, `${count(replay.fallidas, "entrega")} ${replay.fallidas === 1 ? "ha vuelto" : "han vuelto"} a fallar.`))
       : settled(replay) ? notice("good", el("p", {}, replay.reenviadas ? "Se han recibido todas." : "No había nada que reenviar.")) : notice("info", el("p", {}, "Se han reenviado todas; algunas esperan aún respuesta. Las que fallen se reintentan."))),
     el("div", { class: "actions" }, replay.fallidas > 0 && el("a", { class: "button", href: link("/entregas", { webhook: hook.id, estado: "fallida" }) }, "Ver las fallidas"), el("a", { class: "button", href: hookLink(hook.id) }, "Volver al webhook")),

@@ -95,7 +95,7 @@ function stateChoice() {
 /** The count, and the button that starts the replay. */
 function found(portal, place, hook, body, { candidatas, exacto }) {
   const heading = (text) => el("h2", { tabindex: "-1" }, text);
-  if (candidatas === 0 && exacto) return notice("info", heading("No hay nada que reenviar"), el("p", {}, "Ninguna entrega encaja. Pruebe con otra fecha, o incluya también las entregadas."));
+  if (candidatas === 0 && exacto) return notice("info", heading("No hay nada que reenviar"), el("p", {}, "Ninguna entrega cumple estas condiciones. Pruebe con otra fecha, o incluya también las entregadas."));
   const box = el("div");
   const amount = `${exacto ? "" : "al menos "}${count(candidatas, "entrega")}`;
   const title = candidatas === 0 ? "No se sabe cuántas se reenviarán" : `Se ${candidatas === 1 ? "reenviará" : "reenviarán"} ${amount}`;
@@ -109,7 +109,7 @@ function found(portal, place, hook, body, { candidatas, exacto }) {
   } });
   return notice("info", heading(title),
     el("p", {}, "Creadas desde ", bothTimes(body.desde), body.hasta && [" hasta ", bothTimes(body.hasta)], ". Van poco a poco, de la más antigua a la más reciente, detrás de los avisos nuevos."),
-    !exacto && el("p", {}, "No se han podido contar todas: se reenvían las que encajen, hasta el límite diario de su entidad."),
+    !exacto && el("p", {}, "No se han podido contar todas: se reenvían las que cumplan las condiciones, hasta el límite diario de su entidad."),
     box, el("div", { class: "actions" }, button.node));
 }
 

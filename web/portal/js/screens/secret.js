@@ -20,7 +20,7 @@ export const secretScreen = (portal, place) => withHook(portal, place, "Secreto"
 });
 
 function state(hook) {
-  if (!hook.tieneSecreto) return notice("warning", el("p", { class: "notice-title" }, "Los avisos van sin firmar"), el("p", {}, "Su sistema no puede saber si un aviso es auténtico: cualquiera que conozca la dirección podría inventárselo."));
+  if (!hook.tieneSecreto) return notice("warning", el("p", { class: "notice-title" }, "Los avisos van sin firmar"), el("p", {}, "Su sistema no puede saber si un aviso es auténtico: cualquiera que conozca la dirección podría falsificarlo."));
   if (hook.secretoAnteriorHasta) return notice("info", el("p", { class: "notice-title" }, "Hay dos secretos en vigor"), el("p", {}, "El nuevo y el anterior. Los avisos llevan la firma de los dos."));
   if (hook.secretoDebil) return notice("warning", el("p", { class: "notice-title" }, "El secreto es demasiado corto"), el("p", {}, "Tiene menos de 16 bytes, y se podría adivinar. Cámbielo por el que se propone aquí."));
   if (hook.avisoSecreto) return notice("warning", el("p", { class: "notice-title" }, "El secreto no sirve a las bibliotecas"), el("p", {}, foreign(hook.avisoSecreto)));
@@ -57,7 +57,7 @@ function newSecretForm({ portal, place, region, hook }) {
     if (answer.ok) return inForce({ portal, place, region, hook }, body.secreto, answer.data.secretoAnteriorHasta);
     if (answer.kind === "conflict") return replace(box, problemBox(answer), el("p", {}, "Lo está cambiando otra persona. ", el("a", { href: hookLink(hook.id) }, "Ver el webhook")));
     showRefusal(answer, fields, box, { retry: button.run });
-    if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a ponerse. Puede repetirlo: con el mismo secreto no cambia nada más."));
+    if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si el secreto llegó a entrar en vigor. Puede repetirlo: con el mismo secreto no cambia nada más."));
   } });
   return form(portal, button.run, secret.node, grace && grace.node, stored.node, box, el("div", { class: "actions" }, button.node));
 }
