@@ -90,7 +90,7 @@ def test_a_file_is_harmless_bounded_and_patient(browser, entity, expect):
     assert len(asked) == 100
     table = list(csv.DictReader(io.StringIO(download.value.path().read_bytes().decode("utf-8-sig"), newline="")))
     assert len(table) == 10_000 and table[0]["nombre del webhook"] == "'-1+1"
-    assert table[0]["asunto"] == f"Evaluación 9007199254740993 · {FORMULA}"  # the cell begins with a word
+    assert table[0]["asunto"] == f"Evaluación 9007199254740993 · {FORMULA}".replace("@", "'@")  # the cell begins with a word, and has a second line
 
 
 def test_a_stop_leaves_nothing_running_and_a_failure_goes_on(browser, entity, expect):

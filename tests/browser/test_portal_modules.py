@@ -225,7 +225,8 @@ ROW = {"id": 9, "mensaje": "msg_1_9", "webhook": 1, "datos": None, "evento": "ev
 
 
 @pytest.mark.parametrize("text, written", [
-    ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@x", "'@x"), ("\t=1", "'\t=1"), ("\r=1", '"\'\r=1"'), ("＝1", "'＝1"), ("a=1", "a=1"), ('di "sí", ya', '"di ""sí"", ya"'), ("dos\nlíneas", '"dos\nlíneas"'), ("", "")])
+    ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@x", "'@x"), ("\t=1", "\t'=1"), ("\r=1", '"\r\'=1"'), ("＝1", "'＝1"), ("a=1", "a=1"),
+    ("x;=1", "x;'=1"), ('x;"=1', '"x;""\'=1"'), ("a\r\n@SUM(1)", '"a\r\n\'@SUM(1)"'), ("a;b; -1\t\t＋2", "a;b; '-1\t\t'＋2"), ("a; b-1 ;", "a; b-1 ;"), ('di "sí", ya', '"di ""sí"", ya"'), ("dos\nlíneas", '"dos\nlíneas"'), ("", "")])
 def test_cells_of_a_spreadsheet(call, text, written):
     whole = call("export", "csvOf", [ROW | {"ultimoError": text}], [HOOK])
     assert whole.endswith(f",{written},msg_1_9\r\n") and whole.startswith("\ufeffentrega,creada (UTC),") and ",'-1+1," in whole

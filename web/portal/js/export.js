@@ -11,12 +11,11 @@ const PAGE = 100; // deliveries of one answer
 const USUAL_WAIT_S = 5; // after a 429 that does not say how long
 const KINDS = { csv: ["CSV", "text/csv;charset=utf-8"], json: ["JSON", "application/json"] };
 
-/** What spreadsheets take for the beginning of a formula (OWASP, CSV Injection), also in full width. */
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/** Where a spreadsheet would begin a formula (OWASP, CSV Injection), also in full width. One that is set to Spain splits a line at `;` instead of the comma. */
+const FORMULA = /(?=[=+\-@\uff1d\uff0b\uff0d\uff20])(?<=(?:^|[;\t\r\n])["\s]*)/g;
 
 function cell(value) {
-  const text = String(value ?? "");
-  const safe = FORMULA.test(text) ? `'${text}` : text;
+  const safe = String(value ?? "").replace(FORMULA, "'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
@@ -185,6 +184,6 @@ export function exporter(portal, place, { hooks, filters, search, ask, withNumbe
   }
 
   return el("details", { class: "card", id: "descargar" }, el("summary", {}, "Descargar lo filtrado"),
-    el("p", { class: "muted small" }, `Todas las páginas, hasta ${thousands(MOST)} entregas, las más recientes. Las horas van en UTC. En el CSV, separado por comas, una celda que empezaría como una fórmula (=, +, -, @ o un tabulador) lleva delante un apóstrofo. Al salir de la lista se detiene.`),
+    el("p", { class: "muted small" }, `Todas las páginas, hasta ${thousands(MOST)} entregas, las más recientes. Las horas van en UTC. En el CSV, separado por comas, lo que empezaría una fórmula (=, +, -, @), también tras un punto y coma o un salto de línea, lleva delante un apóstrofo. Al salir de la lista se detiene.`),
     el("div", { class: "actions" }, buttons), going, told);
 }
