@@ -6,8 +6,8 @@ import pytest
 from fakes.verify import problems
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, focused, picture, tab_to
-from support.portal import answer
-from support.portal_changes import at, lose, shown
+from support.portal import answer, enter
+from support.portal_changes import arrived, at, lose, shown
 from support.stack import EVENTS
 
 NEW, HEADING = "#/webhooks/nuevo", "Registrar un webhook"
@@ -187,6 +187,23 @@ def test_an_answer_that_never_came_registers_once(browser, entity, expect, arriv
     expect(page.get_by_role("heading", name="Webhook registrado")).to_be_visible()
     assert len(hooks(entity)) == 1
     assert len({headers["idempotency-key"] for headers, _ in sent}) == 1 and sent[0][1] == sent[1][1]
+
+
+def test_an_answer_that_never_came_registers_once_after_a_reload_too(browser, entity, expect):
+    page = at(browser, entity, NEW, HEADING)
+    fill(page, entity)
+    sent = lose(page, "POST", "webhooks", arrives=True)
+    press(page)
+    expect(shown(page).get_by_text("No se sabe si llegó a registrarse")).to_be_visible()
+    page.once("dialog", lambda question: question.accept())  # the browser's own, before a changed form is left
+    page.reload()
+    enter(page, entity.token)
+    arrived(page, HEADING)
+    expect(page.get_by_label(URL)).to_have_value(address(entity))
+    page.get_by_label(STORED).check()
+    press(page)  # with another secret
+    expect(page.get_by_role("alert")).to_contain_text("El registro anterior sí se hizo")
+    assert len(hooks(entity)) == 1 and len({headers["idempotency-key"] for headers, _ in sent}) == 1
 
 
 def test_what_was_typed_changed_after_an_answer_that_never_came(browser, entity, expect):

@@ -9,7 +9,7 @@ import { fromZoned, toZoned } from "./time.js";
 const PACE_MS = 400; // between two writes: Safari refuses more than 100 in 30 s
 
 // Not control.labels: it knows a label only once both are in the document.
-const nameOf = (control) => control.form.querySelector(`label[for="${control.id}"]`)?.textContent ?? "";
+const nameOf = (control) => (control.type === "hidden" ? control.name : control.form.querySelector(`label[for="${control.id}"]`)?.textContent ?? "");
 const ticked = (control) => control.type === "checkbox" || control.type === "radio";
 const keeps = (control) => !("unkept" in control.dataset);
 const timed = (control) => control.type === "datetime-local";

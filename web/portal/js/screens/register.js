@@ -33,8 +33,8 @@ function full(hooks) {
 }
 
 function registration(portal, place, region, events, count) {
-  // One Idempotency-Key for one registration, so that repeated requests register once.
-  const attempt = { key: crypto.randomUUID() };
+  // One Idempotency-Key for one registration, so that repeated requests register once. It is kept with what is typed, for a repetition after a reload.
+  const key = el("input", { type: "hidden", name: "Idempotency-Key" });
   const url = field({
     label: "Dirección que recibirá los avisos", hint: "La da quien programa o mantiene su sistema. Por ejemplo: https://integracion.ejemplo.es/avisos",
     attributes: { type: "text", inputmode: "url", autocomplete: "off", autocapitalize: "none", spellcheck: "false" },
@@ -54,17 +54,19 @@ function registration(portal, place, region, events, count) {
     if (!judge([[stored, signing.yes() && !stored.value() ? "Guárdelo antes: no se volverá a mostrar." : ""]])) return;
     const secreto = signing.yes() ? secret.value() : undefined;
     const body = { url: url.value().trim(), nombre: name.value().trim() || undefined, eventos: chosen.value(), secreto };
-    const answer = await portal.api.request("POST", "/webhooks", { body, headers: { "Idempotency-Key": attempt.key }, signal: place.signal });
+    key.value ||= crypto.randomUUID();
+    portal.drafts.keep();
+    const answer = await portal.api.request("POST", "/webhooks", { body, headers: { "Idempotency-Key": key.value }, signal: place.signal });
     if (place.signal.aborted) return;
     if (answer.ok) done(portal, place, region, { ...answer.data, nombre: body.nombre }, secreto);
     else if (unsure(answer)) replace(box, problemBox(answer, { retry: button.run }), el("p", { class: "muted" }, "No se sabe si llegó a registrarse. Puede repetirlo: no se registrará dos veces."));
-    else if (answer.status === 422 || answer.status === 409 && answer.message.includes("Idempotency-Key")) replace(box, sentBefore(answer, attempt));
+    else if (answer.status === 422 || answer.status === 409 && answer.message.includes("Idempotency-Key")) replace(box, sentBefore(answer, key));
     else showRefusal(answer, fields, box, { retry: button.run });
   }
 
   return [
     count === 0 && notice("info", el("p", {}, "Un webhook es la dirección de su sistema a la que llegan los avisos de la evaluación: aperturas, plazos, resultados, incidencias y documentos.")),
-    form(portal, button.run, url.node, name.node, chosen.node, signing.node, signed, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: link("/") }, "Cancelar"))),
+    form(portal, button.run, key, url.node, name.node, chosen.node, signing.node, signed, box, el("div", { class: "actions" }, button.node, el("a", { class: "button", href: link("/") }, "Cancelar"))),
   ];
 }
 
@@ -79,9 +81,9 @@ function signingChoice(change) {
 }
 
 /** For an answer that says that an earlier request with the same key did register a webhook. */
-function sentBefore(answer, attempt) {
+function sentBefore(answer, key) {
   const more = workButton({ label: "Registrar también este", busy: "Preparando…", work: async () => {
-    attempt.key = crypto.randomUUID();
+    key.value = crypto.randomUUID();
     replace(box, el("p", {}, "Preparado: pulse Registrar."));
   } });
   const box = alerted(notice("warning", el("p", { class: "notice-title" }, "El registro anterior sí se hizo"),
