@@ -132,10 +132,38 @@ def test_what_another_person_changed_in_between_is_told(browser, entity, expect)
     assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"url": "https://ejemplo.es/suya", "eventos": EVENTS[:2]}).status == 200
     reload(page, entity.token, "Editar el webhook")
     expect(page.locator("form .notice")).to_contain_text(f"{URL}: ahora, https://ejemplo.es/suya")
+    expect(page.locator("form .notice")).to_contain_text("al pulsar «Guardar» se pondrá lo que usted escribió")
     expect(page.locator("form .notice")).not_to_contain_text("Nombre")
     expect(page.get_by_label(URL)).to_have_value(TYPED)
     expect(page.get_by_label("Incidencia cerrada")).not_to_be_checked()
     assert_no_barriers(page)
+
+
+def test_a_choice_that_is_gone_is_made_again(browser, entity, expect):
+    """The test that was meant for one webhook must not go to all the others."""
+    entity.register()
+    gone = entity.register()
+    page = at(browser, entity, "#/probar", "Probar")
+    page.get_by_label("A quién").select_option(str(gone.id))
+    page.get_by_label("Datos (opcional)").fill('{"a": 1}')
+    assert entity.api("DELETE", f"{BASE}/{gone.id}").status == 200
+    reload(page, entity.token, "Probar")
+    expect(page.locator("form .notice")).to_contain_text("A quién: lo que eligió ya no puede elegirse")
+    expect(page.get_by_label("A quién")).to_have_value("elegir")
+    assert_no_barriers(page)
+    page.get_by_role("button", name="Enviar la prueba").click()
+    expect(page.get_by_label("A quién")).to_have_accessible_description(re.compile("Elija a quién"))
+
+
+def test_without_the_entitys_id_no_draft_is_shown(browser, entity, expect):
+    """An older API does not tell it: what was typed may be another entity's."""
+    hook = entity.register()
+    page = browser.page(f"{PORTAL}#/webhooks/{hook.id}/editar")
+    answer(page, "GET", "entidad", 200, {"nombre": "Sin número", "token": {"soloLectura": False}})
+    page.evaluate(f"history.replaceState({{ escrito: {json.dumps({URL: ['', TYPED]})} }}, '')")
+    enter(page, entity.token)
+    arrived(page, "Editar el webhook")
+    expect(page.get_by_label(URL)).to_have_value(hook.url)
 
 
 def idle(browser, entity, hook):

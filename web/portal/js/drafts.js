@@ -28,7 +28,8 @@ export function createDrafts(owner) {
   let last = 0;
   let timer = 0;
 
-  const ours = (state) => Boolean(state?.escrito) && state.entidad === owner();
+  // Without an id (an older API does not tell it) entities cannot be told apart.
+  const ours = (state) => Boolean(state?.escrito) && owner() !== undefined && state.entidad === owner();
   const shown = () => (forms = forms.filter(({ node }) => node.isConnected));
   const changesOf = ({ settled }) => [...settled.keys()].filter((control) => valueOf(control) !== settled.get(control));
 
@@ -42,33 +43,42 @@ export function createDrafts(owner) {
   function keep() {
     clearTimeout(timer);
     const here = shown().filter(({ at }) => at === location.hash);
-    if (!here.length) return;
+    if (!here.length || owner() === undefined) return;
     last = Date.now();
     const typed = here.flatMap((form) => changesOf(form).filter(keeps).map((control) => [nameOf(control), [form.first.get(control), valueOf(control)]]));
     if (typed.length) history.replaceState({ entidad: owner(), escrito: Object.fromEntries(typed) }, "");
     else if (ours(history.state)) history.replaceState(null, "");
   }
 
-  /** Puts what was kept into the form. Returns the controls that had another value when it was typed. */
+  /** Puts what was kept into the form. Returns the controls that had another value when it was typed, and the lost ones, whose chosen option is no longer offered. */
   function restore(first, kept) {
     const restored = [...first.keys()].filter((control) => keeps(control) && kept[nameOf(control)]);
+    const lost = new Set();
     for (const control of restored) {
       put(control, kept[nameOf(control)][1]);
-      if (valueOf(control) !== kept[nameOf(control)][1]) put(control, first.get(control)); // an option that is no more
+      if (valueOf(control) !== kept[nameOf(control)][1]) lost.add(control);
       control.closest("details")?.setAttribute("open", "");
+    }
+    for (const control of lost) {
+      put(control, first.get(control));
+      control.dispatchEvent(new Event("lost"));
     }
     for (const control of restored) if (control.type !== "radio" || control.checked) control.dispatchEvent(new Event(ticked(control) || control.matches("select") ? "change" : "input", { bubbles: true }));
     // A time that the form proposes moves on by itself.
-    return { restored, changed: restored.filter((control) => !timed(control) && first.get(control) !== kept[nameOf(control)][0] && first.get(control) !== valueOf(control)) };
+    return { restored, lost: [...lost], changed: restored.filter((control) => !lost.has(control) && !timed(control) && first.get(control) !== kept[nameOf(control)][0] && first.get(control) !== valueOf(control)) };
   }
 
   return {
-    /** Keeps what is typed into the form, and puts into it what was kept at this address. @param {HTMLFormElement} node whose controls have their first values */
+    /**
+     * Keeps what is typed into the form, and puts into it what was kept at this address. A control whose kept option is no longer offered
+     * gets its first value, and the event "lost".
+     * @param {HTMLFormElement} node whose controls have their first values
+     */
     watch(node) {
       const first = new Map(controlsOf(node).map((control) => [control, valueOf(control)]));
       if (ours(history.state)) {
-        const { restored, changed } = restore(first, history.state.escrito);
-        if (restored.length) node.prepend(found(first, changed));
+        const { restored, ...since } = restore(first, history.state.escrito);
+        if (restored.length) node.prepend(found(node, first, since));
       }
       forms.push({ node, first, settled: new Map(first), at: location.hash });
       for (const type of ["input", "change", "click"]) node.addEventListener(type, write);
@@ -85,14 +95,22 @@ export function createDrafts(owner) {
   };
 }
 
-/** Tells that the form has what was typed earlier, and what has changed since. */
-function found(first, changed) {
+/** The control's first value in words. */
+function wordsOf(control, value) {
+  if (ticked(control)) return value ? "marcado" : "sin marcar";
+  const option = control.matches("select") && [...control.options].find((one) => one.value === value);
+  return (option ? option.text : value) || "vacío";
+}
+
+/** Tells that the form has what was typed earlier, what has changed since, and which choices are no longer offered. */
+function found(form, first, { changed, lost }) {
   const words = "Aquí está lo que dejó escrito, salvo los secretos.";
   announce(words);
-  if (!changed.length) return notice("info", el("p", {}, words));
-  const now = (control) => (ticked(control) ? (first.get(control) ? "marcado" : "sin marcar") : first.get(control) || "vacío");
-  return notice("warning", el("p", {}, `${words} Desde entonces ha cambiado esto, y al guardar quedaría lo que usted escribió:`),
-    el("ul", {}, changed.map((control) => el("li", {}, nameOf(control), ": ahora, ", foreign(now(control))))));
+  const items = (controls, told) => controls.length > 0 && el("ul", {}, controls.map((control) => el("li", {}, nameOf(control), ": ", told(control))));
+  return notice(changed.length || lost.length ? "warning" : "info", el("p", {}, words),
+    items(lost, () => "lo que eligió ya no puede elegirse."),
+    changed.length > 0 && el("p", {}, `Desde entonces ha cambiado esto, y al pulsar «${form.querySelector("[type=submit]").textContent}» se pondrá lo que usted escribió:`),
+    items(changed, (control) => ["ahora, ", foreign(wordsOf(control, first.get(control)))]));
 }
 
 /** Asks before a changed form is left. @param {string} [what] becomes of what was typed @returns {Promise<boolean>} whether it may be left */

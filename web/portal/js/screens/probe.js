@@ -53,7 +53,8 @@ function tester(portal, place, hooks, lost) {
   if (events.includes(place.query.evento)) select.value = place.query.evento;
   else if (wanted) select.value = wanted.eventos[0];
   const event = field({ label: "Aviso de prueba", control: select });
-  const to = field({ label: "A quién", control: el("select", {}, lost && el("option", { value: UNCHOSEN, selected: true }, "Elija"), el("option", { value: "" }, "A todos los webhooks activos que lo reciben"), hooks.map((hook) => el("option", { value: hook.id, selected: hook === wanted }, labelOf(hook)))) });
+  const unchosen = el("option", { value: UNCHOSEN, selected: Boolean(lost) }, "Elija");
+  const to = field({ label: "A quién", control: el("select", {}, lost && unchosen, el("option", { value: "" }, "A todos los webhooks activos que lo reciben"), hooks.map((hook) => el("option", { value: hook.id, selected: hook === wanted }, labelOf(hook)))) });
   const data = field({ label: "Datos (opcional)", hint: "Un objeto JSON: llega en data.datos, junto a la marca de que es una prueba.", control: el("textarea", { class: "mono", spellcheck: "false", autocapitalize: "none" }) });
   const example = el("div");
   const receivers = el("div", { class: "receivers" });
@@ -66,6 +67,11 @@ function tester(portal, place, hooks, lost) {
       data.control.focus();
     }));
   };
+  // The receiver that was chosen earlier is gone: the test must not go to all the others instead.
+  to.control.addEventListener("lost", () => {
+    to.control.prepend(unchosen);
+    to.control.value = UNCHOSEN;
+  });
   for (const control of [select, to.control]) control.addEventListener("change", showReceivers);
   showReceivers();
   const fields = { evento: event, datosExtra: data };
