@@ -267,7 +267,11 @@ def test_the_command_is_signed_in_the_browser(browser, entity, failure, expect):
     secret = page.get_by_label("Su secreto, para firmarla")
     expect(secret).to_have_accessible_description(re.compile("Pegue el secreto"))
     assert_no_barriers(page)
-    page.keyboard.insert_text(webhook.secret)
+    expect(secret).to_have_attribute("type", "text")  # browsers offer to store a password
+    secret.fill(webhook.secret + " ")
+    page.keyboard.press("Enter")
+    expect(secret).to_have_accessible_description(re.compile("Quite los espacios"))
+    secret.fill(webhook.secret)
     page.keyboard.press("Enter")
     expect(page.locator("#anuncios")).to_have_text("Firmada con la hora de ahora")
     command = page.get_by_label("Orden de curl").inner_text()
@@ -280,7 +284,16 @@ def test_the_command_is_signed_in_the_browser(browser, entity, failure, expect):
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     expect(page.get_by_role("heading", name="Intentos (9)")).to_be_visible()
     expect(secret).to_be_focused()
+    expect(secret).to_have_value("")
     assert page.get_by_label("Orden de curl").inner_text() == command
+    page.keyboard.insert_text("o")  # of another secret
+    expect(page.get_by_label("Orden de curl")).not_to_contain_text("webhook-signature")
+    answer(page, "GET", f"webhooks/{webhook.id}", 200, entity.api("GET", f"{BASE}/{webhook.id}").json() | {"tieneSecreto": False})
+    page.reload()
+    enter(page, entity.token)
+    page.get_by_text("Copiar como curl").click()
+    expect(page.get_by_text("este webhook no tiene secreto")).to_be_visible()
+    expect(secret).to_have_count(0)
     assert webhook.secret not in str(asked) + page.content() and page.evaluate("history.state") is None
 
 

@@ -16,12 +16,15 @@ export function isUnverifiable(secret) {
   return !digits || digits.length % 4 === 1 || (padding && (digits.length + padding.length) % 4 !== 0);
 }
 
+/** The attributes of a field for a secret: one that browsers do not offer to store, as they do with passwords. */
+export const SECRET = { type: "text", class: "mono", "data-unkept": true, autocomplete: "off", autocapitalize: "none", autocorrect: "off", spellcheck: "false" };
+
 /** A field with a new secret. The user can copy the secret, have another one generated, or type one. */
 export function secretField() {
   const one = field({
     label: "Secreto nuevo",
     hint: "Lo ha generado este navegador. También puede escribir otro.",
-    attributes: { type: "text", class: "mono", "data-unkept": true, autocomplete: "off", autocapitalize: "none", autocorrect: "off", spellcheck: "false" },
+    attributes: SECRET,
   });
   one.control.value = newSecret();
   const again = el("button", { type: "button", class: "button", onclick: () => {

@@ -13,6 +13,7 @@ import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
+import { SECRET } from "../secret.js";
 import { bothTimes, when, zone } from "../time.js";
 import { STATES, count, eventName, stateBadge, thousands } from "../words.js";
 
@@ -63,7 +64,7 @@ export async function deliveryScreen(portal, place) {
       replace(body, whole(portal, receiver.data, last, hash, sending));
     }
     // What is sent never changes; a secret that is pasted next to it outlasts the redrawing of the rest.
-    const content = JSON.stringify([receiver.data.url, last.cuerpo]);
+    const content = JSON.stringify([receiver.data.url, receiver.data.tieneSecreto, last.cuerpo]);
     if (content !== sentDrawn) replace(sent, whatIsSent(portal, receiver.data, last));
     sentDrawn = content;
     return answer;
@@ -262,20 +263,34 @@ function bodyOf({ cuerpo }) {
 const whatIsSent = (portal, webhook, delivery) => [el("h2", {}, "Lo que se envía"), bodyOf(delivery), delivery.cuerpo !== null && curl(portal, webhook, delivery)];
 
 function curl({ clock }, webhook, delivery) {
-  let text = curlOf(webhook.url, delivery);
-  const shown = el("pre", { class: "code", tabindex: 0, "aria-label": "Orden de curl" }, text);
-  const secret = field({ label: "Su secreto, para firmarla", hint: "No sale de esta página, ni se guarda: firma su navegador.", attributes: { type: "password", id: "secreto-curl", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+  let text = "";
+  const shown = el("pre", { class: "code", tabindex: 0, "aria-label": "Orden de curl" });
+  const show = (signed) => replace(shown, (text = curlOf(webhook.url, delivery, signed)));
+  show();
+  return el("details", { id: "curl", class: "no-print" }, el("summary", {}, "Copiar como curl, para probar su receptor a mano"),
+    webhook.tieneSecreto
+      ? [el("p", { class: "muted small" }, "Es el mismo aviso, sin firma: el servicio no muestra su secreto, y un receptor que verifique la firma debe rechazarlo. Firmada, la orden lleva la hora de la firma: cópiela y envíela en unos minutos."), signer(clock, delivery, show)]
+      : el("p", { class: "muted small" }, "Es el mismo aviso, sin firma: este webhook no tiene secreto."),
+    shown, copyButton("Copiar", () => text, "copiar-curl"));
+}
+
+const wrongSecret = (text) => (!text ? "Pegue el secreto del webhook." : text !== text.trim() ? "Quite los espacios del principio y del final." : "");
+
+/** Signs with a secret that is pasted, and then forgets it. Another secret begins with the command unsigned. @param {(signed?: string[]) => void} show */
+function signer(clock, delivery, show) {
+  const secret = field({ label: "Su secreto, para firmarla", hint: "No sale de esta página, y se borra al firmar: firma su navegador.", attributes: { ...SECRET, id: "secreto-curl" } });
+  secret.control.addEventListener("input", () => show());
   const sign = async (event) => {
     event.preventDefault();
-    if (!judge([[secret, secret.value() ? "" : "Pegue el secreto del webhook."]])) return;
-    text = curlOf(webhook.url, delivery, await signedHeaders(secret.value(), delivery, clock.now()));
-    replace(shown, text);
+    const pasted = secret.value();
+    if (!judge([[secret, wrongSecret(pasted)]])) return;
+    const signed = await signedHeaders(pasted, delivery, clock.now());
+    if (secret.value() !== pasted) return; // another one is being typed
+    show(signed);
+    secret.control.value = "";
     announce("Firmada con la hora de ahora");
   };
-  return el("details", { id: "curl", class: "no-print" }, el("summary", {}, "Copiar como curl, para probar su receptor a mano"),
-    el("p", { class: "muted small" }, "Es el mismo aviso, sin firma: el servicio no muestra su secreto, y un receptor que verifique la firma debe rechazarlo. Firmada, la orden lleva la hora de la firma: cópiela y envíela en unos minutos."),
-    el("form", { novalidate: true, onsubmit: sign }, secret.node, el("div", { class: "actions tight" }, el("button", { type: "submit", class: "button", id: "firmar-curl" }, "Firmar"))),
-    shown, copyButton("Copiar", () => text, "copiar-curl"));
+  return el("form", { novalidate: true, onsubmit: sign }, secret.node, el("div", { class: "actions tight" }, el("button", { type: "submit", class: "button", id: "firmar-curl" }, "Firmar")));
 }
 
 async function sha256(text) {
