@@ -303,15 +303,25 @@ def test_its_print_is_a_technical_record_on_one_page(browser, entity, failure, e
     page.evaluate("globalThis.print = () => (globalThis.printed = true)")
     page.get_by_role("button", name="Imprimir el registro técnico").click()
     assert page.evaluate("printed")
+    heading, title = page.get_by_role("heading", level=1), page.title()
+    usual = heading.inner_text()
+    page.route("**/reenvio", lambda route: route.fulfill(status=500, json={"message": "Respuesta 500 de la prueba"}))
+    page.get_by_role("button", name="Reenviar").click()
+    page.get_by_role("button", name="Reintentar").wait_for()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert heading.inner_text() == "Registro técnico de la entrega" and page.title().startswith(f"Registro técnico de la entrega {failure[1]}")
+    expect(page.locator("#leido time, #impreso time")).to_have_count(2)
     page.emulate_media(media="print")
     text = page.locator("body").inner_text()
-    for wanted in (whole["mensaje"], whole["sha256Cuerpo"], failure[0].url, "Intento 4: fallido (500)", "9007199254740993", "Impreso el ",
+    for wanted in (whole["mensaje"], whole["sha256Cuerpo"], failure[0].url, "Intento 4: fallido (500)", "9007199254740993", "Leído del servicio el ", "Impreso el ",
                    "Registro técnico de la entrega", "No es una notificación administrativa, ni prueba oficial", f"Entrega {failure[1]} del servicio de avisos de localhost", entity.name, "Europe/Madrid"):
         assert wanted in text
     assert not re.search(r"\b(hoy|ayer) a las? \d", text)
-    assert "Reenviar" not in text and "Resumen" not in text and "Copiar" not in text
+    assert "Reintentar" not in text and "Reenviar" not in text and "Resumen" not in text and "Copiar" not in text
     pdf = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert heading.inner_text() == usual and page.title() == title
 
 
 @pytest.mark.parametrize("webhook, delivery, told", [(None, 999999999, "No existe ninguna entrega"), (999999999, 1, "No existe ningún webhook")])

@@ -22,14 +22,15 @@ const IDLE_MS = 60_000; // between reads at other times
 const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
 const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // the button's text in each state of resender()
 const DOUBT = "No se sabe si el reenvío llegó a pedirse. Antes de repetirlo, mire si abajo aparece un intento nuevo.";
+const RECORD = "Registro técnico de la entrega"; // the screen's name in print
 const UNDER_WAY = new Set(["pendiente", "en_curso"]);
 
 export async function deliveryScreen(portal, place) {
   place.title("Una entrega");
   const { webhook, entrega } = place.params;
   const heading = el("h1", {}, `Entrega ${entrega}`);
-  const trouble = el("div");
-  const resent = el("div", { id: "reenvio" });
+  const trouble = el("div", { class: "no-print" });
+  const resent = el("div", { id: "reenvio", class: "no-print" });
   const body = el("div", {}, el("p", { class: "loading" }, "Consultando…"));
   const sent = el("div");
   replace(place.root, el("p", { class: "no-print" }, el("a", { href: link("/entregas", { webhook }), class: "target", id: "volver", onclick: (event) => goBack(portal, event) }, "← Entregas")), heading, trouble, resent, body, sent);
@@ -37,6 +38,7 @@ export async function deliveryScreen(portal, place) {
   const path = `/webhooks/${webhook}/entregas/${entrega}`;
   let receiver = null;
   let last = null;
+  let readAt = 0; // when `last` was read
   let drawn = "";
   let sentDrawn = "";
   let hash = "";
@@ -54,13 +56,13 @@ export async function deliveryScreen(portal, place) {
     replace(trouble);
     if (last && last.estado !== answer.data.estado) announce(`Ahora: ${STATES[answer.data.estado][0]}`);
     last = answer.data;
+    readAt = portal.clock.now();
     hash ||= await sha256(last.cuerpo);
     // The screen is redrawn if the delivery, the button's state or the token's right to change data has changed.
     const made = JSON.stringify([last, sending.state(), sending.readOnly()]);
     if (made !== drawn) {
       drawn = made;
-      replace(heading, eventName(last.evento), last.prueba && " (prueba)");
-      place.title(`${eventName(last.evento)}, entrega ${entrega} · ${nameOf(receiver.data)}`);
+      name();
       replace(body, whole(portal, receiver.data, last, hash, sending));
     }
     // What is sent never changes; a secret that is pasted next to it outlasts the redrawing of the rest.
@@ -69,10 +71,17 @@ export async function deliveryScreen(portal, place) {
     sentDrawn = content;
     return answer;
   }
+  function name() {
+    replace(heading, eventName(last.evento), last.prueba && " (prueba)");
+    place.title(`${eventName(last.evento)}, entrega ${entrega} · ${nameOf(receiver.data)}`);
+  }
   addEventListener("beforeprint", () => {
-    const printed = document.getElementById("impreso");
-    if (printed) replace(printed, timeOf(portal.clock.now()));
+    if (!last) return;
+    replace(heading, RECORD);
+    place.title(`${RECORD} ${entrega}`);
+    for (const [id, ms] of [["leido", readAt], ["impreso", portal.clock.now()]]) replace(document.getElementById(id), timeOf(ms));
   }, { signal: place.signal });
+  addEventListener("afterprint", () => last && name(), { signal: place.signal });
   const turns = poll(async () => {
     const answer = await look();
     return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.busy()) ? IDLE_MS : 0 };
@@ -160,7 +169,7 @@ function whole(portal, webhook, delivery, hash, sending) {
   const { clock, session } = portal;
   const now = clock.now();
   return [
-    record(session, delivery, now),
+    record(session, delivery),
     el("p", { class: "state" }, stateBadge(delivery.estado), el("span", { class: "no-print" }, " ", sentence(delivery, now))),
     remedyBox(portal, webhook, delivery),
     buttons(webhook, delivery, sending),
@@ -173,12 +182,11 @@ function whole(portal, webhook, delivery, hash, sending) {
 
 const timeOf = (ms) => bothTimes(new Date(ms).toISOString());
 
-/** The heading of the printed page: what it is, what it is not, and of whom. */
-function record({ entity }, { id }, now) {
-  return el("div", { class: "print-only" },
-    el("p", { class: "record" }, "Registro técnico de la entrega"),
+/** What the printed page is, what it is not, and of whom. */
+function record({ entity }, { id }) {
+  return el("div", { class: "print-only record" },
     el("p", {}, `Entrega ${id} del servicio de avisos de `, el("strong", {}, location.host), entity && [" a la entidad ", el("strong", {}, foreign(entity.nombre))], ". Dice qué envió el servicio y qué respondió el receptor. No es una notificación administrativa, ni prueba oficial de que se haya practicado ninguna. ",
-      `Las horas son ${zone().of} (zona ${zone().name}), con la de UTC al lado. Impreso el `, el("span", { id: "impreso" }, timeOf(now)), "."));
+      `Las horas son ${zone().of} (zona ${zone().name}), con la de UTC al lado. Leído del servicio el `, el("span", { id: "leido" }), ". Impreso el ", el("span", { id: "impreso" }), "."));
 }
 
 function sentence(delivery, now) {
