@@ -232,10 +232,20 @@ def test_cells_of_a_spreadsheet(call, text, written):
     assert whole.endswith(f",{written},msg_1_9\r\n") and whole.startswith("\ufeffentrega,creada (UTC),") and ",'-1+1," in whole
 
 
-def test_json_keeps_every_digit(call):
-    text = call("export", "jsonOf", [ROW | {"datos": {"evaluacionId": "9223372036854775807", "titulo": "7"}, "cuerpo": "{}"}], {"completo": True})
+@pytest.mark.parametrize("read, number", [("9223372036854775807", 9223372036854775807), ("-9007199254740993", -9007199254740993), (7, 7), ("7", "7"), ("007", "007"), ("00000000000000000007", "00000000000000000007")])
+def test_json_keeps_every_digit(call, read, number):
+    text = call("export", "jsonOf", [ROW | {"datos": {"evaluacionId": read, "titulo": "7"}, "cuerpo": "{}"}], {"completo": True})
     written = json.loads(text)["entregas"][0]
-    assert written["datos"] == {"evaluacionId": 9223372036854775807, "titulo": "7"} and "cuerpo" not in written
+    assert written["datos"] == {"evaluacionId": number, "titulo": "7"} and "cuerpo" not in written
+
+
+@pytest.mark.parametrize("event, data, kept", [
+    ("documento.disponible", '{"documentoId": 9007199254740993, "declaracionId": 1, "tipo": 2, "descripcion": "d"}', {"documentoId": "9007199254740993", "descripcion": "d"}),
+    ("alegaciones.periodo_abierto", '{"declaracionId": 1, "evaluacionId": "7", "fechaFin": "2026-01-01"}', {"evaluacionId": "7", "declaracionId": 1}), ("otro", '{"a": 1}', {})])
+def test_a_delivery_that_was_found_by_its_number_has_a_lists_data(call, event, data, kept):
+    assert call("find", "summaryOf", {"evento": event, "prueba": False, "cuerpo": f'{{"data": {data}}}'}) == kept
+    for other in ({"prueba": True, "cuerpo": '{"data": {}}'}, {"prueba": False, "cuerpo": None}, {"prueba": False, "cuerpo": "{"}):
+        assert call("find", "summaryOf", {"evento": event} | other) is None
 
 
 @pytest.mark.parametrize("name, filters, file", [

@@ -121,7 +121,8 @@ function read(response, text) {
 // JavaScript rounds integers above 2^53: where the browser gives their digits, they are kept as text.
 const exact = (_name, value, context) => (Number.isInteger(value) && !Number.isSafeInteger(value) && context?.source ? context.source : value);
 
-function parse(text) {
+/** The value of a JSON text; undefined if it is none. */
+export function parse(text) {
   try {
     return JSON.parse(text, exact);
   } catch {

@@ -8,6 +8,8 @@ import { count, eventName, thousands } from "./words.js";
 
 const MOST = 10_000; // deliveries of a file
 const PAGE = 100; // deliveries of one answer
+const MOST_PAGES = 200; // of a file: a search may look at many deliveries and find few
+const PACE_S = 0.25; // between two requests: the entity's programs share the token's limit, 600 a minute
 const USUAL_WAIT_S = 5; // after a 429 that does not say how long
 const KINDS = { csv: ["CSV", "text/csv;charset=utf-8"], json: ["JSON", "application/json"] };
 
@@ -34,8 +36,10 @@ export function csvOf(deliveries, hooks) {
   return `\ufeff${[Object.keys(COLUMNS), ...lines].map((line) => `${line.join(",")}\r\n`).join("")}`;
 }
 
+const isLong = (value) => typeof value === "string" && /^-?[1-9]\d*$/.test(value) && !Number.isSafeInteger(Number(value));
+
 /** Integers above 2^53, which api.js keeps as text, are numbers again where the browser can write them. */
-const exact = (name, value) => (/^(id|[a-z]+Id)$/.test(name) && typeof value === "string" && /^-?\d+$/.test(value) && JSON.rawJSON ? JSON.rawJSON(value) : value);
+const exact = (name, value) => (/^(id|[a-z]+Id)$/.test(name) && isLong(value) && JSON.rawJSON ? JSON.rawJSON(value) : value);
 
 /** @param {object} about what comes before the deliveries: entity, filters, time */
 export function jsonOf(deliveries, about) {
@@ -63,19 +67,20 @@ function download(name, type, text) {
 
 /** Waits, telling each second how long it still is; ends at once if the signal is aborted. @param {(left: number) => any} tell */
 function rest(seconds, signal, tell) {
-  const until = Date.now() + seconds * 1000;
+  const until = performance.now() + seconds * 1000; // no change of the computer's clock prolongs it
   return new Promise((resolve) => {
+    let timer = 0;
     const look = () => {
-      const left = until - Date.now();
-      if (left <= 0 || signal.aborted) end();
-      else tell(left);
+      const left = until - performance.now();
+      if (left <= 0 || signal.aborted) return end();
+      tell(left);
+      timer = setTimeout(look, Math.min(left, 1000));
     };
     const end = () => {
-      clearInterval(timer);
+      clearTimeout(timer);
       signal.removeEventListener("abort", end);
       resolve(undefined);
     };
-    const timer = setInterval(look, 1000);
     signal.addEventListener("abort", end);
     look();
   });
@@ -99,7 +104,7 @@ export function exporter(portal, place, { hooks, filters, search, ask, withNumbe
   place.signal.addEventListener("abort", () => running?.abort());
 
   function begin(kind) {
-    run({ kind, found: [], looked: 0, at: "", left: Boolean(search.words.length || !search.number), numbered: !search.number });
+    run({ kind, found: [], looked: 0, pages: 0, at: "", left: Boolean(search.words.length || !search.number), numbered: !search.number });
   }
 
   /** @param {any} work what is gathered so far; a retry goes on from there */
@@ -110,19 +115,30 @@ export function exporter(portal, place, { hooks, filters, search, ask, withNumbe
     show(true);
     replace(told);
     announce("Reuniendo las entregas");
-    const failed = await gather(work, signal);
-    if (signal.aborted) return;
-    const focused = going.contains(document.activeElement);
-    show(false);
-    if (focused) buttons.find(({ id }) => id.endsWith(work.kind))?.focus();
-    if (failed) replace(told, problemBox(failed, { retry: () => running ?? run(work) }), el("p", { class: "muted" }, `Van ${count(work.found.length, "entrega")}. No se ha descargado nada.`));
-    else finish(work);
+    try {
+      const failed = await gather(work, signal);
+      if (signal.aborted) return;
+      ended(work);
+      if (failed) replace(told, problemBox(failed, { retry: () => running ?? run(work) }), el("p", { class: "muted" }, `Reunidas: ${count(work.found.length, "entrega")}. No se ha descargado nada.`));
+      else finish(work);
+    } catch (error) {
+      if (signal.aborted) return;
+      ended(work);
+      replace(told, problemBox({ kind: "invalid", status: 0, message: `No se ha hecho el archivo: ${error}`, retryAfter: 0 }));
+    }
   }
 
-  /** Fetches pages until no more follow or there are MOST. Returns the answer that is no answer to a page, if there was one. */
+  function ended({ kind }) {
+    const focused = going.contains(document.activeElement);
+    show(false);
+    if (focused) buttons.find(({ id }) => id.endsWith(kind))?.focus();
+  }
+
+  /** Fetches pages until no more follow, or there are MOST deliveries or MOST_PAGES pages. Returns the answer that is no answer to a page, if there was one. */
   async function gather(work, signal) {
-    while (!signal.aborted && (!work.numbered || (work.left && work.found.length < MOST))) {
+    while (!signal.aborted && (!work.numbered || (work.left && work.found.length < MOST && work.pages < MOST_PAGES))) {
       tell(work);
+      if (work.pages) await rest(PACE_S, signal, () => {});
       const answer = work.numbered ? await ask(PAGE, work.at, signal) : await withNumber(signal);
       if (signal.aborted) return null;
       if (answer.kind === "tooMany") await pause(answer.retryAfter || USUAL_WAIT_S, signal);
@@ -139,6 +155,7 @@ export function exporter(portal, place, { hooks, filters, search, ask, withNumbe
     work.found.push(...fresh.slice(0, room));
     if (work.numbered) {
       work.looked += rows.length;
+      work.pages += 1;
       work.at = answer.data.siguiente;
       work.left = Boolean(work.at) || fresh.length > room;
     }
@@ -157,14 +174,17 @@ export function exporter(portal, place, { hooks, filters, search, ask, withNumbe
     return rest(seconds, signal, (left) => (said.textContent = `El servicio pide ir más despacio: se sigue dentro de ${span(left)}.`));
   }
 
-  function finish({ kind, found, left }) {
+  function finish({ kind, found, left, looked }) {
+    const more = left && (found.length < MOST ? `Se ha parado tras mirar ${MOST_PAGES} páginas (${count(looked, "entrega")}): quedan más antiguas por mirar.` : "Hay más: son las más recientes.");
+    const how = more && el("p", {}, `${more} Para las demás, acote las fechas en «Más filtros».`);
+    if (!found.length && left) return replace(told, notice("warning", el("p", {}, "No se ha encontrado ninguna: no se ha descargado nada."), how));
     if (!found.length) return replace(told, notice("info", el("p", {}, "No hay ninguna entrega con esos filtros: no se ha descargado nada.")));
     const now = new Date(portal.clock.now()).toISOString();
     const { entity } = portal.session;
     const name = fileName(entity, filters, now, kind);
     const about = { entidad: entity && { id: entity.id, nombre: entity.nombre }, filtros: filters, generado: now, completo: !left };
     download(name, KINDS[kind][1], kind === "csv" ? csvOf(found, hooks) : jsonOf(found, about));
-    replace(told, notice(left ? "warning" : "good", el("p", {}, `${count(found.length, "entrega")} en ${name}.`), left && el("p", {}, "Hay más: son las más recientes. Para las demás, acote las fechas en «Más filtros».")));
+    replace(told, notice(left ? "warning" : "good", el("p", {}, `${count(found.length, "entrega")} en ${name}.`), how));
   }
 
   function stop() {
@@ -184,6 +204,6 @@ export function exporter(portal, place, { hooks, filters, search, ask, withNumbe
   }
 
   return el("details", { class: "card", id: "descargar" }, el("summary", {}, "Descargar lo filtrado"),
-    el("p", { class: "muted small" }, `Todas las páginas, hasta ${thousands(MOST)} entregas, las más recientes. Las horas van en UTC. En el CSV, separado por comas, lo que empezaría una fórmula (=, +, -, @), también tras un punto y coma o un salto de línea, lleva delante un apóstrofo. Al salir de la lista se detiene.`),
+    el("p", { class: "muted small" }, `Todas las páginas, hasta ${thousands(MOST)} entregas o ${MOST_PAGES} páginas, las más recientes. Las horas van en UTC. En el CSV, separado por comas, lo que empezaría una fórmula (=, +, -, @), también tras un punto y coma o un salto de línea, lleva delante un apóstrofo. Al salir de la lista se detiene.`),
     el("div", { class: "actions" }, buttons), going, told);
 }

@@ -1,4 +1,5 @@
 // What a notification is about, in words, and the search for such words: the API itself only finds a webhook-id.
+import { parse } from "./api.js";
 import { zonedDate } from "./time.js";
 import { eventName } from "./words.js";
 
@@ -13,6 +14,17 @@ export function aboutOf(datos) {
     if (DATES[name]) return `${DATES[name]} ${zonedDate(value)}`;
     return TEXTS.has(name) ? String(value) : "";
   }).filter(Boolean).join(" · ");
+}
+
+const SUMMARIES = {
+  evaluacion: ["evaluacionId", "titulo", "fechaFin", "fechaCierre"], resultados: ["evaluacionId", "declaracionId"], alegaciones: ["evaluacionId", "declaracionId"],
+  incidencia: ["incidenciaId", "titulo"], documento: ["documentoId", "descripcion"],
+};
+
+/** What `datos=resumen` gives of a delivery (lib/webhook/event_summary.cpp), from its body; null if it cannot be read, and of a test. */
+export function summaryOf({ evento, prueba, cuerpo }) {
+  const data = prueba ? null : parse(cuerpo)?.data;
+  return data instanceof Object ? Object.fromEntries((SUMMARIES[evento.split(".")[0]] ?? []).filter((name) => name in data).map((name) => [name, data[name]])) : null;
 }
 
 const WORD = /[\p{L}\p{N}]+/gu;

@@ -3,7 +3,7 @@ import { workButton } from "../change.js";
 import { el, replace } from "../dom.js";
 import { exporter } from "../export.js";
 import { filterBar, filtersOf, listLink } from "../filters.js";
-import { matches, searchOf, searchesNothing } from "../find.js";
+import { matches, searchOf, searchesNothing, summaryOf } from "../find.js";
 import { fetchHooks, hookLink, nameOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
@@ -114,7 +114,7 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
     const answers = await Promise.all(asked.map(({ id }) => portal.api.get(`/webhooks/${id}/entregas/${search.number}`, {}, signal)));
     const failed = answers.find((answer) => !answer.ok && answer.kind !== "notFound");
     if (failed) return failed;
-    const one = answers.map((answer, i) => answer.ok && { ...answer.data, webhook: asked[i].id, datos: dataOf(answer.data.cuerpo) }).find(Boolean);
+    const one = answers.map((answer, i) => answer.ok && { ...answer.data, webhook: asked[i].id, datos: summaryOf(answer.data) }).find(Boolean);
     return { ok: true, kind: "ok", found: one && fits(one, filter) ? [one] : [] };
   }
 
@@ -243,12 +243,4 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
 function fits({ estado, evento, creada }, filter) {
   const at = Date.parse(creada);
   return (!filter.estado || filter.estado === estado) && (!filter.evento || filter.evento === evento) && !(at < Date.parse(filter.desde)) && !(at >= Date.parse(filter.hasta));
-}
-
-function dataOf(body) {
-  try {
-    return JSON.parse(body).data;
-  } catch {
-    return null;
-  }
 }
