@@ -7,7 +7,7 @@ import { zonedHour } from "./time.js";
 const END_MS = 30 * 60_000;
 const WARN_MS = 28 * 60_000;
 const LOOK_MS = 10_000;
-const INPUT = ["keydown", "pointerdown", "wheel", "touchmove"];
+const INPUT = ["keydown", "pointerdown", "wheel", "touchmove", "click", "input"]; // screen readers and voice control send the last two alone
 
 /**
  * @param {object} what
@@ -20,6 +20,7 @@ export function watchIdle({ session, clock, end }) {
   let warned = false;
 
   function look() {
+    last = Math.min(last, Date.now()); // a clock that was set back prolongs nothing
     const idle = Date.now() - last;
     if (!session.open) return;
     if (idle >= END_MS) stop();
@@ -27,7 +28,8 @@ export function watchIdle({ session, clock, end }) {
   }
 
   /** Once warned, only an answer to the warning counts: a key that was meant for the screen does not. */
-  function act() {
+  function act({ isTrusted }) {
+    if (!isTrusted) return;
     look();
     if (!warned) last = Date.now();
   }
