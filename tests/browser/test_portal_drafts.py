@@ -9,6 +9,7 @@ from support.browser import assert_no_barriers, assert_no_sideways_scrolling, pi
 from support.portal import PORTAL, answer, enter
 from support.portal_changes import arrived, at, hide, said
 from support.stack import EVENTS
+from support.wait import wait_until
 
 URL = "Dirección que recibe los avisos"
 TYPED = "https://ejemplo.es/nueva"
@@ -46,7 +47,7 @@ def test_a_changed_form_asks_before_it_is_left_and_back_returns_to_it(browser, e
     expect(page.get_by_role("link", name="Cancelar")).to_be_focused()
     expect(page.get_by_label(URL)).to_have_value(TYPED)
     page.get_by_role("button", name="Salir").click()  # the session's end asks, too
-    expect(question).to_contain_text("Al salir del portal se olvida.")
+    expect(question).to_contain_text("Se olvida lo de esta pantalla; en un equipo compartido, cierre la pestaña.")
     question.get_by_role("button", name="Seguir aquí").click()
     page.get_by_role("link", name="Entregas", exact=True).click()
     question.get_by_role("button", name="Salir").click()
@@ -68,6 +69,22 @@ def test_a_changed_form_asks_before_it_is_left_and_back_returns_to_it(browser, e
     expect(page.get_by_text(KEPT)).to_have_count(0)  # it was sent
     page.get_by_role("link", name="Cancelar").click()
     arrived(page, "Webhook")
+
+
+def test_the_question_while_it_is_sent_closes_once_it_was_sent(browser, entity, expect):
+    hook = entity.register()
+    page = edit(browser, entity, hook)
+    page.get_by_label(URL).fill(TYPED)
+    held = []
+    page.route(f"**{BASE}/{hook.id}", lambda route: held.append(route) if route.request.method == "PATCH" else route.fallback())
+    page.get_by_role("button", name="Guardar", exact=True).click()
+    page.get_by_role("link", name="Cancelar").click()
+    expect(page.get_by_role("dialog", name="¿Salir mientras se envía?")).to_contain_text("Se está enviando: no se sabrá si llegó.")
+    assert_no_barriers(page)
+    wait_until(lambda: page.wait_for_timeout(20) or held, 5, "the request")
+    held[0].continue_()
+    expect(page.locator("#hecho")).to_contain_text("Cambios guardados")
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_secrets_are_not_kept_nor_shown_to_another_entity(browser, entity, new_entity, expect):

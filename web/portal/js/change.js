@@ -15,19 +15,22 @@ export const unsure = (answer) => answer.kind === "network" || answer.kind === "
  * @param {string} [what.kind] "primary" or "danger"
  * @param {string} [what.id]
  * @param {boolean} [what.submit] its form calls run()
+ * @param {boolean} [what.sends] its work sends what was typed into the form: drafts.js asks differently before it is left then
  * @returns {{node: any, run: () => Promise<void>, rename: (label: string) => void}}
  */
-export function workButton({ label, busy, work, kind = "", id, submit = false }) {
+export function workButton({ label, busy, work, kind = "", id, submit = false, sends = submit }) {
   const node = el("button", { class: `button ${kind}`, type: submit ? "submit" : "button", id, onclick: submit ? null : () => run() }, label);
   async function run() {
     if (node.hasAttribute("aria-disabled")) return;
     node.setAttribute("aria-disabled", "true");
+    node.toggleAttribute("data-sending", sends);
     node.textContent = busy;
     announce(busy);
     try {
       await work();
     } finally {
       node.removeAttribute("aria-disabled");
+      node.removeAttribute("data-sending");
       node.textContent = label;
     }
   }

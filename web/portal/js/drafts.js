@@ -27,6 +27,7 @@ export function createDrafts(owner) {
   let forms = []; // those of the screen, each with its address, the values that its controls had at first, and those that need not be kept: at first the same
   let last = 0;
   let timer = 0;
+  let question = new AbortController(); // closes the question before the screen is left
 
   // Without an id (an older API does not tell it) entities cannot be told apart.
   const ours = (state) => Boolean(state?.escrito) && owner() !== undefined && state.entidad === owner();
@@ -86,10 +87,26 @@ export function createDrafts(owner) {
     keep,
     /** Whether something would be lost by leaving, secrets included. */
     changed: () => shown().some((form) => changesOf(form).length > 0),
+    /**
+     * Asks before a changed form is left. The question closes, as if answered with no, once the form is sent or the screen is left.
+     * @param {AbortSignal} left of the screen
+     * @param {string} [what] becomes of what was typed
+     * @returns {Promise<boolean>} whether it may be left
+     */
+    askToLeave(left, what = "Con el botón Atrás del navegador lo encontrará aquí otra vez, salvo los secretos.") {
+      const sending = document.querySelector("[data-sending]");
+      question = new AbortController();
+      left.addEventListener("abort", () => question.abort());
+      return ask({
+        title: sending ? "¿Salir mientras se envía?" : "¿Salir sin enviar lo que ha escrito?", confirm: "Salir", cancel: "Seguir aquí",
+        body: el("p", {}, `${sending ? "Se está enviando: no se sabrá si llegó." : "No se ha enviado."} ${what}`), signal: question.signal,
+      });
+    },
     /** What was typed has been sent, or is given up: it is no longer kept, and leaving asks nothing. */
     forget() {
       for (const { settled } of shown()) for (const control of settled.keys()) settled.set(control, valueOf(control));
       clearTimeout(timer);
+      question.abort();
       if (history.state) history.replaceState(null, "");
     },
   };
@@ -112,8 +129,3 @@ function found(form, first, { changed, lost }) {
     changed.length > 0 && el("p", {}, `Desde entonces ha cambiado esto, y al pulsar «${form.querySelector("[type=submit]").textContent}» se pondrá lo que usted escribió:`),
     items(changed, (control) => ["ahora, ", foreign(wordsOf(control, first.get(control)))]));
 }
-
-/** Asks before a changed form is left. @param {string} [what] becomes of what was typed @returns {Promise<boolean>} whether it may be left */
-export const askToLeave = (what = "Con el botón Atrás del navegador lo encontrará aquí otra vez, salvo los secretos.") => ask({
-  title: "¿Salir sin enviar lo que ha escrito?", confirm: "Salir", cancel: "Seguir aquí", body: el("p", {}, `No se ha enviado. ${what}`),
-});

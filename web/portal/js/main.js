@@ -3,7 +3,7 @@ import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { forgetDone } from "./change.js";
 import { el, foreign, replace } from "./dom.js";
-import { askToLeave, createDrafts } from "./drafts.js";
+import { createDrafts } from "./drafts.js";
 import { watchIdle } from "./idle.js";
 import { contactOf } from "./operator.js";
 import { createRouter, link } from "./router.js";
@@ -45,7 +45,7 @@ const router = createRouter({
   pageTitle: (text) => visible([text, session.entity?.nombre, NAME].filter(Boolean).join(" · ")),
   root,
   changed: drafts.changed,
-  askToLeave,
+  askToLeave: drafts.askToLeave,
   routes: routes.map(({ pattern, screen }) => ({ pattern, screen: (place) => (session.open ? screen(portal, place) : enterScreen(portal, place)) })),
 });
 /** @type {Portal} */
@@ -82,7 +82,7 @@ function showWhere() {
 }
 
 document.getElementById("salir")?.addEventListener("click", async () => {
-  if (drafts.changed() && !(await askToLeave("Al salir del portal se olvida."))) return;
+  if (drafts.changed() && !(await router.askToLeave("Se olvida lo de esta pantalla; en un equipo compartido, cierre la pestaña."))) return;
   drafts.forget();
   session.end();
   router.go(link("/"));

@@ -33,7 +33,7 @@ export function match(pattern, path) {
  * @param {{pattern: string, screen: (place: Place) => any}[]} means.routes the last route is for unmatched addresses
  * @param {Element} means.root
  * @param {() => boolean} means.changed whether something typed would be lost by leaving the screen
- * @param {() => Promise<boolean>} means.askToLeave
+ * @param {(left: AbortSignal, what?: string) => Promise<boolean>} means.askToLeave the signal is that of the screen
  * @param {(text: string) => string} means.pageTitle the page's title, with the screen's name in it
  */
 export function createRouter({ routes, root, changed, askToLeave, pageTitle }) {
@@ -95,7 +95,7 @@ export function createRouter({ routes, root, changed, askToLeave, pageTitle }) {
     }
     event.preventDefault();
     event.stopPropagation();
-    askToLeave().then((yes) => yes && go(hash));
+    askToLeave(leave.signal).then((yes) => yes && go(hash));
   }, true);
   addEventListener("scroll", remember, { passive: true });
   document.addEventListener("focusin", remember);
@@ -112,6 +112,8 @@ export function createRouter({ routes, root, changed, askToLeave, pageTitle }) {
   return {
     show,
     go,
+    /** Asks before the screen is left in another way than by a link. @param {string} what becomes of what was typed */
+    askToLeave: (what) => askToLeave(leave.signal, what),
     /** Like the browser's Back: to the earlier screen, at the position where it was left. */
     back() {
       byLink = false;

@@ -37,7 +37,7 @@ function chooser(portal, place, hook, all) {
     since.control.value = local(ms());
     replace(counted);
   } }, words);
-  const button = workButton({ label: "Contar cuántas", busy: "Contando…", kind: "primary", submit: true, work: simulate });
+  const button = workButton({ label: "Contar cuántas", busy: "Contando…", kind: "primary", submit: true, sends: false, work: simulate });
 
   function asked() {
     const chosen = events.value();
@@ -99,7 +99,7 @@ function found(portal, place, hook, body, { candidatas, exacto }) {
   const box = el("div");
   const amount = `${exacto ? "" : "al menos "}${count(candidatas, "entrega")}`;
   const title = candidatas === 0 ? "No se sabe cuántas se reenviarán" : `Se ${candidatas === 1 ? "reenviará" : "reenviarán"} ${amount}`;
-  const button = workButton({ label: exacto ? `Reenviar ${count(candidatas, "entrega")}` : "Reenviarlas", busy: "Pidiéndolo…", kind: "primary", id: "reenviar", work: async () => {
+  const button = workButton({ label: exacto ? `Reenviar ${count(candidatas, "entrega")}` : "Reenviarlas", busy: "Pidiéndolo…", kind: "primary", id: "reenviar", sends: true, work: async () => {
     replace(box);
     const answer = await send(portal, place, hook, body);
     if (place.signal.aborted) return;
