@@ -304,7 +304,7 @@ def test_another_person_changed_another_thing(browser, entity, expect):
     assert (now["url"], now["eventos"]) == (other(entity, "mia"), EVENTS[:3])
 
 
-@pytest.mark.parametrize("choice, kept", [("El que usted ha escrito", "mia"), ("El valor actual", "suya")])
+@pytest.mark.parametrize("choice, kept", [("El que usted ha escrito", "mia"), ("Dejarlo como está ahora", "suya")])
 def test_another_person_changed_the_same_thing(browser, entity, expect, choice, kept):
     hook = entity.register()
     page = edit(browser, entity, hook, width=320)
@@ -327,7 +327,7 @@ def test_another_person_changed_the_same_thing(browser, entity, expect, choice, 
     assert seen(entity, hook)["url"] == other(entity, kept)
 
 
-@pytest.mark.parametrize("choice, kept", [("Las dos cosas", [0, 3, 4]), ("El que usted ha escrito", [0, 1, 4]), ("El valor actual", [0, 2, 3])])
+@pytest.mark.parametrize("choice, kept", [("Las dos cosas", [0, 3, 4]), ("El que usted ha escrito", [0, 1, 4]), ("Dejarlo como está ahora", [0, 2, 3])])
 def test_two_changes_of_the_events_that_can_both_stand(browser, entity, expect, choice, kept):
     hook = entity.register(EVENTS[:3])
     page = edit(browser, entity, hook, width=320)
@@ -336,7 +336,7 @@ def test_two_changes_of_the_events_that_can_both_stand(browser, entity, expect, 
     change(entity, hook, eventos=[EVENTS[0], EVENTS[2], EVENTS[3]])
     save(page)
     alert = page.get_by_role("alert")
-    for told in ("El valor actual: se añade Evaluación cerrada; se quita Prórroga de la evaluación",
+    for told in ("Dejarlo como está ahora (la otra persona añadió Evaluación cerrada y quitó Prórroga de la evaluación)",
                  "El que usted ha escrito: se añade Prórroga de la evaluación, Resultados provisionales; se quita Cierre próximo de la evaluación, Evaluación cerrada",
                  "Las dos cosas: se añade Resultados provisionales; se quita Cierre próximo de la evaluación"):
         expect(alert.get_by_label(told, exact=True)).to_be_visible()
@@ -346,7 +346,7 @@ def test_two_changes_of_the_events_that_can_both_stand(browser, entity, expect, 
         picture(page, "editar-las-dos")
     alert.get_by_label(choice).check()
     save(page)
-    expect(page.locator("#hecho")).to_contain_text("No había nada que cambiar" if choice == "El valor actual" else "Cambios guardados")
+    expect(page.locator("#hecho")).to_contain_text("No había nada que cambiar" if choice == "Dejarlo como está ahora" else "Cambios guardados")
     assert seen(entity, hook)["eventos"] == [EVENTS[i] for i in kept]
 
 

@@ -111,19 +111,22 @@ function editor(portal, place, base, events) {
 
 const NAMES = { url: "La dirección", nombre: "El nombre", eventos: "Los avisos" };
 
-/** A value in words; a list as its differences from `before`. */
-function shown(value, before) {
+/** A value in words; a list as its differences from `before`, with the verbs for what is added and what is removed. */
+function shown(value, before, [adds, removes] = ["se añade", "se quita"], joint = "; ") {
   if (!Array.isArray(value)) return value === null ? "ninguno" : foreign(value);
   const added = value.filter((event) => !before.includes(event)).map(eventName);
   const gone = before.filter((event) => !value.includes(event)).map(eventName);
-  return foreign([added.length && `se añade ${added.join(", ")}`, gone.length && `se quita ${gone.join(", ")}`].filter(Boolean).join("; ") || "los de antes");
+  return foreign([added.length && `${adds} ${added.join(", ")}`, gone.length && `${removes} ${gone.join(", ")}`].filter(Boolean).join(joint) || "los de antes");
 }
+
+/** What the other person has done already. */
+const done = (value, before) => [Array.isArray(value) && "la otra persona ", shown(value, before, ["añadió", "quitó"], " y ")];
 
 function conflict(before, hook, adopted, choices) {
   const other = !adopted.length && !choices.length;
   return notice("warning", el("p", { class: "notice-title" }, "Otra persona lo ha cambiado mientras usted escribía"),
     el("p", {}, "Cambió ", bothTimes(hook.fechaModificacion), ". No se ha guardado nada todavía."),
-    adopted.map((name) => el("p", {}, `${NAMES[name]}: `, shown(hook[name], before[name]), ". Ya está puesto en el formulario.")),
+    adopted.map((name) => el("p", {}, `${NAMES[name]}: `, done(hook[name], before[name]), ". Ya está puesto en el formulario.")),
     other && el("p", {}, hook.activo ? "Ha cambiado su estado o su secreto, que aquí no se tocan." : "Ahora está inactivo."),
     choices.map((choice) => choice.node),
     el("p", {}, choices.length ? "Elija y pulse Guardar." : "Lo que usted cambió se conserva: si sigue valiendo, pulse Guardar otra vez."));
@@ -134,13 +137,15 @@ function choiceOf(name, before, theirs, mine) {
   const group = freshId("cual");
   const error = el("p", { class: "field-error", id: `${group}-error` });
   error.hidden = true;
-  // The other person's list shows what was changed; the others, all that saving does, also to that change.
-  const option = (side, words, value, earlier) => {
+  const option = (side, ...words) => {
     const id = `${group}-${side}`;
-    return el("div", { class: "check" }, el("input", { type: "radio", name: group, id, value: side }), el("label", { for: id }, words, shown(value, earlier)));
+    return el("div", { class: "check" }, el("input", { type: "radio", name: group, id, value: side }), el("label", { for: id }, words));
   };
+  // The other person's list shows what was changed; the others, all that saving does, also to that change.
+  const asItIs = Array.isArray(theirs) ? [" (", done(theirs, before), ")"] : [": ", shown(theirs, before)];
   const both = bothOf(before, theirs, mine);
-  const node = el("fieldset", { class: "field-set" }, el("legend", {}, NAMES[name]), error, option("theirs", "El valor actual: ", theirs, before), option("mine", "El que usted ha escrito: ", mine, theirs), both && option("both", "Las dos cosas: ", both, theirs));
+  const node = el("fieldset", { class: "field-set" }, el("legend", {}, NAMES[name]), error, option("theirs", "Dejarlo como está ahora", asItIs),
+    option("mine", "El que usted ha escrito: ", shown(mine, theirs)), both && option("both", "Las dos cosas: ", shown(both, theirs)));
   const control = node.querySelector("input");
   return {
     name, node, control, both,
