@@ -112,7 +112,7 @@ export function createDrafts(owner) {
   };
 }
 
-/** The control's first value in words. */
+/** A value of the control in words. */
 function wordsOf(control, value) {
   if (ticked(control)) return value ? "marcado" : "sin marcar";
   const option = control.matches("select") && [...control.options].find((one) => one.value === value);

@@ -76,12 +76,12 @@ export async function deliveryScreen(portal, place) {
     place.title(`${eventName(last.evento)}, entrega ${entrega} · ${nameOf(receiver.data)}`);
   }
   addEventListener("beforeprint", () => {
-    if (!last) return;
+    if (!drawn) return;
     replace(heading, RECORD);
     place.title(`${RECORD} ${entrega}`);
     for (const [id, ms] of [["leido", readAt], ["impreso", portal.clock.now()]]) replace(document.getElementById(id), timeOf(ms));
   }, { signal: place.signal });
-  addEventListener("afterprint", () => last && name(), { signal: place.signal });
+  addEventListener("afterprint", () => drawn && name(), { signal: place.signal });
   const turns = poll(async () => {
     const answer = await look();
     return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.busy()) ? IDLE_MS : 0 };
