@@ -343,7 +343,7 @@ def test_a_browser_of_the_canaries_has_their_time(browser, entity, webhook, expe
     page.get_by_role("button", name="Cambiar").click()
     expect(since).to_have_accessible_description("Hora de la península.")
     expect(since).to_have_value("2026-07-21T00:30")  # what was typed is the same moment
-    expect(page.get_by_text("Aquí está lo que dejó escrito")).to_be_visible()
+    expect(page.locator("main").get_by_text("Aquí está lo que dejó escrito")).to_be_visible()
     assert_no_barriers(page)
 
 
