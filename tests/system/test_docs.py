@@ -150,7 +150,7 @@ DEFAULTS = [
     ("limits.requests_per_address", "1800", "limites", "1800 desde una dirección"),
     ("limits.concurrent_requests_per_address", "100", "limites", "simultáneas desde una dirección | 100"),
     ("limits.pending_test_deliveries", "50", "limites", "sin terminar | 50"), ("limits.test_bytes", "64MiB", "limites", "en un día | 64 MiB"),
-    ("limits.replayed", "10000", "limites", "24 horas | 10 000"), ("limits.replay_requests", "60", "limites", "pide una organización en una hora | 60"),
+    ("limits.replayed", "10000", "limites", "24 horas | 10.000"), ("limits.replay_requests", "60", "limites", "pide una organización en una hora | 60"),
     ("limits.diagnostics", "6", "limites", "pide una organización en una hora | 6 |"),
     ("limits.registrations", "60", "limites", "cambios que hace en ellos | 60"), ("delivery.timeout", "15s", "limites", "15 segundos"),
     ("delivery.connect_timeout", "5s", "limites", "de ellos 5 para conectar"), ("delivery.max_in_flight_per_webhook", "10", "limites", "hacia un webhook | 10"),
