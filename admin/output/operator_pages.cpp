@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "admin/output/replace_file.hpp"
@@ -136,7 +135,7 @@ void remove_others(const fs::path& folder, const Paths& wanted) {
 
 }  // namespace
 
-std::string operator_page(std::string page, const config::Settings& settings, PageFormat format) {
+std::string operator_page(std::string_view page, const config::Settings& settings, PageFormat format) {
   const auto& operators = settings.contact;
   const auto& address = settings.api.address;
   const std::array<std::pair<std::string_view, std::string>, 5> values{
@@ -146,7 +145,7 @@ std::string operator_page(std::string page, const config::Settings& settings, Pa
        {"[correo o formulario del organismo]", contact("", operators, format)},
        {"quien le dio el token", contact(operators.name, operators, format)}}};
   std::string result;
-  for (std::string_view rest = page; !rest.empty();) {
+  for (auto rest = page; !rest.empty();) {
     const auto found = std::ranges::find_if(
         values, [&](const auto& one) { return !one.second.empty() && rest.starts_with(one.first); });
     result += found == values.end() ? std::string(1, rest.front()) : found->second;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "lib/config/config.hpp"
 
@@ -12,7 +13,7 @@ enum class PageFormat { html, markdown };
 
 /// The page with contact.* and api.address in place of the texts that stand for them. A text without a value
 /// stays, and every such text is a sentence or an example that is true without one.
-std::string operator_page(std::string page, const config::Settings& settings, PageFormat format);
+std::string operator_page(std::string_view page, const config::Settings& settings, PageFormat format);
 
 /// Makes `folder` the same as `source` but for these values. Writes only the files that change, each
 /// atomically, because nginx may be reading them; removes what `source` does not have, so `folder` must have
