@@ -58,7 +58,7 @@ constexpr std::string_view longest_untried = R"sql(
          FROM entregas FORCE INDEX (entregas_por_adelantar)
          WHERE reintento_de = ? AND adelantada = 1 ORDER BY id LIMIT 100)) e
   LEFT JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
-  LEFT JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
+  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
   ORDER BY COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE) OR COALESCE(FIND_IN_SET(e.evento, ?) = 0, FALSE),
     COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE), i.inicio, e.id
   LIMIT 1)sql";
