@@ -91,7 +91,7 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
         "delivery retry": [delivery], "queue resume": [], "queue clock accept": [], "audit list": [],
         "report": ["--event", "evaluacion.abierta", "--since", "1h"], "secrets status": [], "secrets reencrypt": [], "config show": [],
         "config check": [], "config diff": [], "nginx limits": ["--folder", tmp_path], "nginx origins": ["--folder", tmp_path],
-        "nginx docs": ["--from", ROOT / "web/style", "--folder", tmp_path / "docs"], "token issue": ["--entity", entity.id], "token list": [],
+        "nginx docs": ["--from", ROOT / "build/site", "--folder", tmp_path / "docs"], "token issue": ["--entity", entity.id], "token list": [],
         "token revoke": [token]}
     assert set(lines) == commands(stack), "add a line for each new command, and its name to CHANGES if it changes something"
     printed = ""
