@@ -111,7 +111,9 @@ def require(name: str) -> None:
     elif (skipped := PREPARED / language / "skipped").exists():
         pytest.skip(skipped.read_text())
     else:
-        reason = "" if (PREPARED / language / "pins").exists() else f"the example is not prepared: {PREPARED}/{language}/log"
+        log = PREPARED / language / "log"
+        told = log.read_text(errors="replace")[-200:] if log.exists() else "no such file"
+        reason = "" if (PREPARED / language / "pins").exists() else f"the example is not prepared: {log}: {told}"
     if reason:
         (pytest.fail if os.environ.get("EXAMPLES_REQUIRED") else pytest.skip)(reason)
 
