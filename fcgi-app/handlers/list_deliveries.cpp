@@ -13,7 +13,7 @@ Response list_deliveries(const Call& call) {
   const store::WebhookId id = parse_id(call.parameters[0]).value_or(0);
   const auto request = read_page_request(call, query, "entregas " + to_string(id) + filter_text(query));
   const auto page =
-      store::read_log_page(call.session, own_webhook(call).id, filter, request.limit, request.before);
+      store::read_log_page(call.session, {own_webhook(call).id}, filter, request.limit, request.before);
   constexpr std::size_t usual_delivery = 400;
   json::Writer writer((page.deliveries.size() + 1) * usual_delivery);
   writer.begin_object();

@@ -8,7 +8,6 @@
 #include "fcgi-app/handlers/log_query.hpp"
 #include "fcgi-app/handlers/own_webhook.hpp"
 #include "fcgi-app/handlers/page.hpp"
-#include "lib/store/deliveries/entity_log.hpp"
 #include "lib/text/text.hpp"
 #include "lib/webhook/event_summary.hpp"
 #include "lib/webhook/notification_body.hpp"
@@ -39,24 +38,24 @@ std::vector<store::WebhookId> webhooks_of(const Call& call, const Query& query) 
   return all;
 }
 
-store::EntityLogPage read_page(const Call& call, const Query& query, const PageRequest& request,
-                               const store::LogFilter& filter, std::optional<store::DeliveryId> only) {
+store::LogPage read_page(const Call& call, const Query& query, const PageRequest& request,
+                         const store::LogFilter& filter, std::optional<store::DeliveryId> only) {
   const auto webhooks = webhooks_of(call, query);
   if (!only)
-    return store::read_entity_log_page(
+    return store::read_log_page(
         call.session, webhooks, filter, request.limit,
         request.before ? std::optional<store::DeliveryId>(*request.before) : std::nullopt);
-  store::EntityLogPage page;
-  auto found = store::find_entity_delivery(call.session, webhooks, filter, *only);
-  if (found && webhook::message_id(found->delivery.id, found->delivery.created) == query.text("mensaje"))
+  store::LogPage page;
+  auto found = store::find_logged(call.session, webhooks, filter, *only);
+  if (found && webhook::message_id(found->id, found->created) == query.text("mensaje"))
     page.deliveries.push_back(std::move(*found));
   return page;
 }
 
 /// The events of some deliveries, without those of tests, which have no summary.
-std::map<store::DeliveryId, webhook::Event> events_of(std::span<const store::EntityDelivery> deliveries) {
+std::map<store::DeliveryId, webhook::Event> events_of(std::span<const store::LoggedDelivery> deliveries) {
   std::map<store::DeliveryId, webhook::Event> events;
-  for (const auto& [webhook, delivery] : deliveries) {
+  for (const auto& delivery : deliveries) {
     const auto event = webhook::find_event(delivery.event);
     if (event && !delivery.test) events.emplace(delivery.id, *event);
   }
@@ -66,7 +65,7 @@ std::map<store::DeliveryId, webhook::Event> events_of(std::span<const store::Ent
 /// The summaries of a page's events, by the delivery. Ends the page before the summary with which they would
 /// exceed 192 KiB, so that the answer fits in the socket's send buffer. Data are read in parts, so that they
 /// never take more memory than 16 events have.
-std::map<store::DeliveryId, json::Value> summarize(const Call& call, store::EntityLogPage& page) {
+std::map<store::DeliveryId, json::Value> summarize(const Call& call, store::LogPage& page) {
   constexpr std::size_t most_bytes = 196'608;
   constexpr std::size_t at_once = 16;
   std::map<store::DeliveryId, json::Value> summaries;
@@ -79,14 +78,14 @@ std::map<store::DeliveryId, json::Value> summarize(const Call& call, store::Enti
     for (const auto& [id, event] : events) ids.push_back(id);
     const auto data = store::read_event_data(call.session, ids);
     for (std::size_t i = first; i < first + part.size(); ++i) {
-      const auto id = all[i].delivery.id;
+      const auto id = all[i].id;
       const auto found = data.find(id);
       if (found == data.end()) continue;
       auto summary = webhook::event_summary(events.at(id), found->second);
       bytes += json::dump(summary).size();
       if (bytes > most_bytes && i > 0) {
         all.resize(i);
-        page.next = all.back().delivery.id;
+        page.next = all.back().id;
         return summaries;
       }
       summaries.emplace(id, std::move(summary));
@@ -114,10 +113,10 @@ Response list_entity_deliveries(const Call& call) {
   writer.begin_object();
   writer.name("entregas");
   writer.begin_array();
-  for (const auto& [webhook, delivery] : page.deliveries) {
+  for (const auto& delivery : page.deliveries) {
     writer.begin_object();
     write_delivery(writer, delivery);
-    writer.member("webhook", webhook);
+    writer.member("webhook", delivery.webhook);
     if (with_summary) {
       const auto found = summaries.find(delivery.id);
       writer.member("datos", found == summaries.end() ? json::Value() : found->second);

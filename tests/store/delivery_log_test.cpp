@@ -18,7 +18,7 @@ struct LogFixture : DeliveryFixture {
     std::optional<DeliveryId> before;
     std::optional<DeliveryId> last;
     do {
-      const auto page = read_log_page(session, webhook.id, filter, limit, before);
+      const auto page = read_log_page(session, {webhook.id}, filter, limit, before);
       for (const auto& delivery : page.deliveries) {
         BOOST_CHECK(!last || delivery.id < *last);
         last = delivery.id;
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(pages_have_everything_once_the_newest_first) {
   BOOST_CHECK(walk({}, 10) == std::pair(std::size_t{25}, 3));
   BOOST_CHECK(walk({}, 25) == std::pair(std::size_t{25}, 1));
   BOOST_CHECK(walk({}, 5) == std::pair(std::size_t{25}, 5));
-  BOOST_CHECK(read_log_page(session, webhook.id.next(), {}, 10, {}).deliveries.empty());
+  BOOST_CHECK(read_log_page(session, {webhook.id.next()}, {}, 10, {}).deliveries.empty());
 }
 
 BOOST_AUTO_TEST_CASE(deliveries_of_an_earlier_version_have_the_event_of_their_notification) {
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(deliveries_of_an_earlier_version_have_the_event_of_their_no
   queue_one();
   BOOST_REQUIRE_EQUAL(
       session.query("SELECT COUNT(*) AS n FROM entregas WHERE evento IS NULL").at(0).integer("n"), 3);
-  const auto page = read_log_page(session, webhook.id, {}, 10, {});
+  const auto page = read_log_page(session, {webhook.id}, {}, 10, {});
   BOOST_REQUIRE_EQUAL(page.deliveries.size(), 4U);
   const auto own = page.deliveries.front().id;
   for (const auto& delivery : page.deliveries) {
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(deliveries_of_an_earlier_version_have_the_event_of_their_no
 BOOST_AUTO_TEST_CASE(a_log_page_includes_test_deliveries) {
   BOOST_REQUIRE_EQUAL(
       queue_test_event(session, 1, webhook::find_event("evaluacion.abierta").value(), "{}", 0).size(), 1U);
-  const auto page = read_log_page(session, webhook.id, {}, 10, {});
+  const auto page = read_log_page(session, {webhook.id}, {}, 10, {});
   BOOST_REQUIRE_EQUAL(page.deliveries.size(), 1U);
   BOOST_TEST(page.deliveries.front().test);
   BOOST_TEST(page.deliveries.front().event == "evaluacion.abierta");
@@ -72,36 +72,12 @@ BOOST_AUTO_TEST_CASE(a_log_page_includes_test_deliveries) {
 BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
   add_deliveries(4500, "entregada", 0);
   add_deliveries(1, "fallida", 0);
-  const auto first = read_log_page(session, webhook.id, {.state = "cancelada"}, 10, {});
+  const auto first = read_log_page(session, {webhook.id}, {.state = "cancelada"}, 10, {});
   BOOST_CHECK(first.deliveries.empty() && first.next);
   BOOST_CHECK(walk({.state = "cancelada"}, 10) == std::pair(std::size_t{0}, 3));
   BOOST_CHECK(walk({.state = "fallida"}, 10) == std::pair(std::size_t{1}, 3));
   BOOST_CHECK(walk({.event = "evaluacion.abierta"}, 100) == std::pair(std::size_t{4501}, 46));
   BOOST_CHECK_EQUAL(walk({.event = "evaluacion.cerrada"}, 100).first, 0U);
-}
-
-// If the end of a page moved, the next page would repeat deliveries or leave some out.
-BOOST_AUTO_TEST_CASE(purges_and_new_deliveries_do_not_move_a_page_end) {
-  add_deliveries(1000, "fallida", 0);
-  add_deliveries(4000, "entregada", 0);
-  const auto window = find_log_window(session, webhook.id, {});
-  session.execute(
-      "DELETE i FROM intentos_entrega i JOIN entregas e ON e.id = i.entrega_id WHERE e.estado = 'entregada'");
-  session.execute("DELETE FROM entregas WHERE estado = 'entregada'");
-  session.execute(
-      "DELETE FROM notificaciones_pendientes WHERE id NOT IN (SELECT notificacion_id FROM entregas)");
-  add_deliveries(3, "fallida", 0);
-  const LogFilter failed{.state = "fallida"};
-  const auto page = read_log_window(session, webhook.id, failed, 100, window);
-  BOOST_TEST(page.next.value() == window.oldest.value());
-  BOOST_TEST(page.deliveries.size() == 3U);
-  std::size_t seen = 0;
-  for (auto next = page.next; next;) {
-    const auto more = read_log_page(session, webhook.id, failed, 100, next);
-    seen += more.deliveries.size();
-    next = more.next;
-  }
-  BOOST_TEST(seen == 1000U);
 }
 
 BOOST_AUTO_TEST_CASE(times_narrow_a_page_and_end_the_walk) {
@@ -130,8 +106,10 @@ BOOST_AUTO_TEST_CASE(a_delivered_delivery_is_shown_as_delivered_during_its_repla
   BOOST_CHECK(seen().state == "entregada" && seen().delivered == first && !seen().next_attempt);
   record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
   BOOST_CHECK(seen().delivered == first);
-  BOOST_CHECK_EQUAL(read_log_page(session, webhook.id, {.state = "entregada"}, 10, {}).deliveries.size(), 1U);
-  BOOST_CHECK_EQUAL(read_log_page(session, webhook.id, {.state = "pendiente"}, 10, {}).deliveries.size(), 0U);
+  BOOST_CHECK_EQUAL(read_log_page(session, {webhook.id}, {.state = "entregada"}, 10, {}).deliveries.size(),
+                    1U);
+  BOOST_CHECK_EQUAL(read_log_page(session, {webhook.id}, {.state = "pendiente"}, 10, {}).deliveries.size(),
+                    0U);
 }
 
 /// Earlier releases wrote `entregada_en` at the first success. Now only a replay writes it.

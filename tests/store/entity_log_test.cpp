@@ -1,5 +1,5 @@
 // The deliveries of an entity's webhooks in one list.
-#include "lib/store/deliveries/entity_log.hpp"
+#include "lib/store/deliveries/delivery_log.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,10 +28,10 @@ struct EntityLogFixture : DeliveryFixture {
     std::optional<DeliveryId> before;
     std::optional<DeliveryId> last;
     do {
-      const auto page = read_entity_log_page(session, webhooks, filter, limit, before);
-      for (const auto& [of, delivery] : page.deliveries) {
+      const auto page = read_log_page(session, webhooks, filter, limit, before);
+      for (const auto& delivery : page.deliveries) {
         BOOST_CHECK(!last || delivery.id < *last);
-        BOOST_CHECK(find_evidence(session, of, delivery.id).has_value());
+        BOOST_CHECK(find_evidence(session, delivery.webhook, delivery.id).has_value());
         last = delivery.id;
       }
       BOOST_CHECK(!page.next || !before || *page.next < *before);
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(pages_merge_the_webhooks_the_newest_first) {
   BOOST_CHECK(walk({}, 1) == std::pair(std::size_t{25}, 25));
   BOOST_CHECK(walk({.state = "fallida"}, 10) == std::pair(std::size_t{1}, 1));
   add_webhook(session, 2);
-  BOOST_CHECK(read_entity_log_page(session, {}, {}, 10, {}).deliveries.empty());
+  BOOST_CHECK(read_log_page(session, {}, {}, 10, {}).deliveries.empty());
 }
 
 // The first step reads only a share of each webhook.
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_page_looks_at_a_bounded_number_of_rows) {
   add_to_another(1500, "entregada", 0);
   add_deliveries(3000, "entregada", 0);
   add_to_another(1, "fallida", 0);
-  const auto first = read_entity_log_page(session, webhooks, {.state = "cancelada"}, 10, {});
+  const auto first = read_log_page(session, webhooks, {.state = "cancelada"}, 10, {});
   BOOST_CHECK(first.deliveries.empty() && first.next);
   BOOST_CHECK(walk({.state = "cancelada"}, 10) == std::pair(std::size_t{0}, 3));
   BOOST_CHECK(walk({.state = "fallida"}, 10) == std::pair(std::size_t{1}, 3));
@@ -99,12 +99,12 @@ BOOST_AUTO_TEST_CASE(times_narrow_a_page_and_end_the_walk) {
 BOOST_AUTO_TEST_CASE(one_delivery_is_found_in_the_entitys_webhooks_alone) {
   add_deliveries(2, "entregada", 0);
   const auto id = only().id;
-  const auto found = find_entity_delivery(session, webhooks, {}, id);
+  const auto found = find_logged(session, webhooks, {}, id);
   BOOST_REQUIRE(found.has_value());
-  BOOST_CHECK(found->webhook == webhook.id && found->delivery.id == id);
-  BOOST_CHECK(!find_entity_delivery(session, webhooks, {.state = "fallida"}, id));
-  BOOST_CHECK(!find_entity_delivery(session, {add_webhook(session, 2).id}, {}, id));
-  BOOST_CHECK(!find_entity_delivery(session, webhooks, {}, 999'999));
+  BOOST_CHECK(found->webhook == webhook.id && found->id == id);
+  BOOST_CHECK(!find_logged(session, webhooks, {.state = "fallida"}, id));
+  BOOST_CHECK(!find_logged(session, {add_webhook(session, 2).id}, {}, id));
+  BOOST_CHECK(!find_logged(session, webhooks, {}, 999'999));
 }
 
 BOOST_AUTO_TEST_CASE(data_are_read_as_they_were_written) {

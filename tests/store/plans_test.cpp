@@ -10,7 +10,6 @@
 #include "lib/store/backlog/locked_notifications.hpp"
 #include "lib/store/backlog/pauses.hpp"
 #include "lib/store/deliveries/delivery_log.hpp"
-#include "lib/store/deliveries/entity_log.hpp"
 #include "lib/store/deliveries/statistics.hpp"
 #include "lib/store/diagnoses/diagnoses.hpp"
 #include "lib/store/notifications/fan_out.hpp"
@@ -182,11 +181,11 @@ void serve(Session& session, EntityId entity) {
   queue_test_event(session, entity, webhook::Event::evaluacion_cerrada, "{}", 5);
   queue_webhook_test(session, entity, made.webhook.value().id, webhook::Event::documento_disponible, "{}", 5);
   const auto own = session.query("SELECT MIN(webhook_id) AS id FROM entregas").at(0).integer("id");
-  const auto newest = read_log_page(session, own, {.state = "fallida", .since = UtcTime{}}, 50, {});
-  read_log_page(session, own, {}, 50, newest.next);
+  const auto newest = read_log_page(session, {own}, {.state = "fallida", .since = UtcTime{}}, 50, {});
+  read_log_page(session, {own}, {}, 50, newest.next);
   const std::vector<WebhookId> several{own, own + 1, own + 2, own + 4, own + 5};
-  read_entity_log_page(session, several, {.state = "fallida"}, 50, {});
-  BOOST_TEST(find_entity_delivery(session, several, {}, newest.deliveries.at(0).id).has_value());
+  read_log_page(session, several, {.state = "fallida"}, 50, {});
+  BOOST_TEST(find_logged(session, several, {}, newest.deliveries.at(0).id).has_value());
   BOOST_TEST(!read_event_data(session, {newest.deliveries.at(0).id}).empty());
   find_evidence(session, own, session.query("SELECT MIN(id) AS id FROM entregas").at(0).integer("id"));
   delete_webhook(session, {entity}, made.webhook.value().id);

@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(times_at_the_ends_of_the_calendar_are_as_good_as_any) {
       const auto asked = ask_replay(session, author, webhook.id, range, 10000);
       BOOST_TEST_REQUIRE((asked.result == done));
       BOOST_CHECK_EQUAL(fed() > 0, any);
-      read_log_page(session, webhook.id, {.since = time(since), .until = time(until)}, 5, {});
+      read_log_page(session, {webhook.id}, {.since = time(since), .until = time(until)}, 5, {});
       for (const auto& leased : claim_some(10)) succeed(leased);
       while (feed().webhooks > 0)
         for (const auto& leased : claim_some(10)) succeed(leased);

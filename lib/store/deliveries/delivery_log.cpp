@@ -1,90 +1,78 @@
 #include "lib/store/deliveries/delivery_log.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <utility>
 
-#include "lib/store/deliveries/logged_row.hpp"
+#include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
+#include "lib/store/session/union_all.hpp"
 
 namespace store {
 
 namespace {
 
-constexpr unsigned looked_at = 2000;
+constexpr unsigned looked_at = 2000;  // the most rows that a page with a filter reads
+constexpr unsigned step = 500;        // of them at once
 /// Many replays may add thousands of attempts, and an answer must fit in the send buffer of its socket.
 constexpr unsigned shown_attempts = 100;
 
-constexpr std::string_view select = "SELECT";
-constexpr std::string_view of_notification = ", n.evento, n.origen = 'prueba' AS prueba";
+constexpr std::string_view select = R"sql(
+  SELECT e.webhook_id, e.id, e.estado, e.intentos,
+    TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.creada_en) AS creada_en,
+    TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.entregada_en) AS entregada_en,
+    TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.terminada_en) AS terminada_en,
+    IF(e.estado = 'pendiente', TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.proximo_intento), NULL)
+      AS proximo_intento, e.ultimo_estado, e.ultimo_error)sql";
+constexpr std::string_view event_columns = ", e.evento, e.prueba";
 
-constexpr std::string_view newest_first = R"sql(, e.evento, e.prueba
+/// The newest deliveries of one webhook.
+constexpr std::string_view from_one_webhook = R"sql(
   FROM entregas e FORCE INDEX (entregas_de_webhook)
   WHERE e.webhook_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?)sql";
-/// The newest deliveries without a filter, read from one table.
-constexpr auto newest_of_log = joined<select, logged_columns, newest_first>;
+constexpr auto newest_of_webhook = joined<select, event_columns, from_one_webhook>;
 
-/// A delivery that an earlier release made may lack `evento` and `prueba`. Only for such a delivery does the
-/// statement read the notification.
-constexpr std::string_view that_fit_within = R"sql(
-    , COALESCE(e.evento, n.evento) AS evento, COALESCE(e.prueba, n.origen = 'prueba') AS prueba
-  FROM entregas e FORCE INDEX (entregas_de_webhook)
-  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = IF(e.evento IS NULL, e.notificacion_id, NULL)
-  WHERE e.webhook_id = ? AND e.id < ? AND e.id >= ?
-    AND (? IS NULL OR IF(e.entregada_en IS NULL, e.estado, 'entregada') = ?)
-    AND (? IS NULL OR COALESCE(e.evento, n.evento) = ?)
-    AND (? IS NULL OR e.creada_en >= ?) AND (? IS NULL OR e.creada_en < ?)
-  ORDER BY e.id DESC LIMIT ?)sql";
-/// Reads the window (LogWindow: at most `looked_at` deliveries) by id, newest first, so the cost depends on
-/// the size of the window, not on the filter.
-constexpr auto page_of_log = joined<select, logged_columns, that_fit_within>;
-constexpr std::string_view end_of_window = R"sql(
-  SELECT MIN(v.id) AS ultima, COUNT(*) AS miradas
-  FROM (SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
-        WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?) v)sql";
-/// Whether all deliveries of the window were created more than a day before `since`. If so, no delivery with
-/// a lower id was created after `since`: a delivery may be younger than one with a higher id, but never by a
-/// day.
-constexpr std::string_view age_of_window = R"sql(
-  SELECT MAX(creada_en) < ? - INTERVAL 1 DAY AS antiguas FROM entregas FORCE INDEX (entregas_de_webhook)
-  WHERE webhook_id = ? AND id < ? AND id >= ?)sql";
+/// The newest deliveries of several webhooks: seek_newest for each of them replaces {seeks}, so that only
+/// the ids in an index are read of those that another webhook's deliveries displace.
+constexpr std::string_view seek_newest = R"sql(
+    SELECT id FROM entregas FORCE INDEX (entregas_de_webhook)
+    WHERE webhook_id = ? AND id < ? ORDER BY id DESC LIMIT ?)sql";
+constexpr std::string_view from_newest = R"sql(
+  FROM ({seeks} ORDER BY id DESC LIMIT ?) v
+  STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = v.id)sql";
+constexpr auto newest_of_webhooks = joined<select, event_columns, from_newest>;
 
+/// A delivery that an earlier release made may lack `evento` and `prueba`: its notification has them.
+constexpr std::string_view or_of_notification = R"sql(,
+    COALESCE(e.evento, n.evento) AS evento, COALESCE(e.prueba, n.origen = 'prueba') AS prueba)sql";
+constexpr std::string_view join_notification = R"sql(
+  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = IF(e.evento IS NULL, e.notificacion_id, NULL))sql";
+constexpr auto newest_with_old = joined<select, or_of_notification, from_newest, join_notification>;
+
+constexpr std::string_view from_one = R"sql(
+  FROM entregas e FORCE INDEX (PRIMARY))sql";
+constexpr std::string_view that_is = R"sql(
+  WHERE e.id = ?)sql";
+constexpr auto logged_by_id = joined<select, or_of_notification, from_one, join_notification, that_is>;
+
+constexpr std::string_view data_of = R"sql(
+  SELECT e.id, n.datos
+  FROM entregas e FORCE INDEX (PRIMARY)
+  STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
+  WHERE LENGTH(n.datos) <= 65536 AND e.id IN)sql";
+static_assert(longest_data == 65536, "a statement says it");
+
+constexpr std::string_view of_notification = ", n.evento, n.origen = 'prueba' AS prueba";
 constexpr std::string_view with_its_data = R"sql(, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en, n.datos
   FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
   WHERE e.id = ? AND e.webhook_id = ?)sql";
-constexpr auto evidence_of_delivery = joined<select, logged_columns, of_notification, with_its_data>;
+constexpr auto evidence_of_delivery = joined<select, of_notification, with_its_data>;
 
-Rows query_between(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
-                   DeliveryId before, DeliveryId oldest) {
-  return session.query(page_of_log, webhook, before, oldest, filter.state, filter.state, filter.event,
-                       filter.event, filter.since, filter.since, filter.until, filter.until, limit + 1);
-}
-
-/// Falls back to query_between if a delivery is of an earlier release, which stored the event only in the
-/// notification.
-Rows query_newest(Session& session, WebhookId webhook, unsigned limit, DeliveryId before) {
-  auto rows = session.query(newest_of_log, webhook, before, limit + 1);
-  const bool complete = std::ranges::none_of(rows, [](const Row& row) { return row.null("evento"); });
-  return complete ? rows : query_between(session, webhook, {}, limit, before, rows.back().integer("id"));
-}
-
-constexpr DeliveryId newest_possible = std::numeric_limits<std::int64_t>::max();
-
-/// `rows` may have one row more than a page shows, to tell that there is a next page.
-LogPage page_of(const Rows& rows, unsigned limit) {
-  LogPage page;
-  page.deliveries.reserve(rows.size());
-  for (const auto& row : rows) page.deliveries.push_back(read_logged(row));
-  if (page.deliveries.size() > limit) {
-    page.deliveries.pop_back();
-    page.next = page.deliveries.back().id;
-  }
-  return page;
-}
-
-}  // namespace
-
+/// A delivery with a 2xx counts as delivered, whatever the result of a replay.
 LoggedDelivery read_logged(const Row& row) {
-  LoggedDelivery delivery{row.integer("id"),
+  LoggedDelivery delivery{row.integer("webhook_id"),
+                          row.integer("id"),
                           row.text("evento"),
                           row.boolean("prueba"),
                           row.text("estado"),
@@ -104,38 +92,108 @@ LoggedDelivery read_logged(const Row& row) {
   return delivery;
 }
 
-LogWindow find_log_window(Session& session, WebhookId webhook, std::optional<DeliveryId> before) {
-  LogWindow window{before.value_or(newest_possible)};
-  const auto rows = session.query(end_of_window, webhook, window.before, looked_at);
-  window.oldest = rows.at(0).optional_integer("ultima");
-  window.full = rows.at(0).integer("miradas") == looked_at;
-  return window;
+std::string statement_for(std::string_view text, std::size_t webhooks) {
+  constexpr std::string_view placeholder = "{seeks}";
+  std::string statement(text);
+  return statement.replace(statement.find(placeholder), placeholder.size(), union_all(seek_newest, webhooks));
 }
 
-LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
-                        const LogWindow& window) {
-  if (!window.oldest) return {};
-  auto page = page_of(query_between(session, webhook, filter, limit, window.before, *window.oldest), limit);
-  if (page.next || !window.full) return page;
-  const auto age = filter.since
-                       ? session.query(age_of_window, filter.since, webhook, window.before, *window.oldest)
-                       : Rows{};
-  const bool old = !age.empty() && !age.at(0).null("antiguas") && age.at(0).boolean("antiguas");
-  if (!old) page.next = window.oldest;
+struct Newest {
+  std::vector<LoggedDelivery> deliveries;  // newest first, without a gap
+  bool last = false;                       // nothing is older
+};
+
+/// Removes the rows below which a webhook with `each` rows may have more. Returns whether there is such a
+/// webhook.
+bool end_before_gap(std::vector<LoggedDelivery>& rows, unsigned each) {
+  std::map<WebhookId, unsigned> seen;
+  const auto full = std::ranges::find_if(rows, [&](const auto& one) { return ++seen[one.webhook] == each; });
+  if (full == rows.end()) return false;
+  rows.erase(full + 1, rows.end());
+  return true;
+}
+
+/// Reads `most` rows at most, and `each` at most of a webhook.
+Newest read_newest(Session& session, const std::vector<WebhookId>& webhooks, DeliveryId before, unsigned most,
+                   unsigned each) {
+  std::vector<Parameter> parameters;
+  for (const auto webhook : webhooks) append_row(parameters, webhook, before, each);
+  parameters.emplace_back(most);
+  auto rows = webhooks.size() == 1
+                  ? session.query(newest_of_webhook, webhooks.front(), before, most)
+                  : session.run_query(statement_for(newest_of_webhooks, webhooks.size()), parameters);
+  if (std::ranges::any_of(rows, [](const Row& row) { return row.null("evento"); }))
+    rows = session.run_query(statement_for(newest_with_old, webhooks.size()), parameters);
+  Newest newest;
+  newest.deliveries.reserve(rows.size());
+  for (const auto& row : rows) newest.deliveries.push_back(read_logged(row));
+  std::ranges::sort(newest.deliveries, std::greater(), &LoggedDelivery::id);
+  const bool gap = each < most && end_before_gap(newest.deliveries, each);
+  newest.last = rows.size() < most && !gap;
+  return newest;
+}
+
+bool fits(const LoggedDelivery& delivery, const LogFilter& filter) {
+  return (!filter.state || delivery.state == *filter.state) &&
+         (!filter.event || delivery.event == *filter.event) &&
+         (!filter.since || delivery.created >= *filter.since) &&
+         (!filter.until || delivery.created < *filter.until);
+}
+
+/// Whether no delivery with a lower id than those of `read` was created after `since`: a delivery may be
+/// younger than one with a higher id, but never by a day.
+bool all_old(const std::vector<LoggedDelivery>& read, const std::optional<UtcTime>& since) {
+  return since && std::ranges::all_of(read, [&](const LoggedDelivery& one) {
+           return one.created < *since - std::chrono::days(1);
+         });
+}
+
+}  // namespace
+
+// Reads in steps until the page and one more are found, `looked_at` rows are read, or nothing is left. The
+// first step reads few ids of each webhook, because usually all webhooks get much the same events.
+LogPage read_log_page(Session& session, const std::vector<WebhookId>& webhooks, const LogFilter& filter,
+                      unsigned limit, std::optional<DeliveryId> older_than) {
+  LogPage page;
+  if (webhooks.empty()) return page;
+  const bool filtered = filter.state || filter.event || filter.since || filter.until;
+  const auto share = static_cast<unsigned>(2 * (limit / webhooks.size() + 1));
+  DeliveryId before = older_than.value_or(std::numeric_limits<std::int64_t>::max());
+  unsigned left = looked_at;
+  unsigned most = limit + 1;
+  for (unsigned each = std::min(most, share); most > 0; each = most) {
+    auto newest = read_newest(session, webhooks, before, most, each);
+    if (!newest.deliveries.empty()) before = newest.deliveries.back().id;
+    const bool ends = newest.last || all_old(newest.deliveries, filter.since);
+    for (auto& one : newest.deliveries) {
+      if (!fits(one, filter)) continue;
+      if (page.deliveries.size() == limit) {
+        page.next = page.deliveries.back().id;
+        return page;
+      }
+      page.deliveries.push_back(std::move(one));
+    }
+    if (ends) return page;
+    left -= std::min(left, most);
+    most = std::min(filtered ? step : limit + 1 - static_cast<unsigned>(page.deliveries.size()), left);
+  }
+  page.next = before;
   return page;
 }
 
-LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& asked, unsigned limit,
-                      std::optional<DeliveryId> before) {
-  auto filter = asked;
-  // MySQL refuses to compare a DATETIME with a date that some calendars lack, such as 0000-02-29. No delivery
-  // is older than 1970, so a bound before 1970 is replaced by 1970.
-  for (auto* time : {&filter.since, &filter.until})
-    if (*time) *time = std::max(**time, UtcTime{});
-  if (filter.state || filter.event || filter.since || filter.until)
-    return read_log_window(session, webhook, filter, limit, find_log_window(session, webhook, before));
-  const auto newest = before.value_or(newest_possible);
-  return page_of(query_newest(session, webhook, limit, newest), limit);
+std::optional<LoggedDelivery> find_logged(Session& session, const std::vector<WebhookId>& webhooks,
+                                          const LogFilter& filter, DeliveryId id) {
+  const auto rows = session.query(logged_by_id, id);
+  if (rows.empty()) return std::nullopt;
+  auto found = read_logged(rows.front());
+  const bool own = std::ranges::find(webhooks, found.webhook) != webhooks.end();
+  return own && fits(found, filter) ? std::optional(std::move(found)) : std::nullopt;
+}
+
+std::map<DeliveryId, std::string> read_event_data(Session& session, const std::vector<DeliveryId>& ids) {
+  std::map<DeliveryId, std::string> data;
+  for (const auto& row : query_ids(session, data_of, ids, "")) data[row.integer("id")] = row.text("datos");
+  return data;
 }
 
 std::optional<LoggedEvidence> find_evidence(Session& session, WebhookId webhook, DeliveryId delivery) {

@@ -1,6 +1,7 @@
 // The deliveries of an entity's webhooks and the evidence of each, as the API shows them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace store {
 
 struct LoggedDelivery {
+  WebhookId webhook;
   DeliveryId id;
   std::string event;
   bool test;
@@ -39,21 +41,18 @@ struct LogPage {
   std::vector<LoggedDelivery> deliveries;  // newest first
   std::optional<DeliveryId> next;          // the next page is older than this; unset: this page is the last
 };
-/// Reads the newest deliveries of a webhook that match `filter` and are older than `before` (unset: all).
-/// With a filter, reads 2,000 rows at most, so a page may have fewer than `limit` matches and still a `next`.
-LogPage read_log_page(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
-                      std::optional<DeliveryId> before);
+/// Reads the newest deliveries of `webhooks` (at most max_webhooks_per_entity) that match `filter` and are
+/// older than `before` (unset: all). With a filter, reads 2,000 rows at most, whatever the number of
+/// webhooks, so a page may have fewer than `limit` matches and still a `next`.
+LogPage read_log_page(Session& session, const std::vector<WebhookId>& webhooks, const LogFilter& filter,
+                      unsigned limit, std::optional<DeliveryId> before);
 
-/// The range of ids that a page with a filter reads. It is fixed first, so that rows added or deleted
-/// afterwards do not move the ends of the page.
-struct LogWindow {
-  DeliveryId before;
-  std::optional<DeliveryId> oldest{};  // unset: nothing is older than `before`
-  bool full = false;                   // true: there may be deliveries older than `oldest`
-};
-LogWindow find_log_window(Session& session, WebhookId webhook, std::optional<DeliveryId> before);
-LogPage read_log_window(Session& session, WebhookId webhook, const LogFilter& filter, unsigned limit,
-                        const LogWindow& window);
+/// Returns the delivery if one of `webhooks` has it, and it matches `filter`; otherwise nullopt.
+std::optional<LoggedDelivery> find_logged(Session& session, const std::vector<WebhookId>& webhooks,
+                                          const LogFilter& filter, DeliveryId id);
+
+/// Returns the data of the deliveries' notifications. Leaves out data that are longer than longest_data.
+std::map<DeliveryId, std::string> read_event_data(Session& session, const std::vector<DeliveryId>& ids);
 
 struct LoggedEvidence {
   LoggedDelivery delivery;
