@@ -26,7 +26,7 @@ void note_claimed(ReadyWebhooks& ready, FairSlots& slots, const std::vector<stor
   const auto now = monotonic_now();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto& reach = claim.reached[i];
-    ready.note_left(reach.webhook, reach.unreadable > 0);
+    if (reach.unreadable > 0) ready.note_left(reach.webhook);
     if (!reach.skipped && reach.found == requests[i].limit) {
       ready.advance(reach.webhook, reach.last);
       continue;

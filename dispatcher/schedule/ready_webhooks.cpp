@@ -1,8 +1,10 @@
 #include "dispatcher/schedule/ready_webhooks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "dispatcher/schedule/id_ranges.hpp"
+#include "dispatcher/schedule/waits.hpp"
 
 namespace dispatcher {
 
@@ -29,7 +31,6 @@ void ReadyWebhooks::list(delivery::WebhookId webhook, Entry& entry) {
 
 void ReadyWebhooks::found(const store::WaitingWebhook& webhook, platform::MonotonicTime now) {
   auto& entry = webhooks_[webhook.id];
-  if (entry.left.known()) return;
   // A delivery written later may be due before the first one found, but not before this moment.
   const auto before_due = std::max(webhook.until, platform::Milliseconds::zero());
   entry.after = {webhook.first - before_due - rounding, 0};
@@ -47,9 +48,7 @@ void ReadyWebhooks::waits(delivery::WebhookId webhook, platform::MonotonicTime d
 
 void ReadyWebhooks::returned(delivery::WebhookId webhook, platform::MonotonicTime now) {
   auto& entry = webhooks_[webhook];
-  // While rows are skipped, and for a few looks longer, the position stays: otherwise each return would read
-  // those rows again.
-  if (!entry.left.active()) entry.after = {};
+  if (!entry.left) entry.after = {};
   waits(webhook, now);
 }
 
@@ -63,9 +62,6 @@ std::vector<delivery::WebhookId> ReadyWebhooks::take_due(platform::MonotonicTime
     entry.listed.reset();
     if (entry.due) {
       result.push_back(webhook);
-    } else if (entry.left.known()) {
-      entry.forget_at = now + remembered;
-      list(webhook, entry);
     } else {
       webhooks_.erase(found);
     }
@@ -78,8 +74,8 @@ store::DuePosition ReadyWebhooks::after(delivery::WebhookId webhook) const {
   return found == webhooks_.end() ? store::DuePosition{} : found->second.after;
 }
 
-void ReadyWebhooks::note_left(delivery::WebhookId webhook, bool some) {
-  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.left.note(some);
+void ReadyWebhooks::note_left(delivery::WebhookId webhook) {
+  if (const auto found = webhooks_.find(webhook); found != webhooks_.end()) found->second.left = true;
 }
 
 void ReadyWebhooks::advance(delivery::WebhookId webhook, const store::DuePosition& last) {
@@ -91,7 +87,7 @@ void ReadyWebhooks::finished(delivery::WebhookId webhook, platform::MonotonicTim
   if (found == webhooks_.end()) return;
   auto& entry = found->second;
   entry.due.reset();
-  entry.left.ended();
+  if (std::exchange(entry.left, false)) entry.not_before = now + refused_wait;
   entry.forget_at = now + remembered;
   list(webhook, entry);
 }
@@ -110,12 +106,12 @@ void ReadyWebhooks::suspend(delivery::WebhookId webhook, platform::MonotonicTime
 
 void ReadyWebhooks::look_again() {
   for (auto& [id, entry] : webhooks_)
-    if (entry.left.look_again()) entry.after = {};
+    if (!entry.left) entry.after = {};
 }
 
 std::vector<store::IdRange> ReadyWebhooks::ranges(platform::MonotonicTime now) const {
   return ranges_between(webhooks_, [&](const Entry& entry) {
-    return (entry.due && now >= *entry.due) || now < entry.not_before || entry.left.known();
+    return (entry.due && now >= *entry.due) || now < entry.not_before;
   });
 }
 

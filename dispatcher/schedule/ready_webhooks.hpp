@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "dispatcher/schedule/left_rows.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/store/backlog/queue_scan.hpp"
@@ -26,21 +25,19 @@ class ReadyWebhooks {
   void waits(delivery::WebhookId webhook, platform::MonotonicTime due);
   /// A delivery of the webhook is pending again without a failure that counts. The delivery keeps its
   /// due time, which may lie before after(); so the next claim reads from the webhook's first delivery again.
-  /// But after() stays while rows of the webhook are skipped (left_rows.hpp), and for a few calls of
-  /// look_again() longer.
   void returned(delivery::WebhookId webhook, platform::MonotonicTime now);
 
   /// Returns the webhooks that have become due. Each is returned once, and stays due until finished(),
-  /// postpone() or suspend(). Forgets a webhook for which nothing has waited for a minute, unless
-  /// rows of it are being skipped.
+  /// postpone() or suspend(). Forgets a webhook for which nothing has waited for a minute.
   std::vector<delivery::WebhookId> take_due(platform::MonotonicTime now);
   /// Returns the position, in the order of due times, up to which no delivery of the webhook is known to
   /// wait.
   store::DuePosition after(delivery::WebhookId webhook) const;
 
-  /// Deliveries of the webhook were read. `some`: some of them are left to a newer release, because this one
-  /// cannot read their notifications.
-  void note_left(delivery::WebhookId webhook, bool some);
+  /// Deliveries were read that are left to a newer release, because this one cannot read their notifications.
+  /// Until finished(), the webhook is not read from its first delivery again, so that the deliveries behind
+  /// them are reached; finished() then postpones it by refused_wait.
+  void note_left(delivery::WebhookId webhook);
   /// The webhook's deliveries were read up to `last`; the webhook stays due.
   void advance(delivery::WebhookId webhook, const store::DuePosition& last);
   /// Nothing more of the webhook is known to be due.
@@ -51,12 +48,10 @@ class ReadyWebhooks {
   /// No delivery of the webhook can be claimed: take_due() does not return it before `until`, and later only
   /// if a delivery is found.
   void suspend(delivery::WebhookId webhook, platform::MonotonicTime until);
-  /// Makes every webhook be read from its first delivery again, except webhooks with rows that are skipped.
-  /// QueueScanner calls this regularly.
+  /// Makes every webhook be read from its first delivery again. QueueScanner calls this regularly.
   void look_again();
 
-  /// The ranges of webhook ids to search. They leave out webhooks that are due or postponed, and webhooks
-  /// with rows that are skipped.
+  /// The ranges of webhook ids to search. They leave out webhooks that are due or postponed.
   std::vector<store::IdRange> ranges(platform::MonotonicTime now) const;
   std::size_t size() const { return webhooks_.size(); }
 
@@ -67,7 +62,7 @@ class ReadyWebhooks {
     platform::MonotonicTime not_before{};
     std::optional<platform::MonotonicTime> listed;  // the key in by_time_; none: returned as due
     platform::MonotonicTime forget_at{};            // matters only while `due` is unset
-    LeftRows left{};
+    bool left = false;                              // note_left() was called since finished()
   };
   void list(delivery::WebhookId webhook, Entry& entry);
 
