@@ -69,7 +69,7 @@ debian_version() {
 # The example is made again when one of these files, or the version of the toolchain, changes.
 pins_of_example() {
   echo "$1 $2"
-  local made=("$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT/tests/examples/writers/$1" "$ROOT"/tests/support/{failing_example.py,secret_keys})
+  local made=("$ROOT/examples/$1" "$ROOT/examples/evaluacion/$1" "$ROOT"/tests/support/{failing_example.py,secret_keys})
   [[ $1 != clients-* ]] || made=("$CLIENTS/${1#clients-}" "$ROOT/web/openapi.json")
   [[ $1 != clients-* || $1 == clients-generator ]] || made+=("$EXAMPLES/clients-generator/pins")
   find "${made[@]}" -type f -exec sha256sum {} + 2>/dev/null | sort
@@ -83,12 +83,12 @@ install_example_python() {
 install_example_javascript() {
   mkdir -p "$1/express" && in_scratch fetch_node_modules "$ROOT/examples/javascript" "$1" &&
     in_scratch fetch_node_modules "$ROOT/examples/javascript/express" "$1/express" &&
-    mkdir -p "$1/writers" && in_scratch fetch_node_modules "$ROOT/tests/examples/writers/javascript" "$1/writers"
+    mkdir -p "$1/typeorm" && in_scratch fetch_node_modules "$ROOT/examples/evaluacion/javascript/typeorm" "$1/typeorm"
 }
 
 install_example_java() {
   in_scratch fetch_jars "$ROOT/examples/java" "$1" && in_scratch fetch_jars "$ROOT/examples/evaluacion/java" "$1" &&
-    in_scratch fetch_jars "$ROOT/tests/examples/writers/java" "$1/writers" && in_scratch compile_spring "$1/spring"
+    in_scratch fetch_jars "$ROOT/examples/evaluacion/java/hibernate" "$1/hibernate" && in_scratch compile_spring "$1/spring"
 }
 
 fetch_jars() {

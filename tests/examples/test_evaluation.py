@@ -19,7 +19,12 @@ PROGRAMS = {
     "python": ["/usr/bin/python3", FOLDER / "python/evaluacion.py"],
     "php": ["php", FOLDER / "php/evaluacion.php"],
     "java": ["java", "-cp", f"{PREPARED}/java/lib/*", FOLDER / "java/Evaluacion.java"],
+    "django": ["/usr/bin/python3", FOLDER / "python/django/evaluacion.py"],
+    "laravel": ["php", FOLDER / "php/laravel/evaluacion.php"],
+    "hibernate": ["java", "-cp", f"{PREPARED}/java/hibernate/lib/*", FOLDER / "java/hibernate/Evaluacion.java"],
+    "typeorm": ["env", f"NODE_PATH={PREPARED}/javascript/typeorm/node_modules", "node", FOLDER / "javascript/typeorm/evaluacion.js"],
 }
+LANGUAGES = {"hibernate": "java", "typeorm": "javascript"}  # the others are the names of `require`
 TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
 
 
@@ -27,7 +32,7 @@ TITLE = 'Convocatoria "ñ" 👩‍🎓 7.50 €'
 def run(request, socket, variables):
     """Returns a function that runs the example and returns the ended process. `changes`: environment variables to set; None
     removes a variable."""
-    require(request.param)
+    require(LANGUAGES.get(request.param, request.param))
 
     def run(*arguments, check=True, **changes):
         environment = {name: value for name, value in (variables | changes).items() if value is not None}
@@ -60,6 +65,19 @@ def test_a_second_run_notifies_once(run, receiver, new_entity):
     for hook in hooks:
         receiver.wait(hook.path)
     assert [len(receiver.requests(hook.path)) for hook in hooks] == [1, 1]
+
+
+@pytest.mark.parametrize("run", ["python", "php", "java"], indirect=True)
+def test_a_batch_notifies_all_but_what_is_refused(run, receiver, new_entity):
+    ours, theirs, nowhere, evaluation = new_entity(), new_entity(), fresh_id(), fresh_id()
+    hooks = [entity.register(["evaluacion.abierta"]) for entity in (ours, theirs)]
+    run("abrir", evaluation, TITLE, theirs.id)
+    said = {ours.id: None, theirs.id: f"entidad {theirs.id}: ya estaba avisada",
+            nowhere: f"entidad {nowhere}: no se la avisa; entidad_id: la entidad {nowhere} no existe"}
+    assert run("abrir-lote", evaluation, TITLE, theirs.id, nowhere, ours.id).stdout.splitlines() == [
+        line for _, line in sorted(said.items()) if line]
+    for hook in hooks:
+        assert receiver.wait(hook.path)[0].json()["data"] == {"evaluacionId": evaluation, "titulo": TITLE}
 
 
 def test_what_fails_leaves_nothing(run, stack, new_entity):

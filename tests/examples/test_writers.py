@@ -20,8 +20,8 @@ PROGRAMS = {  # name -> language, command for a zone, more of the environment
     "python, USE_TZ": ("python", lambda zone: ["/usr/bin/python3", FOLDER / "python/escritores.py"], {"USE_TZ": "True"}),
     "php": ("php", lambda zone: ["php", "-d", f"date.timezone={zone}", FOLDER / "php/escritores.php"], {}),
     "javascript": ("javascript", lambda zone: ["node", FOLDER / "javascript/escritores.js"],
-                   {"NODE_PATH": f"{PREPARED}/javascript/writers/node_modules"}),
-    "java": ("java", lambda zone: ["java", f"-Duser.timezone={zone}", "-cp", f"{PREPARED}/java/writers/lib/*",
+                   {"NODE_PATH": f"{PREPARED}/javascript/typeorm/node_modules"}),
+    "java": ("java", lambda zone: ["java", f"-Duser.timezone={zone}", "-cp", f"{PREPARED}/java/hibernate/lib/*",
                                    FOLDER / "java/Escritores.java"], {}),
 }
 LINES = {

@@ -2,12 +2,15 @@
 //
 //   mvn dependency:copy-dependencies
 //   java -cp 'target/dependency/*' Evaluacion.java abrir 42 'Convocatoria 2026' 7 8 9     la evaluación 42, a las entidades 7, 8 y 9
+//   java -cp 'target/dependency/*' Evaluacion.java abrir-lote 42 'Convocatoria 2026' 7 8 9   lo mismo, con una sentencia para todas
 //   java -cp 'target/dependency/*' Evaluacion.java ver 42
 //
 // Se conecta a EVALUACION_URL, como «jdbc:mariadb://localhost/apientidades», con EVALUACION_USUARIO y EVALUACION_CONTRASENA
 // (vacía, si el servidor reconoce al usuario por el socket).
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -57,16 +60,48 @@ public class Evaluacion {
         }
     }
 
+    // Todos en una sentencia. Uno que se rechazaría no se escribe, y no impide los demás. Como mucho 10.000 en cada transacción.
+    static void avisarLote(Connection conexion, List<Long> entidades, String evento, JsonObject datos, String clave) throws SQLException {
+        var avisos = new JsonArray();
+        for (long entidad : entidades.stream().sorted().toList()) { // en este orden, dos procesos no se bloquean uno a otro
+            var aviso = new JsonObject();
+            aviso.addProperty("entidad_id", entidad);
+            aviso.addProperty("evento", evento);
+            aviso.addProperty("datos", datos.toString()); // en el lote es un texto
+            aviso.addProperty("clave", clave);
+            avisos.add(aviso);
+        }
+        try (var llamada = conexion.prepareStatement("CALL avisar_lote(?)")) {
+            llamada.setString(1, avisos.toString());
+            var fila = llamada.executeQuery();
+            fila.next();
+            var resultados = JsonParser.parseString(fila.getString(1)).getAsJsonArray();
+            for (int i = 0; i < avisos.size(); i++) {
+                String entidad = avisos.get(i).getAsJsonObject().get("entidad_id").getAsString();
+                var resultado = resultados.get(i).getAsJsonObject();
+                if (resultado.has("conocida")) {
+                    salida.println("entidad " + entidad + ": ya estaba avisada");
+                } else if (resultado.has("motivo")) {
+                    salida.println("entidad " + entidad + ": no se la avisa; " + resultado.get("motivo").getAsString());
+                }
+            }
+        }
+    }
+
     // Todo en una transacción: si algo falla no se abre la evaluación, ni se avisa a nadie.
-    static void abrir(Connection conexion, long evaluacion, String titulo, List<String> entidades) throws SQLException {
+    static void abrir(Connection conexion, long evaluacion, String titulo, List<Long> entidades, boolean enLote) throws SQLException {
+        var datos = new JsonObject();
+        datos.addProperty("evaluacionId", evaluacion);
+        datos.addProperty("titulo", titulo);
         conexion.setAutoCommit(false);
         try {
             // Aquí van los cambios de su programa: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
-            for (String entidad : entidades) {
-                var datos = new JsonObject();
-                datos.addProperty("evaluacionId", evaluacion);
-                datos.addProperty("titulo", titulo);
-                avisar(conexion, Long.parseLong(entidad), "evaluacion.abierta", datos, "abierta-" + evaluacion);
+            if (enLote) {
+                avisarLote(conexion, entidades, "evaluacion.abierta", datos, "abierta-" + evaluacion);
+            } else {
+                for (long entidad : entidades) {
+                    avisar(conexion, entidad, "evaluacion.abierta", datos, "abierta-" + evaluacion);
+                }
             }
             conexion.commit();
         } catch (SQLException | RuntimeException error) {
@@ -94,10 +129,11 @@ public class Evaluacion {
     public static void main(String[] argumentos) throws SQLException {
         long evaluacion = Long.parseLong(argumentos[1]);
         try (var conexion = conectar()) {
-            if (argumentos[0].equals("abrir")) {
-                abrir(conexion, evaluacion, argumentos[2], Arrays.asList(argumentos).subList(3, argumentos.length));
-            } else {
+            if (argumentos[0].equals("ver")) {
                 ver(conexion, evaluacion);
+            } else {
+                var entidades = Arrays.stream(argumentos).skip(3).map(Long::parseLong).toList();
+                abrir(conexion, evaluacion, argumentos[2], entidades, argumentos[0].equals("abrir-lote"));
             }
         }
     }

@@ -3,6 +3,7 @@
 //
 //   apt install php-cli php-mysql
 //   php evaluacion.php abrir 42 'Convocatoria 2026' 7 8 9      la evaluación 42, a las entidades 7, 8 y 9
+//   php evaluacion.php abrir-lote 42 'Convocatoria 2026' 7 8 9 lo mismo, con una sentencia para todas
 //   php evaluacion.php ver 42
 //
 // Se conecta a EVALUACION_DSN, como «mysql:host=localhost;dbname=apientidades;charset=utf8mb4», con EVALUACION_USUARIO y
@@ -43,20 +44,57 @@ function avisar(PDO $conexion, string $entidad, string $evento, array $datos, st
 }
 
 // Todo en una transacción: si algo falla no se abre la evaluación, ni se avisa a nadie.
-function abrir(PDO $conexion, int $evaluacion, string $titulo, array $entidades): void
+function enTransaccion(PDO $conexion, callable $hacer): void
 {
     $conexion->beginTransaction();
     try {
-        // Aquí van los cambios de su programa: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
-        foreach ($entidades as $entidad) {
-            $datos = ['evaluacionId' => $evaluacion, 'titulo' => $titulo];
-            avisar($conexion, $entidad, 'evaluacion.abierta', $datos, "abierta-$evaluacion");
-        }
+        $hacer();
         $conexion->commit();
     } catch (Throwable $error) {
         $conexion->rollBack();
         throw $error;
     }
+}
+
+function abrir(PDO $conexion, int $evaluacion, string $titulo, array $entidades): void
+{
+    enTransaccion($conexion, function () use ($conexion, $evaluacion, $titulo, $entidades) {
+        // Aquí van los cambios de su programa: UPDATE mis_evaluaciones SET estado = 'abierta' WHERE id = …
+        foreach ($entidades as $entidad) {
+            $datos = ['evaluacionId' => $evaluacion, 'titulo' => $titulo];
+            avisar($conexion, $entidad, 'evaluacion.abierta', $datos, "abierta-$evaluacion");
+        }
+    });
+}
+
+// Todos en una sentencia. Uno que se rechazaría no se escribe, y no impide los demás. Como mucho 10.000 en cada transacción.
+function avisarLote(PDO $conexion, array $avisos): void
+{
+    usort($avisos, fn($uno, $otro) => $uno['entidad_id'] <=> $otro['entidad_id']); // así dos procesos no se bloquean uno a otro
+    $llamada = $conexion->prepare('CALL avisar_lote(?)');
+    $llamada->execute([json_encode($avisos, JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR)]);
+    $resultados = json_decode($llamada->fetchColumn(), true, 512, JSON_THROW_ON_ERROR);
+    $llamada->closeCursor();
+    foreach ($avisos as $i => $aviso) {
+        if (isset($resultados[$i]['conocida'])) {
+            echo "entidad {$aviso['entidad_id']}: ya estaba avisada\n";
+        } elseif (isset($resultados[$i]['motivo'])) {
+            echo "entidad {$aviso['entidad_id']}: no se la avisa; {$resultados[$i]['motivo']}\n";
+        }
+    }
+}
+
+function abrirLote(PDO $conexion, int $evaluacion, string $titulo, array $entidades): void
+{
+    // En el lote, `datos` es un texto.
+    $datos = json_encode(['evaluacionId' => $evaluacion, 'titulo' => $titulo], JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR);
+    $avisos = array_map(fn($entidad) => [
+        'entidad_id' => (int) $entidad, 'evento' => 'evaluacion.abierta', 'datos' => $datos, 'clave' => "abierta-$evaluacion",
+    ], $entidades);
+    enTransaccion($conexion, function () use ($conexion, $avisos) {
+        // Aquí van los cambios de su programa.
+        avisarLote($conexion, $avisos);
+    });
 }
 
 function ver(PDO $conexion, int $evaluacion): void
@@ -74,6 +112,8 @@ function ver(PDO $conexion, int $evaluacion): void
 [, $orden, $evaluacion] = $argv;
 if ($orden === 'abrir') {
     abrir(conectar(), (int) $evaluacion, $argv[3], array_slice($argv, 4));
+} elseif ($orden === 'abrir-lote') {
+    abrirLote(conectar(), (int) $evaluacion, $argv[3], array_slice($argv, 4));
 } else {
     ver(conectar(), (int) $evaluacion);
 }

@@ -2,6 +2,7 @@
 
     apt install python3-pymysql
     python3 evaluacion.py abrir 42 'Convocatoria 2026' 7 8 9      la evaluación 42, a las entidades 7, 8 y 9
+    python3 evaluacion.py abrir-lote 42 'Convocatoria 2026' 7 8 9 lo mismo, con una sentencia para todas
     python3 evaluacion.py ver 42
 
 Se conecta como dicen EVALUACION_SERVIDOR (o EVALUACION_SOCKET), EVALUACION_BASE, EVALUACION_USUARIO y EVALUACION_CONTRASENA
@@ -58,6 +59,31 @@ def abrir(conexion, evaluacion, titulo, entidades):
         raise
 
 
+def avisar_lote(cursor, avisos):
+    """Todos en una sentencia. Uno que se rechazaría no se escribe, y no impide los demás. Como mucho 10.000 en cada transacción."""
+    avisos = sorted(avisos, key=lambda aviso: (aviso["entidad_id"], aviso["clave"]))  # así dos procesos no se bloquean uno a otro
+    cursor.execute("CALL avisar_lote(%s)", (json.dumps(avisos, ensure_ascii=False),))
+    for aviso, resultado in zip(avisos, json.loads(cursor.fetchone()[0])):
+        if resultado.get("conocida"):
+            print(f"entidad {aviso['entidad_id']}: ya estaba avisada")
+        elif "motivo" in resultado:
+            print(f"entidad {aviso['entidad_id']}: no se la avisa; {resultado['motivo']}")
+
+
+def abrir_lote(conexion, evaluacion, titulo, entidades):
+    datos = json.dumps({"evaluacionId": evaluacion, "titulo": titulo}, ensure_ascii=False)  # en el lote, `datos` es un texto
+    conexion.begin()
+    try:
+        with conexion.cursor() as cursor:
+            # Aquí van los cambios de su programa.
+            avisar_lote(cursor, [{"entidad_id": entidad, "evento": "evaluacion.abierta", "datos": datos, "clave": f"abierta-{evaluacion}"}
+                                 for entidad in entidades])
+        conexion.commit()
+    except BaseException:
+        conexion.rollback()
+        raise
+
+
 def ver(conexion, evaluacion):
     with conexion.cursor() as cursor:
         cursor.execute(
@@ -74,5 +100,7 @@ if __name__ == "__main__":
     conexion = conectar()
     if orden == "abrir":
         abrir(conexion, int(evaluacion), resto[0], map(int, resto[1:]))
+    elif orden == "abrir-lote":
+        abrir_lote(conexion, int(evaluacion), resto[0], map(int, resto[1:]))
     else:
         ver(conexion, int(evaluacion))
