@@ -89,7 +89,8 @@ install_example_javascript() {
 
 install_example_java() {
   in_scratch fetch_jars "$ROOT/examples/java" "$1" && in_scratch fetch_jars "$ROOT/examples/evaluacion/java" "$1" &&
-    in_scratch fetch_jars "$ROOT/examples/evaluacion/java/hibernate" "$1/hibernate" && in_scratch compile_spring "$1/spring"
+    in_scratch fetch_jars "$ROOT/examples/evaluacion/java/hibernate" "$1/hibernate" &&
+    in_scratch fetch_jars "$ROOT/examples/evaluacion/java/spring" "$1/evaluacion-spring" && in_scratch compile_spring "$1/spring"
 }
 
 fetch_jars() {

@@ -22,6 +22,7 @@ PROGRAMS = {
     "django": ["/usr/bin/python3", FOLDER / "python/django/evaluacion.py"],
     "laravel": ["php", FOLDER / "php/laravel/evaluacion.php"],
     "hibernate": ["java", "-cp", f"{PREPARED}/java/hibernate/lib/*", FOLDER / "java/hibernate/Evaluacion.java"],
+    "spring": ["java", "-cp", f"{PREPARED}/java/evaluacion-spring/lib/*", FOLDER / "java/spring/Evaluacion.java"],
     "typeorm": ["env", f"NODE_PATH={PREPARED}/javascript/typeorm/node_modules", "node", FOLDER / "javascript/typeorm/evaluacion.js"],
 }
 LANGUAGES = {"hibernate": "java", "typeorm": "javascript"}  # the others are the names of `require`

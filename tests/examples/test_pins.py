@@ -46,7 +46,7 @@ def test_axum_needs_no_later_rust_than_the_receiver():
     assert axum - receiver == {("receptor-axum", "1.0.0")}
 
 
-@pytest.mark.parametrize("project", ["java", "java/spring", "evaluacion/java", "evaluacion/java/hibernate"])
+@pytest.mark.parametrize("project", ["java", "java/spring", "evaluacion/java", "evaluacion/java/hibernate", "evaluacion/java/spring"])
 def test_java(project):
     text = (FOLDER / project / "pom.xml").read_text()
     parts = re.findall(r"<artifactId>(.*?)</artifactId>\s*<version>(.*?)</version>", text)
@@ -55,7 +55,7 @@ def test_java(project):
 
 
 def test_no_address_of_a_mirror_is_anywhere():
-    known = {"www.standardwebhooks.com", "github.com", "maven.apache.org", "localhost", "integracion.ejemplo.es",
+    known = {"www.standardwebhooks.com", "github.com", "maven.apache.org", "localhost", "integracion.ejemplo.es", "pruebas.example.org", "entidad-",
              "opencollective.com", "feross.org", "www.patreon.com", "dotenvx.com"}  # the last line: packages' authors, in lock files
     for path in FOLDER.rglob("*"):
         if path.is_file() and not {"target", "node_modules", "__pycache__"} & set(path.parts):

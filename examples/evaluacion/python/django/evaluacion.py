@@ -24,15 +24,18 @@ def obligatoria(nombre):
     return os.environ[nombre]
 
 
-# En un proyecto, esto va en settings.py. Django ya pide READ COMMITTED y utf8mb4.
+# En un proyecto, esto va en settings.py. Django ya pide READ COMMITTED.
 settings.configure(USE_TZ=True, DATABASES={"default": {
     "ENGINE": "django.db.backends.mysql",
     "HOST": os.environ.get("EVALUACION_SOCKET") or os.environ.get("EVALUACION_SERVIDOR", "localhost"),
     "NAME": os.environ.get("EVALUACION_BASE", "apientidades"),
     "USER": os.environ.get("EVALUACION_USUARIO", "evaluacion"),
     "PASSWORD": obligatoria("EVALUACION_CONTRASENA"),
-    # Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar.
-    "OPTIONS": {"init_command": "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'"},
+    "OPTIONS": {
+        "charset": "utf8mb4",  # con otro juego de caracteres, como el de serie antes de Django 5, falla el aviso que lleva un emoji
+        # Sin el modo estricto, un valor que no cabe se cambia por otro sin avisar.
+        "init_command": "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'",
+    },
 }})
 django.setup()
 
