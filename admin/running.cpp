@@ -10,9 +10,13 @@ namespace admin {
 
 namespace {
 
+std::vector<std::string> folders_of_notes() {
+  if (const auto own = platform::runtime_directory()) return {*own};
+  return {"/run/apientidades-api", "/run/apientidades-dispatcher"};
+}
+
 std::vector<config::RunningConfig> running() {
-  std::vector<std::string> folders{"/run/apientidades-api", "/run/apientidades-dispatcher"};
-  if (const auto own = platform::runtime_directory()) folders = {*own};
+  const auto folders = folders_of_notes();
   auto found = config::read_running_notes(folders);
   if (found.empty())
     throw Failure("no running process has noted its configuration in " + folders.front() +
@@ -37,6 +41,13 @@ std::string show_line(const config::KeyValue& key) {
   std::string line = key.name + "=" + key.value;
   line.resize(std::max(source_column, line.size()), ' ');
   return line + "  # " + key.source + '\n';
+}
+
+bool any_runs_with(std::string_view key) {
+  return std::ranges::any_of(config::read_running_notes(folders_of_notes()), [key](const auto& process) {
+    const auto found = std::ranges::find(process.values, key, &config::KeyValue::name);
+    return found != process.values.end() && !found->value.empty();
+  });
 }
 
 Result show_running() {

@@ -40,6 +40,7 @@ FairSlots::End outcome_of(const Attempt& attempt) {
   if (attempt.transport == TransportResult::not_started ||
       attempt.transport == TransportResult::local_failure)
     return not_started;
+  if (attempt.transport == TransportResult::sandboxed) return answered;
   if (attempt.transport != TransportResult::answered) return failed;
   if (asks_to_wait(attempt)) return asked_to_wait;
   return attempt.status >= 200 && attempt.status <= 299 ? answered : answered_error;

@@ -58,6 +58,8 @@ int run(const config::Config& config, const program::Signals& signals,
   dispatcher::Loop loop(settings, webhook::read_key_file(settings.secrets.key_file), session(), session(),
                         log, observation.metrics());
   log.info("ready", {{"version", APIENTIDADES_VERSION}, {"max_in_flight", settings.delivery.max_in_flight}});
+  if (!settings.delivery.sandbox.empty())
+    log.warning("SANDBOX: only the hosts of delivery.sandbox are reached; deliveries to others are not sent");
   platform::notify_service_manager("READY=1");
   observation.start(signals.stop, reload);
   loop.run(signals.stop, reload);

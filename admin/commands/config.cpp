@@ -154,6 +154,7 @@ Result check(Context& context, const Arguments&) {
     findings.note(note_of_connections(context));
     findings.note(note_of_times(context));
   }
+  findings.note(sandbox_note(settings.delivery));
   findings.note(denied_networks_note(settings.delivery, platform::interface_addresses()));
   return std::move(findings).result(
       context.output.json, "The configuration is good: " + std::to_string(context.config.values.size()) +

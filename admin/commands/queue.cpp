@@ -12,6 +12,7 @@
 #include "admin/lookup.hpp"
 #include "admin/output/queue_screen.hpp"
 #include "admin/output/render.hpp"
+#include "admin/running.hpp"
 #include "lib/platform/ip.hpp"
 #include "lib/platform/stop_signal.hpp"
 #include "lib/store/backlog/pauses.hpp"
@@ -82,6 +83,7 @@ json::Object to_row(const QueueSight& sight) {
   if (sight.locked) row.emplace_back("bloqueadas", to_row(*sight.locked));
   if (sight.blocked) row.emplace_back("inserciones_bloqueadas", to_row(*sight.blocked));
   row.emplace_back("sin_despachador_s", sight.without_dispatcher_s);
+  row.emplace_back("entorno_de_pruebas", sight.sandbox);
   return row;
 }
 
@@ -98,14 +100,17 @@ std::optional<Found> find_if_possible(store::Session& session,
 }
 
 /// Counts up to `limit`, or all.
-QueueSight look_at_queue(store::Session& session, std::optional<std::int64_t> limit = std::nullopt) {
+QueueSight look_at_queue(Context& context, std::optional<std::int64_t> limit = std::nullopt) {
+  auto& session = context.session;
   const auto start = platform::monotonic_now();
-  QueueSight sight{.status = store::queue_status(session, limit),
-                   .at = start,
-                   .outages = store::list_running_outages(session),
-                   .pauses = store::read_pauses(session).parts,
-                   .locked = {},
-                   .without_dispatcher_s = store::since_last_note(session) / std::chrono::seconds(1)};
+  QueueSight sight{
+      .status = store::queue_status(session, limit),
+      .at = start,
+      .outages = store::list_running_outages(session),
+      .pauses = store::read_pauses(session).parts,
+      .locked = {},
+      .sandbox = !context.config.settings.delivery.sandbox.empty() || any_runs_with("delivery.sandbox"),
+      .without_dispatcher_s = store::since_last_note(session) / std::chrono::seconds(1)};
   if (sight.status.oldest_notification_s >= 60 && !sight.status.paused)
     sight.locked = find_if_possible(session, store::find_locked_notifications);
   sight.blocked = find_if_possible(session, store::find_blocked_inserts);
@@ -144,6 +149,7 @@ std::string log_line(const QueueSight& sight) {
   for (const auto& outage : sight.outages) text += " corte_" + outage.kind + "=" + outage.dispatcher;
   for (const auto& pause : sight.pauses)
     text += " pausa_" + std::string(store::name(pause.what)) + "=" + pause.object;
+  if (sight.sandbox) text += " entorno_de_pruebas";
   if (sight.locked) text += " bloqueadas=" + std::to_string(sight.locked->count);
   if (sight.blocked)
     text += " inserciones_bloqueadas=" + std::to_string(sight.blocked->longest.count()) + "s";
@@ -191,7 +197,7 @@ Result watch(Context& context) {
   do {
     const auto start = platform::monotonic_now();
     try {
-      const auto now = look_at_queue(context.session);
+      const auto now = look_at_queue(context);
       print_watched(context.output, now, before);
       before = now;
     } catch (const store::Unavailable& error) {
@@ -224,7 +230,7 @@ Thresholds thresholds_of(const Arguments& arguments) {
 /// A check never fails: what prevents it is its result.
 Alarm look_and_check(Context& context, const Thresholds& thresholds) {
   try {
-    return check_queue(look_at_queue(context.session, most_counted), thresholds);
+    return check_queue(look_at_queue(context, most_counted), thresholds);
   } catch (const store::DatabaseError& error) {
     return check_result(Level::unknown, std::string("the database cannot be asked: ") + error.what());
   }
@@ -242,7 +248,7 @@ Result status(Context& context, const Arguments& arguments) {
   if (arguments.has("warning") || arguments.has("critical"))
     throw UsageError("--warning and --critical go with --check");
   if (arguments.has("watch")) return watch(context);
-  return to_result(look_at_queue(context.session));
+  return to_result(look_at_queue(context));
 }
 
 /// The pause or resume succeeds even if the queue cannot be counted (a locked table, a count that takes too

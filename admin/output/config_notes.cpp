@@ -37,6 +37,13 @@ std::string nginx_connections_note(std::string_view nginx_conf) {
          "worker_rlimit_nofile to twice as many, in /etc/nginx/nginx.conf";
 }
 
+std::string sandbox_note(const config::DeliverySettings& settings) {
+  if (settings.sandbox.empty()) return {};
+  return "SANDBOX: delivery.sandbox is set, so deliveries to other hosts end as entregada without being "
+         "sent: "
+         "empty it where entities must get their notifications";
+}
+
 std::string denied_networks_note(const config::DeliverySettings& settings,
                                  const std::vector<platform::IpAddress>& own) {
   const auto found = std::ranges::find_if(own, webhook::is_public_address);

@@ -65,6 +65,10 @@ std::vector<Alarm> alarms_of(const QueueSight& sight) {
                                     " that it works: `systemctl status apientidades-dispatcher`"});
   for (const auto& outage : sight.outages) alarms.push_back({critical, describe(outage)});
   if (status.clock_jump_s != 0) alarms.push_back({critical, describe_clock(status.clock_jump_s)});
+  if (sight.sandbox)
+    alarms.push_back({critical,
+                      "SANDBOX: deliveries to hosts that delivery.sandbox does not list are not sent, and "
+                      "end as entregada: `config show --running`"});
   if (status.paused)
     alarms.push_back({critical, "PAUSED: nothing is sent until `apientidades-admin queue resume`"});
   if (sight.locked) alarms.push_back({critical, describe(*sight.locked)});

@@ -22,6 +22,7 @@ struct QueueSight {
   std::vector<store::Pause> pauses{};
   std::optional<store::LockedNotifications> locked{};
   std::optional<store::BlockedInserts> blocked{};
+  bool sandbox = false;                   // delivery.sandbox is set here, or in a dispatcher of this host
   std::int64_t without_dispatcher_s = 0;  // how long ago a dispatcher last noted that it works, every 10 s
 };
 

@@ -200,6 +200,8 @@ std::optional<DiagnosisStop> Diagnoses::obstacle(const Round& round, const Runni
   if (!target.event) return interrupted;  // only a newer release knows the webhook's events
   if (target.target.url != running.diagnosis.subject().url) return url_changed;
   if (running.failed) return interrupted;
+  const auto host = webhook::host_and_port(target.target.url);
+  if (!webhook::may_reach(webhook::host_name(host), settings_)) return sandbox;
   if (round.outage) return outage;
   if (running.handed_back > most_handed_back) return not_begun;
   const auto& parts = round.ready.paused_parts;

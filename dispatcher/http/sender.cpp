@@ -13,6 +13,8 @@
 #include "dispatcher/http/poller.hpp"
 #include "dispatcher/http/route.hpp"
 #include "dispatcher/http/transfers.hpp"
+#include "lib/webhook/address_policy.hpp"
+#include "lib/webhook/target_url.hpp"
 
 namespace dispatcher {
 
@@ -144,8 +146,13 @@ class Sender::Impl {
     // The attempt must end within the lease: after the lease another dispatcher may send the delivery.
     if (stopping_ || outdated(request, now) || now + settings_.timeout >= request.lease_until)
       return not_started(std::move(request));
+    if (!may_reach(request)) return attempt_of(begun(std::move(request)), TransportResult::sandboxed);
     auto job = lookups_.find(begun(std::move(request)));
     return job ? transfers_.begin(std::move(*job)) : std::nullopt;
+  }
+
+  bool may_reach(const Request& request) const {
+    return webhook::may_reach(webhook::host_name(request.host), settings_);
   }
 
   /// Ends an attempt that used no connection, and returns the host's next request.
@@ -159,6 +166,10 @@ class Sender::Impl {
   /// address or in delivery.host_overrides, there is nothing to look up: a lookup then ends at once, with the
   /// addresses from there.
   void begin_check(Request request) {
+    if (!may_reach(request)) {
+      ended_.push_back(attempt_of(begun(std::move(request)), TransportResult::sandboxed));
+      return;
+    }
     auto job = lookups_.find(begun(std::move(request)));
     if (!job) return;
     if (job->request.purpose == Request::Purpose::lookup) {

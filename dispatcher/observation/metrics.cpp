@@ -13,9 +13,9 @@ using Kind = Metric::Kind;
 using delivery::DeliveryState;
 using delivery::TransportResult;
 
-constexpr std::array<std::string_view, 14> outcome_labels{
-    "delivered", "http_3xx",   "http_4xx", "http_410", "http_429", "http_5xx", "bad_response",
-    "timeout",   "connection", "tls",      "name",     "address",  "local",    "outage"};
+constexpr std::array<std::string_view, 15> outcome_labels{
+    "delivered",  "http_3xx", "http_4xx", "http_410", "http_429", "http_5xx", "bad_response", "timeout",
+    "connection", "tls",      "name",     "address",  "local",    "outage",   "sandbox"};
 
 std::vector<Labels> series(const std::string& name, const std::vector<std::string_view>& values) {
   std::vector<Labels> result;
@@ -78,6 +78,8 @@ std::vector<Metric> gauges() {
        "has tried them."},
       {Kind::gauge, "apientidades_database_up", "1 if the database answered in the last round, otherwise 0."},
       {Kind::gauge, "apientidades_paused", "1 if queue pause has stopped all sending, otherwise 0."},
+      {Kind::gauge, "apientidades_sandbox",
+       "1 if delivery.sandbox keeps deliveries from being sent, otherwise 0."},
       {Kind::gauge, "apientidades_paused_parts",
        "Entities, webhooks and hosts that queue pause has stopped, at the last look at the queue."},
       {Kind::gauge, "apientidades_outage",
@@ -146,6 +148,8 @@ OutcomeClass outcome_class(const delivery::Attempt& attempt) {
     case TransportResult::not_started:
     case TransportResult::local_failure:
       return OutcomeClass::local;
+    case TransportResult::sandboxed:
+      return OutcomeClass::sandbox;
     case TransportResult::address_refused:
     case TransportResult::port_refused:
       return OutcomeClass::address;
@@ -179,6 +183,7 @@ Metrics::Metrics()
       locked(table.gauge("apientidades_notifications_locked")),
       database_up(table.gauge("apientidades_database_up")),
       paused(table.gauge("apientidades_paused")),
+      sandbox(table.gauge("apientidades_sandbox")),
       outages{table.gauge("apientidades_outage", 0), table.gauge("apientidades_outage", 1)},
       rounds(table.counter("apientidades_rounds_total")),
       slow_tasks(table.counter("apientidades_slow_tasks_total")),
@@ -225,7 +230,8 @@ void Metrics::count_attempt(const delivery::Attempt& attempt) const {
   attempts_[static_cast<std::size_t>(outcome)].add();
   if (outcome == OutcomeClass::local && attempt.fault != delivery::LocalFault::none)
     local_faults_.at(static_cast<std::size_t>(attempt.fault) - 1).add();
-  if (outcome == OutcomeClass::local || outcome == OutcomeClass::outage) return;  // not the receiver's doing
+  if (outcome == OutcomeClass::local || outcome == OutcomeClass::outage || outcome == OutcomeClass::sandbox)
+    return;  // not the receiver's doing
   durations_.at(outcome == OutcomeClass::delivered ? 0 : 1).observe(attempt.duration);
 }
 

@@ -30,6 +30,7 @@ enum class OutcomeClass {
   address,  // our policy refuses the port, or all addresses of the host
   local,    // this host could not send the request
   outage,   // the attempt met silence in an outage of our own
+  sandbox,  // delivery.sandbox has kept it from being sent
 };
 std::string_view label(OutcomeClass outcome);
 /// `attempt` must have been started: its transport is not TransportResult::not_started. Pure.
@@ -52,6 +53,7 @@ class Metrics {
   metrics::Gauge locked;  // notifications
   metrics::Gauge database_up;
   metrics::Gauge paused;
+  metrics::Gauge sandbox;
   std::vector<metrics::Gauge> outages;  // by store::OutageKind
   metrics::Counter rounds;
   metrics::Counter slow_tasks;

@@ -53,6 +53,7 @@ Observation::Observation(const config::Settings& settings, const platform::Log& 
       session_(settings.database,
                errors_.observed(
                    {.program_user = "apientidades_dispatcher", .read_timeout_s = 5, .lock_wait_s = 1}, log)) {
+  metrics_.sandbox.set(settings.delivery.sandbox.empty() ? 0 : 1);
   forget();
   listen();
 }
@@ -146,6 +147,7 @@ void Observation::forget() const {
 std::string Observation::status(bool stopping) const {
   const auto in_flight = static_cast<std::int64_t>(metrics_.in_flight.value());
   std::string text = stopping ? "stopping; " : "";
+  if (metrics_.sandbox.value() > 0) text += "SANDBOX: only delivery.sandbox is reached; ";
   for (const auto kind : {store::OutageKind::network, store::OutageKind::names}) {
     if (metrics_.outages.at(static_cast<std::size_t>(kind)).value() > 0)
       text += "OUTAGE of this service (" + std::string(name(kind)) + "); ";

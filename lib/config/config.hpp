@@ -80,7 +80,8 @@ struct DeliverySettings {
   std::vector<platform::IpNetwork>
       own_addresses;  // not a key: addresses of this host and of the database, found by the dispatcher
   std::vector<HostOverride> host_overrides;
-  std::string ca_file;                                    // empty: the system's bundle
+  std::vector<std::string> sandbox;  // patterns as in HostOverride; not empty: no other host is reached
+  std::string ca_file;               // empty: the system's bundle
   platform::Milliseconds disable_after{432000000};        // 0: never
   std::uint64_t max_response = std::uint64_t{64} * 1024;  // bytes; for a response's headers, and for its body
 };

@@ -125,6 +125,10 @@ std::vector<ConfigKey> delivery_keys() {
         "address dialled for a host name, by the first pattern (name or *.name) that matches; never for an "
         "IP or localhost"},
        [](Settings& s, Text t) { s.delivery.host_overrides = read_overrides(t); }},
+      {{"delivery.sandbox", "", "host names (name or *.name), comma-separated, or empty",
+        "for tests: only these hosts are reached, and deliveries to any other end as entregada without being "
+        "sent; empty: all are sent"},
+       [](Settings& s, Text t) { s.delivery.sandbox = read_patterns(t); }},
       {{"delivery.ca_file", "", "absolute path or empty",
         "certificate authorities of the receivers; empty: the system's"},
        [](Settings& s, Text t) { s.delivery.ca_file = t.empty() ? t : read_path(t); }},

@@ -242,6 +242,15 @@ std::vector<AllowedNetwork> read_allowed_networks(const std::string& text) {
   return result;
 }
 
+std::vector<std::string> read_patterns(const std::string& text) {
+  std::vector<std::string> result;
+  for (const auto& item : read_list(text)) {
+    result.push_back(text::lower(item));
+    if (!is_pattern(result.back())) refuse();
+  }
+  return result;
+}
+
 std::vector<HostOverride> read_overrides(const std::string& text) {
   std::vector<HostOverride> result;
   for (const auto& item : read_list(text)) {

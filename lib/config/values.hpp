@@ -32,5 +32,6 @@ std::vector<platform::IpNetwork> read_networks(const std::string& text);
 std::vector<SourceAddress> read_source_addresses(const std::string& text);
 std::vector<AllowedNetwork> read_allowed_networks(const std::string& text);
 std::vector<HostOverride> read_overrides(const std::string& text);
+std::vector<std::string> read_patterns(const std::string& text);
 
 }  // namespace config

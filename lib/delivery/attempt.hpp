@@ -79,6 +79,7 @@ enum class TransportResult {
   /// the receiver or an outage of our own was the cause. The delivery is due again.
   not_started,
   local_failure,    // a fault of this host (LocalFault); does not count as an attempt
+  sandboxed,        // delivery.sandbox is set and does not list the host: nothing was sent
   address_refused,  // no address of the host may be dialled
   port_refused,     // the port belongs to another protocol
   name_unresolved,

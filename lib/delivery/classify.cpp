@@ -65,6 +65,7 @@ DeliveryResult classify(const Attempt& attempt, const config::DeliverySettings& 
   result.error = failure_text(attempt.transport, attempt.status, settings, attempt.host);
   if (result.error.empty()) {
     result.state = DeliveryState::delivered;
+    if (attempt.transport == TransportResult::sandboxed) result.error = sandbox_text;
     return result;
   }
   result.url = attempt.url;

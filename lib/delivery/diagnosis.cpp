@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "lib/delivery/failure_text.hpp"
 #include "lib/json/json.hpp"
 #include "lib/webhook/address_policy.hpp"
 #include "lib/webhook/target_url.hpp"
@@ -28,6 +29,8 @@ std::string_view reason(DiagnosisStop why) {
       return "El servicio no puede leer ahora el secreto del webhook: avise al operador";
     case DiagnosisStop::outage:
       return "El servicio no tiene conexión a Internet o no puede resolver nombres en este momento";
+    case DiagnosisStop::sandbox:
+      return sandbox_text;
     case DiagnosisStop::not_begun:
       return "El servicio no pudo hacer la prueba a tiempo: estaba detenido u ocupado";
   }

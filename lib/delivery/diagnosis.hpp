@@ -126,6 +126,7 @@ enum class DiagnosisStop {
   url_changed,
   unreadable_secret,
   outage,     // our own
+  sandbox,    // delivery.sandbox does not list the host
   not_begun,  // the diagnosis, or one of its requests, could not start in time
 };
 

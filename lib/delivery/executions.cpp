@@ -73,7 +73,7 @@ Execution after(const Execution& before, const WebhookResults& results, UtcTime 
   execution.ahead_from = ahead_from(before, results, now, probe_interval);
   execution.started = results.last->started;
   execution.status = results.last->status;
-  execution.error = results.last->error;
+  execution.error = is_delivered(*results.last) ? std::string() : results.last->error;
   execution.one_at_a_time = results.last->one_at_a_time;
   return execution;
 }

@@ -26,6 +26,7 @@ std::string failure_text(TransportResult result, int status, const config::Deliv
       return answer_text(status);
     case TransportResult::not_started:
     case TransportResult::local_failure:
+    case TransportResult::sandboxed:
       return {};
     // One text, because an entity could otherwise search the private names of the operator's DNS.
     case TransportResult::address_refused:

@@ -37,9 +37,9 @@ struct DeliveryResult {
   platform::Milliseconds duration{};
   std::optional<std::string> address;  // the IP dialled
   std::optional<int> status;           // HTTP status; unset without a response
-  std::string error;                   // empty: success. At most 500 characters
-  unsigned signatures = 0;             // number of signatures made, one for each secret: 0 to 2
-  std::string url;                     // of the POST; empty for delivered and held
+  std::string error;        // empty: success, unless in a sandbox (sandbox_text). At most 500 characters
+  unsigned signatures = 0;  // number of signatures made, one for each secret: 0 to 2
+  std::string url;          // of the POST; empty for delivered and held
 
   // About the webhook.
   bool former_url = false;        // the webhook has another URL now, about which the attempt says nothing

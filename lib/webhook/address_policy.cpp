@@ -144,6 +144,12 @@ bool host_matches(std::string_view pattern, std::string_view host) {
          text::equal_ignoring_case(host.substr(host.size() - domain.size()), domain);
 }
 
+bool may_reach(std::string_view host, const config::DeliverySettings& settings) {
+  return settings.sandbox.empty() || std::ranges::any_of(settings.sandbox, [host](const auto& pattern) {
+           return host_matches(pattern, host);
+         });
+}
+
 bool may_connect(const IpAddress& address, std::string_view host, const config::DeliverySettings& settings) {
   const auto within = within_which(address);
   const auto open_for_host = [&](const config::AllowedNetwork& allowed) {

@@ -24,6 +24,9 @@ bool host_matches(std::string_view pattern, std::string_view host);
 bool may_connect(const platform::IpAddress& address, std::string_view host,
                  const config::DeliverySettings& settings);
 
+/// Whether a delivery may be sent to the host, a name without port: delivery.sandbox is empty or lists it.
+bool may_reach(std::string_view host, const config::DeliverySettings& settings);
+
 /// The parts of the operator's own network that the configuration names: the addresses of host_overrides, and
 /// allowed_networks.
 std::vector<platform::IpNetwork> operators_networks(const config::DeliverySettings& settings);

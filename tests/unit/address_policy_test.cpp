@@ -122,6 +122,18 @@ bool opens(const config::DeliverySettings& settings, const std::string& text,
   return may_connect(address(text), host, settings);
 }
 
+BOOST_AUTO_TEST_CASE(a_sandbox_lists_what_may_be_reached) {
+  config::DeliverySettings settings;
+  BOOST_TEST(webhook::may_reach("hooks.example.org", settings));
+  settings.sandbox = {"one.example.org", "*.pruebas.example.org"};
+  for (const auto* listed :
+       {"one.example.org", "ONE.example.org", "a.pruebas.example.org", "a.b.pruebas.example.org"})
+    BOOST_TEST(webhook::may_reach(listed, settings), listed);
+  for (const auto* other : {"two.example.org", "a.one.example.org", "pruebas.example.org",
+                            "xpruebas.example.org", "203.0.113.7", ""})
+    BOOST_TEST(!webhook::may_reach(other, settings), other);
+}
+
 BOOST_AUTO_TEST_CASE(without_an_allowance_only_public_addresses_are_dialled) {
   const auto settings = allowing({});
   BOOST_TEST(opens(settings, "8.8.8.8"));

@@ -88,6 +88,14 @@ BOOST_AUTO_TEST_CASE(a_jump_of_the_clock_is_named_until_it_is_accepted) {
                  .text.starts_with("CLOCK: the database's clock has jumped forward by 1 d 0 h"));
 }
 
+BOOST_AUTO_TEST_CASE(a_sandbox_cannot_be_overlooked) {
+  auto seen = sight(busy());
+  seen.sandbox = true;
+  BOOST_TEST(
+      has(shown(admin::draw_queue(seen, std::nullopt, "T", {.width = 200})), "SANDBOX: deliveries to hosts"));
+  BOOST_TEST((admin::alarms_of(seen).at(0).level == admin::Level::critical));
+}
+
 BOOST_AUTO_TEST_CASE(a_pause_cannot_be_overlooked) {
   auto status = busy();
   status.paused = true;

@@ -100,6 +100,14 @@ BOOST_AUTO_TEST_CASE(every_2xx_is_success) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_a_sandbox_kept_from_being_sent_is_delivered_and_says_so) {
+  const auto result = classified(ended(TransportResult::sandboxed));
+  BOOST_TEST((result.state == DeliveryState::delivered));
+  BOOST_TEST(result.error == "Entorno de pruebas: no se ha enviado");
+  BOOST_TEST(!result.status);
+  BOOST_TEST(result.url.empty());
+}
+
 BOOST_AUTO_TEST_CASE(every_other_answer_is_a_failure) {
   for (const int status : {300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 408, 422, 500, 502, 504, 999}) {
     const auto delivery_result = classified(answered(status));

@@ -33,6 +33,13 @@ BOOST_AUTO_TEST_CASE(a_public_host_without_denied_networks_is_named) {
   BOOST_TEST(admin::denied_networks_note(settings, {private_one, public_one}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_sandbox_is_named) {
+  config::DeliverySettings settings;
+  BOOST_TEST(admin::sandbox_note(settings).empty());
+  settings.sandbox = {"none"};
+  BOOST_TEST(admin::sandbox_note(settings).starts_with("SANDBOX: delivery.sandbox is set"));
+}
+
 BOOST_AUTO_TEST_CASE(a_server_with_few_connections_is_named) {
   config::Settings settings;  // 50 + 2 * 17 + 3 + 10
   BOOST_TEST(admin::connections_note(settings, 2, 97).empty());

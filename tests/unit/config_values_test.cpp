@@ -236,6 +236,14 @@ BOOST_AUTO_TEST_CASE(host_overrides_never_cover_an_address_or_localhost) {
            "::1=127.0.0.1", "[::1]=127.0.0.1"});
 }
 
+BOOST_AUTO_TEST_CASE(hosts_of_a_sandbox) {
+  BOOST_TEST(given("delivery.sandbox", "").settings.delivery.sandbox.empty());
+  const auto delivery = given("delivery.sandbox", "none, *.Pruebas.Example.ORG").settings.delivery;
+  BOOST_TEST((delivery.sandbox == std::vector<std::string>{"none", "*.pruebas.example.org"}));
+  refuses("delivery.sandbox", {"*", "*.", "10.0.0.1", "[::1]", "a,,b", "https://a.example.org",
+                               "a.example.org:443", "localhost"});
+}
+
 BOOST_AUTO_TEST_CASE(malformed_host_overrides) {
   refuses("delivery.host_overrides", {"a.example",
                                       "=127.0.0.1",

@@ -420,13 +420,13 @@ BOOST_AUTO_TEST_CASE(a_diagnosis_without_findings_lists_every_check_with_a_reaso
   std::set<std::string> reasons;
   for (const auto why : {DiagnosisStop::interrupted, DiagnosisStop::paused, DiagnosisStop::disabled,
                          DiagnosisStop::url_changed, DiagnosisStop::unreadable_secret, DiagnosisStop::outage,
-                         DiagnosisStop::not_begun}) {
+                         DiagnosisStop::sandbox, DiagnosisStop::not_begun}) {
     const auto findings = stopped_findings(why);
     BOOST_TEST(findings.size() == check_names.size());
     for (const auto& item : findings) BOOST_TEST((item.result == Result::not_done && !item.detail.empty()));
     reasons.insert(findings.front().detail);
   }
-  BOOST_TEST(reasons.size() == 7U);
+  BOOST_TEST(reasons.size() == 8U);
 }
 
 BOOST_AUTO_TEST_CASE(the_findings_are_an_array_of_their_four_members) {

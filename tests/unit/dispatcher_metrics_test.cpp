@@ -58,6 +58,7 @@ BOOST_AUTO_TEST_CASE(every_other_transport_result_has_its_class) {
   BOOST_TEST(outcome(TransportResult::address_refused) == "address");
   BOOST_TEST(outcome(TransportResult::closed) == "bad_response");
   BOOST_TEST(outcome(TransportResult::local_failure) == "local");
+  BOOST_TEST(outcome(TransportResult::sandboxed) == "sandbox");
 }
 
 BOOST_AUTO_TEST_CASE(silence_in_an_outage_of_our_own_is_no_lack_of_this_host) {

@@ -56,6 +56,14 @@ BOOST_AUTO_TEST_CASE(the_first_success_is_the_last_execution) {
   BOOST_TEST((made == Execution{.started = success.started, .status = 200}));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_sandbox_kept_from_being_sent_is_no_failure) {
+  auto unsent = success;
+  unsent.status.reset();
+  unsent.error = "Entorno de pruebas: no se ha enviado";
+  BOOST_TEST((after_all({}, {unsent}) == Execution{.started = success.started}));
+  BOOST_TEST(after_all(failing(3), {unsent}).failures == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(failures_begin_a_streak_and_lengthen_it) {
   const auto first = after_all({}, {failure, failure});
   BOOST_TEST(first.failures == 2U);

@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(says_what_a_redirect_and_a_410_lead_to) {
 
 BOOST_AUTO_TEST_CASE(every_other_transport_result_has_a_text_of_its_own) {
   const auto& results = dispatcher_support::results_without_answer();
-  // All but answered, not_started and local_failure.
-  BOOST_TEST(results.size() + 3 == static_cast<std::size_t>(TransportResult::bad_response) + 1);
+  // All but answered, not_started, local_failure and sandboxed.
+  BOOST_TEST(results.size() + 4 == static_cast<std::size_t>(TransportResult::bad_response) + 1);
   std::set<std::string> texts;
   for (const auto result : results) {
     const auto text = unanswered(result);

@@ -254,11 +254,13 @@ function timeline(attempts) {
   return [missing > 0 && el("p", { class: "muted small" }, `Los ${missing} primeros ya no se conservan uno a uno.`), el("ol", { class: "timeline" }, attempts.map(attempt))];
 }
 
+const SANDBOX = "Entorno de pruebas"; // so begins the error of an attempt that a system for tests has not sent
+
 function attempt({ numero, tipo, inicio, duracionMs, direccion, firmas, estadoHttp, error }) {
   const good = !error;
   const facts = [`${thousands(duracionMs)} ms`, direccion, firmas !== null && (firmas ? count(firmas, "firma") : "sin firmar")].filter(Boolean);
   return el("li", { class: good ? "good" : "bad", value: numero },
-    el("p", { class: "attempt" }, el("span", { class: "mark", "aria-hidden": "true" }, good ? "✓ " : "✕ "), el("strong", {}, `${KINDS[tipo] ?? tipo} ${numero}: ${good ? `recibido (${estadoHttp})` : estadoHttp ? `fallido (${estadoHttp})` : "fallido, sin respuesta"}`)),
+    el("p", { class: "attempt" }, el("span", { class: "mark", "aria-hidden": "true" }, good ? "✓ " : "✕ "), el("strong", {}, `${KINDS[tipo] ?? tipo} ${numero}: ${good ? `recibido (${estadoHttp})` : estadoHttp ? `fallido (${estadoHttp})` : error.startsWith(SANDBOX) ? "no enviado" : "fallido, sin respuesta"}`)),
     el("p", {}, bothTimes(inicio), el("span", { class: "muted" }, ` · ${facts.join(" · ")}`)),
     error && el("p", {}, foreign(error)));
 }
