@@ -25,7 +25,8 @@ def count_cases(report):
         fault = next((case.find(kind) for kind in ("failure", "error") if case.find(kind) is not None), None)
         if fault is not None:
             told = " ".join((fault.get("message") or fault.text or "").split())
-            failures.append(f"{case.get('classname')}::{case.get('name')}: {told[:MESSAGE]}")
+            name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
+            failures.append(f"{name}: {told[:MESSAGE]}")
         elif case.find("skipped") is not None:
             skipped += 1
         else:
