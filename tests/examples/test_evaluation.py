@@ -111,6 +111,7 @@ def user_of_the_socket(stack):
     stack.sql(f"DROP USER '{name}'@'localhost'")
 
 
+@pytest.mark.parametrize("run", sorted(PROGRAMS.keys() - {"hibernate", "spring"}), indirect=True)  # these use the driver of `java`
 def test_through_a_socket_it_needs_no_password(run, user_of_the_socket):
     entity, evaluation = fresh_id(), fresh_id()
     for order in (("abrir", evaluation, TITLE, entity), ("ver", evaluation)):
