@@ -48,6 +48,17 @@ Attempt lookup_attempt(Job job, Resolution::Servers servers) {
   return attempt_of(std::move(job), TransportResult::answered);
 }
 
+unsigned signatures_of(const Request& request) {
+  return (request.secret ? 1U : 0U) + (request.previous_secret ? 1U : 0U);
+}
+
+Attempt sandboxed(Request request) {
+  const auto signatures = signatures_of(request);
+  auto attempt = attempt_of(begun(std::move(request)), TransportResult::sandboxed);
+  attempt.signatures = signatures;
+  return attempt;
+}
+
 Attempt not_started(Request request) {
   Attempt attempt;
   attempt.delivery = std::move(request.delivery);

@@ -33,6 +33,13 @@ Attempt unresolved(Job job, bool unanswered);
 /// Ends the attempt of a lookup. The request's observation receives the addresses.
 Attempt lookup_attempt(Job job, Resolution::Servers servers);
 
+/// How many secrets sign the request.
+unsigned signatures_of(const Request& request);
+
+/// Returns the attempt of a request that delivery.sandbox keeps from being sent; but for that it would have
+/// begun now.
+Attempt sandboxed(Request request);
+
 /// Returns the attempt of a request that is not sent, with TransportResult::not_started.
 Attempt not_started(Request request);
 

@@ -146,7 +146,7 @@ class Sender::Impl {
     // The attempt must end within the lease: after the lease another dispatcher may send the delivery.
     if (stopping_ || outdated(request, now) || now + settings_.timeout >= request.lease_until)
       return not_started(std::move(request));
-    if (!may_reach(request)) return attempt_of(begun(std::move(request)), TransportResult::sandboxed);
+    if (!may_reach(request)) return sandboxed(std::move(request));
     auto job = lookups_.find(begun(std::move(request)));
     return job ? transfers_.begin(std::move(*job)) : std::nullopt;
   }
@@ -167,7 +167,7 @@ class Sender::Impl {
   /// addresses from there.
   void begin_check(Request request) {
     if (!may_reach(request)) {
-      ended_.push_back(attempt_of(begun(std::move(request)), TransportResult::sandboxed));
+      ended_.push_back(sandboxed(std::move(request)));
       return;
     }
     auto job = lookups_.find(begun(std::move(request)));

@@ -163,7 +163,7 @@ Attempt Transfer::end(CURLcode code, bool stopped) {
   const auto fault = local_fault(code, stopped);
   const auto result = transport_result_of(code, fault);
   if (result == TransportResult::local_failure) job_.fault = fault;
-  const auto signatures = (job_.request.secret ? 1U : 0U) + (job_.request.previous_secret ? 1U : 0U);
+  const auto signatures = signatures_of(job_.request);
   Attempt attempt = attempt_of(std::exchange(job_, {}), result);
   if (progress_.address) attempt.address = progress_.address->to_string();
   if (progress_.answered) attempt.status = progress_.status;

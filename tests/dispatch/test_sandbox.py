@@ -39,7 +39,7 @@ def test_only_listed_hosts_are_reached(entity, receiver, stack):
     for hook, error, status in ((listed, "", 200), (other, TEXT, None)):
         delivery = stack.delivery_id(notification, hook.id)
         attempt, = history(entity, hook, delivery)
-        assert (attempt["error"], attempt["estadoHttp"], attempt["direccion"]) == (error, status, None)
+        assert (attempt["error"], attempt["estadoHttp"], attempt["direccion"], attempt["firmas"]) == (error, status, None, 1)
         assert [one["error"] for one in stack.admin("delivery", "show", delivery)["historial"]] == [error]
         assert entity.listed(hook)["ultimoError"] == ""
         assert entity.listed(hook)["ultimoEstado"] == status
