@@ -35,6 +35,9 @@ std::string message_of(const store::OverQuota& refused, const config::LimitSetti
     case store::Quota::diagnostics:
       return "La entidad ha pedido demasiados diagnósticos: el máximo es " +
              std::to_string(limits.diagnostics) + " por hora; vuelva a intentarlo más tarde";
+    case store::Quota::contact_codes:
+      return "La entidad ha pedido demasiados códigos de confirmación: el máximo es " +
+             std::to_string(limits.contact_codes) + " al día; vuelva a intentarlo más tarde";
     case store::Quota::test_bytes:
       return "Las pruebas de la entidad ocupan demasiado: el máximo es " + bytes_text(limits.test_bytes) +
              " al día, sea cual sea el token; reduzca datosExtra, o vuelva a intentarlo más tarde";

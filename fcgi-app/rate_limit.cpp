@@ -23,6 +23,8 @@ Policy policy_of(store::Quota quota, const config::LimitSettings& limits) {
       return {"reenvios", limits.replay_requests};
     case store::Quota::diagnostics:
       return {"diagnosticos", limits.diagnostics};
+    case store::Quota::contact_codes:
+      return {"codigos-de-confirmacion", limits.contact_codes};
     case store::Quota::test_bytes:
       return {"bytes-de-prueba", limits.test_bytes, ";qu=\"content-bytes\""};
     case store::Quota::replayed:

@@ -102,6 +102,8 @@ void check_together(Config& config) {
   if (delivery.lease < delivery.timeout + margin)
     throw_config_error(shown(config, "delivery.lease") + " must be at least 10s longer than " +
                        shown(config, "delivery.timeout"));
+  if (!config.settings.mail.server.empty() && config.settings.mail.from.empty())
+    throw_config_error(shown(config, "mail.server") + " needs mail.from, the sender of the mails");
   if (delivery.connect_timeout > delivery.timeout)
     throw_config_error(shown(config, "delivery.connect_timeout") + " must be at most " +
                        shown(config, "delivery.timeout"));

@@ -108,6 +108,7 @@ struct LimitSettings {
   unsigned replay_requests = 0;                  // of one entity, an hour
   unsigned diagnostics = 0;                      // of one entity, an hour
   std::uint64_t test_bytes = 0;                  // of the test events of one entity, a day
+  unsigned contact_codes = 0;                    // mails with a confirmation code for one entity, a day
 };
 
 /// How entities reach the operator; each is shown to them unless it is empty.
@@ -116,6 +117,16 @@ struct ContactSettings {
   std::string email;
   std::string phone;
   std::string page;  // an https:// URL
+};
+
+/// Mails to the contacts of entities, and to the operator.
+struct MailSettings {
+  std::string server;            // "smtp://localhost:25" or "smtps://…"; empty: no mail is sent
+  std::string from;              // an address; not empty if `server` is not
+  std::string reply_to;          // an address; empty: none
+  std::string user;              // for AUTH; empty: none
+  std::string password_file;     // of `user`; empty: a credential, or no password
+  std::string operator_address;  // key mail.operator; empty: the operator gets no mail
 };
 
 struct MetricsSettings {
@@ -137,6 +148,7 @@ struct Settings {
   RetentionSettings retention;
   LimitSettings limits;
   ContactSettings contact;
+  MailSettings mail;
   MetricsSettings metrics;
   LogSettings log;
 };

@@ -191,10 +191,11 @@ std::vector<ConfigKey> limit_keys() {
           "pending_test_deliveries", "50",
           "test deliveries of one entity that have not ended; a test event that would exceed it is refused",
           &LimitSettings::pending_test_deliveries),
-      limit_key("registrations", "60",
-                "registrations and changes of webhooks, also deleted ones, by one entity in an hour; all may "
-                "come at once",
-                &LimitSettings::registrations),
+      limit_key(
+          "registrations", "60",
+          "registrations and changes of webhooks, also deleted ones, and changes of the contacts, by one "
+          "entity in an hour; all may come at once",
+          &LimitSettings::registrations),
       limit_key("replayed", "10000", "deliveries that one entity may ask to be replayed in any 24 hours",
                 &LimitSettings::replayed),
       limit_key("replay_requests", "60",
@@ -207,6 +208,9 @@ std::vector<ConfigKey> limit_keys() {
       {{"limits.test_bytes", "64MiB", "size, 0 to 1048576MiB",
         "what the test events of one entity may store in a day; all of it may come at once; 0: no limit"},
        [](Settings& s, Text t) { s.limits.test_bytes = read_size(t, 0, std::uint64_t{1} << 40); }},
+      limit_key("contact_codes", "5",
+                "mails with a confirmation code that one entity may cause in a day; all may come at once",
+                &LimitSettings::contact_codes),
   };
 }
 
@@ -226,6 +230,27 @@ std::vector<ConfigKey> contact_keys() {
       {{"contact.page", "", "https:// URL without blanks, at most 2000 characters, or empty",
         shown + "a page of yours"},
        [](Settings& s, Text t) { s.contact.page = t.empty() ? t : read_page(t); }},
+  };
+}
+
+std::vector<ConfigKey> mail_keys() {
+  const std::string address = "address (avisos@example.org), at most 254 characters, or empty";
+  const auto read = [](Text t) { return t.empty() ? t : read_email(t); };
+  return {
+      {{"mail.server", "", "smtp:// or smtps:// URL of host or host:port, or empty",
+        "mail server for the notices to entities; empty: no mail is sent"},
+       [](Settings& s, Text t) { s.mail.server = t.empty() ? t : read_mail_server(t); }},
+      {{"mail.from", "", address, "sender of every mail; required with mail.server"},
+       [read](Settings& s, Text t) { s.mail.from = read(t); }},
+      {{"mail.reply_to", "", address, "where answers to a mail go; empty: to mail.from"},
+       [read](Settings& s, Text t) { s.mail.reply_to = read(t); }},
+      {{"mail.user", "", "visible ASCII characters, at most 254, or empty",
+        "user for the mail server; empty: none is named"},
+       [](Settings& s, Text t) { s.mail.user = read_mail_user(t); }},
+      {{"mail.password_file", "", "absolute path or empty", "file with the password of mail.user"},
+       [](Settings& s, Text t) { s.mail.password_file = t.empty() ? t : read_path(t); }},
+      {{"mail.operator", "", address, "the operator's address for a digest; empty: none is sent"},
+       [read](Settings& s, Text t) { s.mail.operator_address = read(t); }},
   };
 }
 
@@ -255,7 +280,7 @@ std::vector<ConfigKey> log_keys() {
 std::vector<ConfigKey> all_keys() {
   std::vector<ConfigKey> all;
   for (auto&& group : {database_keys(), service_keys(), delivery_keys(), retention_keys(), limit_keys(),
-                       contact_keys(), metrics_keys(), log_keys()})
+                       contact_keys(), mail_keys(), metrics_keys(), log_keys()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lib/text/email_address.hpp"
 #include "lib/text/text.hpp"
 
 namespace config {
@@ -126,13 +127,19 @@ std::string read_identifier(const std::string& text) {
 }
 
 std::string read_email(const std::string& text) {
-  constexpr std::size_t longest = 254;  // RFC 5321 section 4.5.3.1.3
-  constexpr std::string_view special = "\"(),:;<>@[\\]";
-  const auto at = std::min(text.find('@'), text.size());
-  const auto name = std::string_view(text).substr(0, at);
-  const auto is_plain = [&](char c) { return is_visible(c) && special.find(c) == std::string_view::npos; };
-  if (name.empty() || text.size() > longest || at == text.size()) refuse();
-  if (!std::ranges::all_of(name, is_plain) || !is_host_name(std::string_view(text).substr(at + 1))) refuse();
+  if (!text::is_email_address(text)) refuse();
+  return text;
+}
+
+std::string read_mail_server(const std::string& text) {
+  for (const std::string_view scheme : {"smtp://", "smtps://"})
+    if (text.starts_with(scheme) && is_host_and_port(text.substr(scheme.size()))) return text;
+  refuse();
+}
+
+std::string read_mail_user(const std::string& text) {
+  constexpr std::size_t longest = 254;
+  if (text.size() > longest || !std::ranges::all_of(text, is_visible)) refuse();
   return text;
 }
 

@@ -18,13 +18,15 @@ platform::Milliseconds read_duration(const std::string& text, platform::Millisec
                                      platform::Milliseconds most);
 std::vector<platform::Milliseconds> read_durations(const std::string& text);
 platform::LogLevel read_log_level(const std::string& text);
-std::string read_path(const std::string& text);               // absolute
-std::string read_identifier(const std::string& text);         // name of a database or a user
-std::string read_email(const std::string& text);              // name@host
-std::string read_phone(const std::string& text);              // as people write it
-std::string read_page(const std::string& text);               // https:// and a host
-std::string read_origin(const std::string& text);             // https:// and a host, without a path
-std::string read_title(const std::string& text);              // a name as people write it
+std::string read_path(const std::string& text);         // absolute
+std::string read_identifier(const std::string& text);   // name of a database or a user
+std::string read_email(const std::string& text);        // text::is_email_address
+std::string read_mail_server(const std::string& text);  // smtp:// or smtps://, a host, and a port or none
+std::string read_mail_user(const std::string& text);    // visible ASCII characters
+std::string read_phone(const std::string& text);        // as people write it
+std::string read_page(const std::string& text);         // https:// and a host
+std::string read_origin(const std::string& text);       // https:// and a host, without a path
+std::string read_title(const std::string& text);        // a name as people write it
 std::vector<std::string> read_list(const std::string& text);  // comma-separated, trimmed; no empty elements
 std::vector<std::string> read_hosts(const std::string& text);
 std::string read_loopback_listener(const std::string& text);  // address:port

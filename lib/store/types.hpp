@@ -11,6 +11,7 @@
 namespace store {
 
 using webhook::AuditId;
+using webhook::ContactId;
 using webhook::DeliveryId;
 using webhook::EntityId;
 using webhook::NotificationId;

@@ -13,5 +13,6 @@ using TokenId = platform::Id<struct TokenTag>;
 using ReplayId = platform::Id<struct ReplayTag>;
 using OutageId = platform::Id<struct OutageTag>;
 using AuditId = platform::Id<struct AuditTag>;
+using ContactId = platform::Id<struct ContactTag>;
 
 }  // namespace webhook

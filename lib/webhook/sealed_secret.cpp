@@ -107,9 +107,15 @@ std::string KeyRing::authenticate(std::string_view purpose, std::string_view tex
   return code_of(keys_.at(current_), purpose, text);
 }
 
+std::vector<std::string> KeyRing::authenticate_by_each(std::string_view purpose,
+                                                       std::string_view text) const {
+  std::vector<std::string> codes;
+  for (const auto& [id, key] : keys_) codes.push_back(code_of(key, purpose, text));
+  return codes;
+}
+
 bool KeyRing::is_authentic(std::string_view purpose, std::string_view text, std::string_view code) const {
-  return std::ranges::any_of(keys_, [&](const auto& key) {
-    const auto expected = code_of(key.second, purpose, text);
+  return std::ranges::any_of(authenticate_by_each(purpose, text), [&](const auto& expected) {
     return crypto::equal_in_constant_time(expected, code);
   });
 }

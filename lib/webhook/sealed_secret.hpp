@@ -56,6 +56,8 @@ class KeyRing {
   /// Returns a code that only a holder of the current key can compute for this text: 32 hexadecimal digits of
   /// HMAC-SHA256, under a key derived from the current key and `purpose`.
   std::string authenticate(std::string_view purpose, std::string_view text) const;
+  /// What authenticate() returns if the current key is each key of the ring in turn.
+  std::vector<std::string> authenticate_by_each(std::string_view purpose, std::string_view text) const;
   /// Whether authenticate() made the code under any key of the ring.
   bool is_authentic(std::string_view purpose, std::string_view text, std::string_view code) const;
 

@@ -6,6 +6,7 @@ GRANT CREATE, DROP ON notificaciones_resultado TO 'apientidades_admin'@'localhos
 GRANT CREATE, UPDATE, DELETE ON altas_webhook TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON cambios_webhook TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON claves_idempotencia TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON contactos TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON control_envio TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON cortes_envio TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON diagnosticos TO 'apientidades_admin'@'localhost';

@@ -63,9 +63,10 @@ BOOST_AUTO_TEST_CASE(every_key_has_its_documented_default) {
   BOOST_TEST(s.limits.pending_test_deliveries == 50U);
   BOOST_TEST((s.limits.registrations == 60U && s.limits.replayed == 10000U));
   BOOST_TEST((s.limits.replay_requests == 60U && s.limits.diagnostics == 6U));
-  BOOST_TEST(s.limits.test_bytes == 64U * 1024 * 1024);
+  BOOST_TEST((s.limits.test_bytes == 64U * 1024 * 1024 && s.limits.contact_codes == 5U));
   BOOST_TEST((s.contact.name.empty() && s.api.address.empty()));
   BOOST_TEST((s.contact.email.empty() && s.contact.phone.empty() && s.contact.page.empty()));
+  BOOST_TEST((s.mail.server.empty() && s.mail.from.empty() && s.mail.operator_address.empty()));
   BOOST_TEST((s.metrics.listen.empty() && s.metrics.api_file.empty() && s.metrics.queue_interval == 15s));
   BOOST_TEST((s.log.level == LogLevel::info));
 }

@@ -102,12 +102,28 @@ BOOST_AUTO_TEST_CASE(contacts) {
   accepts("contact.email", {"", "a@b.es", "nombre.apellido+aviso@correo.example.org"});
   refuses("contact.email", {"soporte", "@b.es", "a@", "a@b es", "a b@c.es", "a@b.es?subject=x", "a@b@c.es",
                             "<a@b.es>", "ñ@b.es", std::string(250, 'a') + "@b.es"});
+  refuses("mail.from", {"Avisos <a@b.es>", "a@b.es\r\nBcc: c@d.es"});
   accepts("contact.phone", {"", "900 123 456", "+34 (900) 12.34-56"});
   refuses("contact.phone", {"x", "+", "900;ext=1", "900\t1", "https://a.es", std::string(41, '1')});
   accepts("contact.page", {"", "https://b.es", "https://b.es:8443/soporte?x=1&y#z"});
   refuses("contact.page", {"b.es", "http://b.es", "javascript:alert(1)", "https://", "https:///x",
                            "https://b.es/a b", "https://b.es/\"x", "https://a@b.es", "https://b.es/\xc3\xb1",
                            "https://b.es/" + std::string(2000, 'x')});
+}
+
+BOOST_AUTO_TEST_CASE(the_mail_server) {
+  const auto mail = [](const std::string& server) {
+    return load({.arguments = {"--mail.server", server, "--mail.from", "a@b.es"}}).settings.mail;
+  };
+  for (const std::string server : {"smtp://localhost", "smtp://localhost:25", "smtps://mail.example.org:465",
+                                   "smtp://[fd00::5]:587", "smtp://10.0.0.5"})
+    BOOST_TEST(mail(server).server == server);
+  refuses("mail.server", {"localhost:25", "http://a.es", "smtp://", "smtp://a.es/", "smtp://a.es/x",
+                          "smtp://u:p@a.es", "smtp://a.es:0", "smtp://a b", "SMTP://a.es"});
+  BOOST_TEST(unit::config_failure({.arguments = {"--mail.server", "smtp://a.es"}}) ==
+             "mail.server = smtp://a.es (command line) needs mail.from, the sender of the mails");
+  accepts("mail.user", {"", "avisos@example.org"});
+  refuses("mail.user", {"a b", "a\r\nb", std::string(255, 'x')});
 }
 
 BOOST_AUTO_TEST_CASE(what_the_documentation_says_of_the_operator) {

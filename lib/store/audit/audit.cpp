@@ -65,13 +65,14 @@ std::string_view name(AuditedAction action) { return audited_actions.at(static_c
 
 /// Returns a text that identifies a change. Changes that have the same text within one clock hour share a row
 /// (note_change).
-std::string repeated(const Author& author, AuditedAction action, WebhookId webhook, std::string_view what) {
+std::string repeated(const Author& author, AuditedAction action, std::optional<WebhookId> webhook,
+                     std::string_view what) {
   std::string text = to_string(author.entity) + ' ';
   text += author.token ? to_string(*author.token) : "-";
   return text.append(" ")
       .append(name(action))
       .append(" ")
-      .append(to_string(webhook))
+      .append(webhook ? to_string(*webhook) : "-")
       .append(" ")
       .append(what);
 }
@@ -87,8 +88,9 @@ std::string audited_url(std::string_view url) {
          "… sha256:" + crypto::to_hex(crypto::sha256(url)).substr(0, digits);
 }
 
-void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
-                 std::string_view detail, std::optional<std::string_view> what) {
+void note_change(Session& session, const Author& author, AuditedAction action,
+                 std::optional<WebhookId> webhook, std::string_view detail,
+                 std::optional<std::string_view> what) {
   const auto same = repeated(author, action, webhook, what.value_or(detail));
   // If `what` is given, an equal entry probably exists. The UPDATE then comes before the INSERT, because an
   // INSERT that is refused as a duplicate keeps a lock that causes deadlocks.

@@ -18,11 +18,19 @@ struct Author {
   std::optional<TokenId> token{};
 };
 
-enum class AuditedAction { registered, changed, secret_changed, deleted, replayed, diagnosed };
+enum class AuditedAction {
+  registered,
+  changed,
+  secret_changed,
+  deleted,
+  replayed,
+  diagnosed,
+  contacts_changed
+};
 
 /// The actions' names in the table and in filters.
-inline constexpr std::array<std::string_view, 6> audited_actions{"alta", "cambio",  "secreto",
-                                                                 "baja", "reenvio", "diagnostico"};
+inline constexpr std::array<std::string_view, 7> audited_actions{"alta",    "cambio",      "secreto",  "baja",
+                                                                 "reenvio", "diagnostico", "contactos"};
 
 /// The URL for an entry's `detail`. A long URL is cut, and followed by the start of its SHA-256, so that an
 /// entry has at most 1 KiB.
@@ -30,9 +38,11 @@ std::string audited_url(std::string_view url);
 
 /// Adds a row for a change, within the transaction that makes the change. `detail` is JSON, and never a
 /// secret. Changes with the same author, action, webhook and `what` (by default `detail`) within one clock
-/// hour share a row, which counts them. Takes constant time, and makes no other entity wait.
-void note_change(Session& session, const Author& author, AuditedAction action, WebhookId webhook,
-                 std::string_view detail, std::optional<std::string_view> what = {});
+/// hour share a row, which counts them. `webhook` is unset for `contacts_changed`. Takes constant time, and
+/// makes no other entity wait.
+void note_change(Session& session, const Author& author, AuditedAction action,
+                 std::optional<WebhookId> webhook, std::string_view detail,
+                 std::optional<std::string_view> what = {});
 
 /// A change that the operator makes with apientidades-admin.
 struct OperatorAction {

@@ -24,7 +24,8 @@ constexpr std::string_view lock_row = R"sql(
   ON DUPLICATE KEY UPDATE turnos = IF(turnos < 4294967295, turnos + 1, 0),
     saldadas_hasta = LEAST(saldadas_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
     reenvios_saldados_hasta = LEAST(reenvios_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
-    diagnosticos_saldados_hasta = LEAST(diagnosticos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR))sql";
+    diagnosticos_saldados_hasta = LEAST(diagnosticos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
+    codigos_saldados_hasta = LEAST(codigos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 DAY))sql";
 constexpr std::string_view lock_test_row = R"sql(
   INSERT INTO turnos_prueba (entidad_id, turno) VALUES (?, 1) ON DUPLICATE KEY UPDATE turno = IF(turno < 4294967295, turno + 1, 0),
     bytes_saldados_hasta = LEAST(bytes_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 DAY))sql";
@@ -88,6 +89,8 @@ Bucket bucket_of(Quota quota) {
       return {"altas_webhook", "reenvios_saldados_hasta", "1 HOUR"};
     case Quota::diagnostics:
       return {"altas_webhook", "diagnosticos_saldados_hasta", "1 HOUR"};
+    case Quota::contact_codes:
+      return {"altas_webhook", "codigos_saldados_hasta", "1 DAY"};
     case Quota::test_bytes:
       return {"turnos_prueba", "bytes_saldados_hasta", "1 DAY"};
     case Quota::registrations:
@@ -180,7 +183,8 @@ QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t li
 }
 
 unsigned window_s(Quota quota) {
-  return quota == Quota::test_bytes || quota == Quota::replayed ? day_s : hour_s;
+  return quota == Quota::test_bytes || quota == Quota::replayed || quota == Quota::contact_codes ? day_s
+                                                                                                 : hour_s;
 }
 
 BucketLevel level_of(Session& session, Quota quota, EntityId entity, std::uint64_t limit) {

@@ -13,9 +13,10 @@ namespace store {
 
 enum class Quota {
   registrations,    // limits.registrations, an hour: registrations; a deletion gives nothing back
-  changes,          // the bucket of `registrations`: changes of a webhook or of its secret
+  changes,          // the bucket of `registrations`: changes of a webhook, of its secret, or of the contacts
   replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
   diagnostics,      // limits.diagnostics, an hour
+  contact_codes,    // limits.contact_codes, a day: mails with a code that confirms an address
   test_bytes,       // limits.test_bytes, a day
   replayed,         // limits.replayed, 24 h: the deliveries that ended replays have replayed, and the most
                     // that running replays may replay

@@ -1,0 +1,39 @@
+// What the person at a contact's address does, and the mail server: confirms it, ends the notices, refuses.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "lib/store/contacts/contacts.hpp"
+#include "lib/webhook/sealed_secret.hpp"
+
+namespace store {
+
+enum class CodeAsked { done, not_found, confirmed };
+/// Asks for another code for a contact that is not confirmed, or that the mail server has refused: such a
+/// contact must be confirmed again. Throws OverQuota over `codes_per_day` (0: no limit).
+CodeAsked ask_contact_code(Session& session, const Author& author, std::int64_t number,
+                           unsigned codes_per_day);
+
+struct Confirmation {
+  enum class Result {
+    done,  // also if the contact was confirmed before
+    not_found,
+    wrong,    // and the code has `tries_left`
+    no_code,  // none was asked for, it has expired, or its tries are used up
+  };
+  Result result;
+  std::int64_t tries_left = 0;
+};
+/// Confirms a contact by the code that was mailed to it; counts a wrong try.
+Confirmation confirm_contact(Session& session, const Author& author, std::int64_t number,
+                             std::string_view code, const webhook::KeyRing& keys);
+
+/// Ends every kind of notice to the contact, without a token (RFC 8058). Returns false when there is no such
+/// contact, or it gets none.
+bool unsubscribe(Session& session, ContactId id);
+
+/// The mail server has refused the address for good. `answer` is cut to 500 bytes. The first refusal stays.
+void mark_refused(Session& session, ContactId id, std::string_view answer);
+
+}  // namespace store
