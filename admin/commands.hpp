@@ -12,6 +12,7 @@ const std::vector<Command>& all_commands();
 
 std::vector<Command> db_commands();
 std::vector<Command> entity_commands();
+std::vector<Command> contact_commands();
 std::vector<Command> token_commands();
 std::vector<Command> webhook_commands();
 std::vector<Command> receiver_commands();

@@ -39,7 +39,8 @@ int run(const config::Config& config, const program::Signals& signals,
                      settings.delivery.disable_after,
                      webhook::operators_networks(settings.delivery),
                      {},
-                     settings.contact};
+                     settings.contact,
+                     !settings.mail.server.empty()};
   const auto check = [&](const config::Config& next) {
     store::require_start(store::Program::api, next.settings);
   };

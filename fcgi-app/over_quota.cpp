@@ -27,7 +27,7 @@ std::string message_of(const store::OverQuota& refused, const config::LimitSetti
              std::to_string(limits.registrations) +
              " por hora, y eliminarlos no lo amplía; vuelva a intentarlo más tarde";
     case store::Quota::changes:
-      return "La entidad ha hecho demasiados registros y cambios de webhooks: el máximo es " +
+      return "La entidad ha hecho demasiados registros y cambios de webhooks y de contactos: el máximo es " +
              std::to_string(limits.registrations) + " por hora; vuelva a intentarlo más tarde";
     case store::Quota::replay_requests:
       return "La entidad ha pedido demasiados reenvíos y simulaciones: el máximo es " +

@@ -57,7 +57,7 @@ std::vector<LimitNow> read_limits(store::Session& session, const store::Caller& 
     const auto policy = policy_of(quota, limits);
     result.push_back({policy.name, policy.limit, left, store::window_s(quota), more_s});
   };
-  for (const auto quota : {changes, replay_requests, diagnostics, test_bytes}) {
+  for (const auto quota : {changes, replay_requests, diagnostics, contact_codes, test_bytes}) {
     const auto limit = policy_of(quota, limits).limit;
     if (limit == 0) continue;
     const auto level = store::level_of(session, quota, caller.id, limit);

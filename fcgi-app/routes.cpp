@@ -11,8 +11,13 @@ using enum QueryString;
 using enum store::CallerWith;
 using enum store::Quota;
 
-constexpr std::array<Route, 23> table{{
+constexpr std::array<Route, 27> table{{
     {"GET", "/entidad", show_entity},
+    {"GET", "/entidad/contactos", list_contacts},
+    {"PUT", "/entidad/contactos", replace_contacts, refused, changes, false, nothing_else},
+    {"POST", "/entidad/contactos/{numero}/codigo", ask_contact_code, refused, contact_codes, true,
+     nothing_else},
+    {"POST", "/entidad/contactos/{numero}/confirmacion", confirm_contact, refused, {}, false, nothing_else},
     {"GET", "/actividad", list_activity, accepted},
     {"GET", "/entregas", list_entity_deliveries, accepted},
     {"GET", "/reenvios", list_replays, accepted},

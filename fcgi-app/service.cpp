@@ -9,6 +9,9 @@
 #include "fcgi-app/http/response.hpp"
 #include "fcgi-app/over_quota.hpp"
 #include "fcgi-app/rate_limit.hpp"
+#include "fcgi-app/unsubscribe_page.hpp"
+#include "lib/contacts/codes.hpp"
+#include "lib/store/contacts/confirmation.hpp"
 #include "lib/store/session/repeat_if_lost.hpp"
 #include "lib/store/session/requirements.hpp"
 #include "lib/text/text.hpp"
@@ -97,6 +100,8 @@ std::optional<Response> Service::respond(Request& request) {
       return respond_to_balancer(request.method);
     case Purpose::metrics:
       return Response{200, shared_.observation.metrics.text(), {}, prometheus_text_type};
+    case Purpose::unsubscribe:
+      return respond_to_mail_link(request);
     case Purpose::api:
       break;
   }
@@ -109,6 +114,25 @@ Response Service::respond_to_balancer(std::string_view method) {
   const bool good = shared_.observation.health.good(
       platform::monotonic_now(), [this](DatabaseCheck check) { return database_works(check); });
   return good ? message_response(200, "El servicio está disponible") : error_response(ServiceUnavailable());
+}
+
+/// The link of a mail, which needs no token. A link that is not ours costs no statement. The answer is the
+/// same whether or not the contact exists.
+Response Service::respond_to_mail_link(const Request& request) {
+  const bool changes = request.method == "POST";
+  if (!changes && request.method != "GET" && request.method != "HEAD")
+    return error_response(MethodNotAllowed("GET, HEAD, POST"));
+  const auto contact = contacts::read_unsubscribe_token(
+      *shared_.keys.current(), unsubscribe_token_in(query_of(request.target)), platform::utc_now());
+  if (!contact) return unsubscribe_page(UnsubscribePage::invalid);
+  if (!changes) return unsubscribe_page(UnsubscribePage::question);
+  try {
+    store::unsubscribe(session_, *contact);
+    return unsubscribe_page(UnsubscribePage::done);
+  } catch (const std::exception& e) {
+    log_failure(log_, "notices not ended", request, e);
+    return unsubscribe_page(UnsubscribePage::unavailable);
+  }
 }
 
 bool Service::database_works(DatabaseCheck check) {
@@ -215,7 +239,8 @@ std::optional<Response> Service::perform(AccessLogEntry& entry) {
                   request.idempotency_key,
                   shared_.hidden_networks,
                   shared_.statistics,
-                  shared_.contact};
+                  shared_.contact,
+                  shared_.sends_mail};
   if (!is_read(route)) return route.handler(call);
   return store::repeat_if_lost(session_, [&] { return route.handler(call); });
 }

@@ -35,6 +35,7 @@ struct Shared {
   std::vector<platform::IpNetwork> hidden_networks = {};  // addresses in these are shown to no entity
   KeptStatistics statistics = {};
   config::ContactSettings contact = {};
+  bool sends_mail = false;  // mail.server is set
 };
 
 /// One per thread; it owns the thread's database session.
@@ -61,6 +62,7 @@ class Service : public Responder {
 
   std::optional<Response> respond_to_client(Request& request);
   Response respond_to_balancer(std::string_view method);
+  Response respond_to_mail_link(const Request& request);
   bool database_works(DatabaseCheck check);
   std::optional<Response> answer(AccessLogEntry& entry);
   std::optional<Response> perform(AccessLogEntry& entry);

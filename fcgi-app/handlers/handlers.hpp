@@ -35,11 +35,16 @@ struct Call {
   const std::vector<platform::IpNetwork>& hidden_networks;  // addresses in these are shown to no entity
   const KeptStatistics& statistics;
   const config::ContactSettings& contact;
+  bool sends_mail;  // mail.server is set
 };
 
 using Handler = Response (*)(const Call&);
 
 Response show_entity(const Call& call);             // GET /entidad
+Response list_contacts(const Call& call);           // GET /entidad/contactos
+Response replace_contacts(const Call& call);        // PUT /entidad/contactos
+Response ask_contact_code(const Call& call);        // POST /entidad/contactos/{numero}/codigo
+Response confirm_contact(const Call& call);         // POST /entidad/contactos/{numero}/confirmacion
 Response list_activity(const Call& call);           // GET /actividad
 Response register_webhook(const Call& call);        // POST /webhooks
 Response list_webhooks(const Call& call);           // GET /webhooks

@@ -22,7 +22,7 @@ enum class BodyState {
 };
 
 /// nginx sets the purpose by location; a client cannot.
-enum class Purpose { api, health, metrics };
+enum class Purpose { api, health, metrics, unsubscribe };
 
 /// The conditions of a change (RFC 9110 section 13.1). Each holds the joined lines of its header, and nullopt
 /// without the header.
@@ -61,6 +61,7 @@ struct Header {
 };
 
 inline constexpr std::string_view json_type = "application/json; charset=utf-8";
+inline constexpr std::string_view html_type = "text/html; charset=utf-8";
 inline constexpr std::string_view prometheus_text_type = "text/plain; version=0.0.4; charset=utf-8";
 
 struct Response {

@@ -45,6 +45,7 @@ namespace {
 
 Purpose purpose_of(std::string_view text) {
   if (text == "health") return Purpose::health;
+  if (text == "unsubscribe") return Purpose::unsubscribe;
   return text == "metrics" ? Purpose::metrics : Purpose::api;
 }
 

@@ -35,8 +35,9 @@ bool is_confirmation_code(const webhook::KeyRing& keys, const CodeFor& whose, st
 /// How long the link of a mail should end the notices, from its `Date` on.
 inline constexpr std::chrono::days unsubscribe_valid{60};
 
-/// The path on the service's host below which unsubscribe_token() ends the notices to a contact.
-inline constexpr std::string_view unsubscribe_path = "/apientidades/avisos/baja/";
+/// The path and the start of the query of a link on the service's host, which ends with unsubscribe_token().
+/// nginx keeps queries, unlike paths, out of its log.
+inline constexpr std::string_view unsubscribe_target = "/apientidades/avisos/baja?codigo=";
 
 /// Returns a text of [0-9a-f.], under the current key. It names the contact by its id alone, because an id is
 /// never given to another address: it can be checked without the database, and shows no address.

@@ -12,17 +12,6 @@ namespace {
 
 constexpr std::size_t max_echo = 500;  // bytes of wrong events that a message shows
 
-json::Value parse_object(std::string_view body) {
-  json::Value value;
-  try {
-    value = json::parse(body);
-  } catch (const json::ParseError& error) {
-    throw InvalidRequest(error.what());
-  }
-  if (value.object() == nullptr) throw InvalidRequest("El cuerpo debe ser un objeto JSON");
-  return value;
-}
-
 /// The member's text; nullptr when it is absent or null.
 const std::string* find_text(const json::Value& body, const std::string& field) {
   const json::Value* value = body.find(field);
@@ -188,6 +177,17 @@ void check_states(const json::Value& body, ReplayRequest& request) {
 }
 
 }  // namespace
+
+json::Value parse_object(std::string_view body) {
+  json::Value value;
+  try {
+    value = json::parse(body);
+  } catch (const json::ParseError& error) {
+    throw InvalidRequest(error.what());
+  }
+  if (value.object() == nullptr) throw InvalidRequest("El cuerpo debe ser un objeto JSON");
+  return value;
+}
 
 ReplayRequest parse_replay(std::string_view body) {
   const json::Value fields = parse_object(body);

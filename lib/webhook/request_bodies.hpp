@@ -29,6 +29,9 @@ struct InvalidRequest : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Reads a body as a JSON object. Throws InvalidRequest.
+json::Value parse_object(std::string_view body);
+
 struct Registration {
   std::string url;  // as stored
   EventSet events;

@@ -30,6 +30,7 @@ registrations = 0
 replayed = 0
 replay_requests = 0
 diagnostics = 0
+contact_codes = 0
 test_bytes = 0
 
 [metrics]

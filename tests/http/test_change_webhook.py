@@ -290,7 +290,7 @@ def test_many_changes_in_an_hour_are_too_many(entity, stack):
         statuses = [patch(entity, hook, {"url": f"https://h{n}.example.com/"}) for n in range(5)]
         assert [r.status for r in statuses] == [200, 200, 200, 429, 429]
         assert int(statuses[-1].headers["retry-after"]) > 0
-        assert "demasiados registros y cambios de webhooks: el máximo es 3 por hora" in statuses[-1].json()["message"]
+        assert "demasiados registros y cambios de webhooks y de contactos: el máximo es 3 por hora" in statuses[-1].json()["message"]
         for change in ({"eventos": EVENTS[:1]}, {"activo": False}):
             assert patch(entity, hook, change).status == 429, "each change is a row of the audit"
         assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "otro"}).status == 429

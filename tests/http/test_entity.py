@@ -7,7 +7,7 @@ from support.wait import wait_until
 
 PATH = "/apientidades/v1/entidad"
 EVENT = "evaluacion.abierta"
-LIMITS = {"webhooks": 5, "cambios": 12, "reenvios": 6, "diagnosticos": 3, "bytes-de-prueba": 65536, "reenviadas": 100,
+LIMITS = {"webhooks": 5, "cambios": 12, "reenvios": 6, "diagnosticos": 3, "codigos-de-confirmacion": 5, "bytes-de-prueba": 65536, "reenviadas": 100,
           "pruebas-sin-terminar": 2}
 
 
@@ -47,7 +47,7 @@ def test_without_limits_only_that_of_the_schema_is_shown(entity):
 @pytest.fixture(scope="module")
 def configured(stack):
     with stack.part_with("fcgi", **setting(
-            limits_registrations="12", limits_replay_requests="6", limits_diagnostics="3", limits_test_bytes="64KiB", limits_replayed="100",
+            limits_registrations="12", limits_replay_requests="6", limits_diagnostics="3", limits_contact_codes="5", limits_test_bytes="64KiB", limits_replayed="100",
             limits_pending_test_deliveries="2", contact_email="soporte@ejemplo.es", contact_phone="+34 900 123 456",
             contact_page="https://ejemplo.es/soporte")):
         yield
@@ -69,7 +69,7 @@ def test_what_is_left_of_each_limit_and_how_to_reach_the_operator(configured, en
     assert entity.api("POST", f"{path}/entregas/{delivery}/reenvio").status == 202
     found = left(entity)
     assert found.pop("bytes-de-prueba") > 0
-    assert found == {"webhooks": 4, "cambios": 11, "reenvios": 5, "diagnosticos": 2, "reenviadas": 99, "pruebas-sin-terminar": 2}
+    assert found == {"webhooks": 4, "cambios": 11, "reenvios": 5, "diagnosticos": 2, "codigos-de-confirmacion": 5, "reenviadas": 99, "pruebas-sin-terminar": 2}
     assert left(entity)["cambios"] == 11, "to look costs nothing"
 
 

@@ -14,7 +14,8 @@ from support.actors import BASE
 from support.wait import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-CHANGES = {"db migrate", "entity add", "entity disable", "entity enable", "token issue", "token revoke", "webhook disable", "webhook enable",
+CHANGES = {"db migrate", "entity add", "entity disable", "entity enable",
+           "entity contact add", "entity contact remove", "token issue", "token revoke", "webhook disable", "webhook enable",
            "webhook lift", "webhook diagnose", "webhook test", "notification retry", "notification discard", "notification cancel", "delivery retry", "replay cancel",
            "queue pause", "queue resume", "queue clock accept", "secrets reencrypt"}
 # A program that stands for the journal in its own mount namespace: it opens the journal's socket, runs a command, and prints the
@@ -81,6 +82,8 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
     lines = {
         "db migrate": [], "db status": [],
         "entity add": ["--id", entity.id, "--name", "Otra"], "entity list": [], "entity disable": [entity.id], "entity enable": [entity.id],
+        "entity contact add": [entity.id, "--address", "a@ejemplo.es"], "entity contact list": [entity.id],
+        "entity contact remove": [entity.id, "--address", "a@ejemplo.es"],
         "webhook list": [], "webhook show": [hook.id], "webhook urls": [], "webhook explain": [hook.id],
         "webhook diagnose": [hook.id], "webhook test": [hook.id], "webhook trace": [hook.id, "--for", "1s"], "webhook disable": [hook.id], "webhook enable": [hook.id],
         "webhook lift": ["--entity", entity.id, "--url", gone.url],

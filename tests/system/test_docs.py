@@ -61,7 +61,7 @@ def quoted(*documents: str) -> list[str]:
 # Marks of a Spanish sentence, which no name, SQL or English log line has.
 SPANISH = re.compile(r"(^| )(el|la|los|las|del?|se|es|que|una?|debe|puede|con|por|en|tiene) .* |[áéíóúñ]", re.I)
 # The pages that quote the API's messages.
-API_PAGES = [f"web/docs/{name}.md" for name in ("errores", "webhooks", "cambiar-el-secreto", "entregas", "diagnostico")]
+API_PAGES = [f"web/docs/{name}.md" for name in ("errores", "webhooks", "cambiar-el-secreto", "entregas", "diagnostico", "avisos-por-correo")]
 
 
 def literals(*paths: str) -> list[str]:
@@ -74,7 +74,7 @@ def literals(*paths: str) -> list[str]:
 NGINX_MESSAGES = "nginx/snippets/apientidades-error-messages.conf"
 URL_RULES = "lib/webhook/target_url.cpp"
 API_SOURCES = [NGINX_MESSAGES, URL_RULES, "fcgi-app/http/errors.hpp", "fcgi-app/service.cpp", "fcgi-app/http/query.cpp", "fcgi-app/handlers/cursor.cpp", "fcgi-app/over_quota.cpp",
-               *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/request_bodies.cpp",
+               *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("fcgi-app/handlers/*.?pp"))), "lib/webhook/request_bodies.cpp", "lib/contacts/bodies.cpp",
                "lib/json/json.cpp", "lib/webhook/notification_body.cpp", "lib/webhook/request_bodies.hpp"]
 HEALTH = "El servicio está disponible"  # only load balancers read it
 SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/fan_out/fan_out_plan.cpp", "lib/store/notifications/rejection.cpp"]
@@ -152,7 +152,8 @@ DEFAULTS = [
     ("limits.pending_test_deliveries", "50", "limites", "sin terminar | 50"), ("limits.test_bytes", "64MiB", "limites", "en un día | 64 MiB"),
     ("limits.replayed", "10000", "limites", "24 horas | 10.000"), ("limits.replay_requests", "60", "limites", "pide una organización en una hora | 60"),
     ("limits.diagnostics", "6", "limites", "pide una organización en una hora | 6 |"),
-    ("limits.registrations", "60", "limites", "cambios que hace en ellos | 60"), ("delivery.timeout", "15s", "limites", "15 segundos"),
+    ("limits.registrations", "60", "limites", "cambios que hace en ellos y en los avisos por correo | 60"),
+    ("limits.contact_codes", "5", "limites", "una organización en un día | 5 |"), ("delivery.timeout", "15s", "limites", "15 segundos"),
     ("delivery.connect_timeout", "5s", "limites", "de ellos 5 para conectar"), ("delivery.max_in_flight_per_webhook", "10", "limites", "hacia un webhook | 10"),
     ("delivery.max_in_flight_per_host", "50", "limites", "sean de quien sean | 50"), ("delivery.max_response", "64KiB", "limites", "su respuesta | 64 KiB"),
     ("delivery.retry_schedule", "5s,5m,30m,2h,5h,10h,14h,20h,24h", "que-llega",

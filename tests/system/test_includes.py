@@ -17,8 +17,9 @@ LIB = {
     "metrics": set(),
     "json": {"text", "platform"},
     "webhook": {"text", "platform", "config", "json", "crypto"},
+    "contacts": {"text", "platform", "config", "json", "crypto", "webhook"},
     "delivery": {"text", "platform", "config", "json", "crypto", "webhook"},
-    "store": {"text", "platform", "config", "json", "crypto", "webhook", "delivery"},
+    "store": {"text", "platform", "config", "json", "crypto", "webhook", "contacts", "delivery"},
 }
 PROGRAMS = ("fcgi-app", "dispatcher", "admin")
 # The beginnings of the paths of files that decide by values alone, without database or network.

@@ -104,6 +104,7 @@ BOOST_AUTO_TEST_CASE(what_a_request_is_for) {
   };
   BOOST_TEST((purpose("APIENTIDADES_PURPOSE=health") == api::Purpose::health));
   BOOST_TEST((purpose("APIENTIDADES_PURPOSE=metrics") == api::Purpose::metrics));
+  BOOST_TEST((purpose("APIENTIDADES_PURPOSE=unsubscribe") == api::Purpose::unsubscribe));
   for (const auto* other : {"REQUEST_METHOD=GET", "APIENTIDADES_PURPOSE=", "APIENTIDADES_PURPOSE=Metrics",
                             "HTTP_APIENTIDADES_PURPOSE=metrics"})
     BOOST_TEST((purpose(other) == api::Purpose::api));

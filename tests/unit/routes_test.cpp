@@ -22,7 +22,7 @@ std::string meaning(std::string_view method, const std::string& target) {
 BOOST_AUTO_TEST_CASE(every_route_of_the_table_is_reached) {
   for (const api::Route& route : api::routes()) {
     std::string path(route.pattern);
-    for (const std::string open : {"{id}", "{entrega}", "{reenvio}"})
+    for (const std::string open : {"{id}", "{entrega}", "{reenvio}", "{numero}"})
       if (const auto at = path.find(open); at != std::string::npos) path.replace(at, open.size(), "7");
     const api::Match match = api::match_route(route.method, base + path);
     BOOST_TEST(match.route == &route);
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(every_route_of_the_table_is_reached) {
 }
 
 BOOST_AUTO_TEST_CASE(the_api_is_these_operations) {
-  BOOST_TEST(api::routes().size() == 23U);
+  BOOST_TEST(api::routes().size() == 27U);
   BOOST_TEST(meaning("GET", base + "/webhooks") == "GET /webhooks");
   BOOST_TEST(meaning("POST", base + "/webhooks") == "POST /webhooks");
   BOOST_TEST(meaning("GET", base + "/webhooks/eventos") == "GET /webhooks/eventos");

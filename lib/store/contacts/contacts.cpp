@@ -16,8 +16,7 @@ namespace {
 constexpr std::string_view of_entity = " FROM contactos WHERE entidad_id = ? ORDER BY plaza";
 constexpr std::string_view contacts_of_entity = joined<select_contact, of_entity>;
 constexpr std::string_view and_refusal = ", rechazo FROM contactos ";
-constexpr std::string_view of_one_or_all =
-    "WHERE ? IS NULL OR entidad_id = ? ORDER BY entidad_id, plaza LIMIT ?";
+constexpr std::string_view of_one_or_all = "WHERE ? IS NULL OR entidad_id = ? ORDER BY entidad_id, plaza";
 constexpr std::string_view contacts_of_one_or_all = joined<select_contact, and_refusal, of_one_or_all>;
 
 constexpr std::string_view insert_with_code = R"sql(
@@ -136,9 +135,9 @@ std::vector<Contact> replace_contacts(Session& session, const Author& author,
   });
 }
 
-std::vector<ListedContact> list_all_contacts(Session& session, const ListFilter& filter) {
+std::vector<ListedContact> list_all_contacts(Session& session, std::optional<EntityId> entity) {
   std::vector<ListedContact> result;
-  for (const auto& row : session.query(contacts_of_one_or_all, filter.entity, filter.entity, filter.limit))
+  for (const auto& row : session.query(contacts_of_one_or_all, entity, entity))
     result.push_back({read_contact(row), row.optional_text("rechazo")});
   return result;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/contacts/bodies.hpp"
 #include "lib/contacts/kinds.hpp"
 #include "lib/store/audit/audit.hpp"
 #include "lib/store/session/session.hpp"
@@ -14,7 +15,8 @@
 
 namespace store {
 
-inline constexpr unsigned max_contacts_per_entity = 5;
+using contacts::max_contacts_per_entity;
+using contacts::WantedContact;
 
 struct Contact {
   ContactId id;
@@ -33,10 +35,6 @@ struct Contact {
 /// The entity's contacts, by number.
 std::vector<Contact> list_contacts(Session& session, EntityId entity);
 
-struct WantedContact {
-  std::string address;  // contacts::read_address
-  contacts::KindSet kinds;
-};
 struct ContactPolicy {
   unsigned changes_per_hour = 0;  // limits.registrations; 0: no limit
   unsigned codes_per_day = 0;     // limits.contact_codes; 0: no limit
@@ -53,9 +51,8 @@ struct ListedContact {
   Contact contact;
   std::optional<std::string> refusal;  // the mail server's answer
 };
-/// Lists contacts by entity and number. Uses only the entity and the limit of `filter`; the limit counts from
-/// the first entity on.
-std::vector<ListedContact> list_all_contacts(Session& session, const ListFilter& filter);
+/// Lists the contacts of one entity or of all, by entity and number.
+std::vector<ListedContact> list_all_contacts(Session& session, std::optional<EntityId> entity = {});
 
 enum class ContactAdded { added, changed, full, no_entity };
 /// Adds an address for the operator, who vouches for it: it is confirmed at once. If the entity has the

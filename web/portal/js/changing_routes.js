@@ -1,4 +1,6 @@
 // The screens in which an entity can change something, by their address. The screen of one delivery, which can replay it, is in routes.js.
+import { contactScreen, newContactScreen } from "./screens/contact.js";
+import { contactsScreen } from "./screens/contacts.js";
 import { diagnosisScreen } from "./screens/diagnosis.js";
 import { editScreen } from "./screens/edit.js";
 import { probeScreen } from "./screens/probe.js";
@@ -9,6 +11,9 @@ import { secretScreen } from "./screens/secret.js";
 import { webhookScreen } from "./screens/webhook.js";
 
 export const changingRoutes = [
+  { pattern: "/avisos", screen: contactsScreen },
+  { pattern: "/avisos/nuevo", screen: newContactScreen },
+  { pattern: "/avisos/:numero", screen: contactScreen },
   { pattern: "/probar", screen: probeScreen },
   { pattern: "/webhooks/nuevo", screen: registerScreen },
   { pattern: "/webhooks/:webhook", screen: webhookScreen },

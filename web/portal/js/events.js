@@ -1,4 +1,4 @@
-// The events, in groups and in plain words, and the field to choose them.
+// The events, in groups and in plain words, and the field to choose them or other values.
 import { el, freshId, replace } from "./dom.js";
 import { eventName } from "./words.js";
 
@@ -31,11 +31,11 @@ export function groupsOf(events) {
 /** A list of the names of these events. @param {string[]} events */
 export const eventList = (events) => el("ul", { class: "plain-list" }, events.map((event) => el("li", {}, eventName(event))));
 
-function checkbox(event, checked) {
+function checkbox(value, checked, words, meaning) {
   const id = freshId("evento");
-  const input = el("input", { type: "checkbox", id, value: event, checked, "aria-describedby": MEANINGS[event] && `${id}-ayuda` });
-  const words = el("div", {}, el("label", { for: id }, eventName(event)), MEANINGS[event] && el("p", { class: "hint", id: `${id}-ayuda` }, MEANINGS[event]));
-  return { input, node: el("div", { class: "check" }, input, words) };
+  const input = el("input", { type: "checkbox", id, value, checked, "aria-describedby": meaning && `${id}-ayuda` });
+  const text = el("div", {}, el("label", { for: id }, words), meaning && el("p", { class: "hint", id: `${id}-ayuda` }, meaning));
+  return { input, node: el("div", { class: "check" }, input, text) };
 }
 
 /**
@@ -45,22 +45,34 @@ function checkbox(event, checked) {
  * @param {string[]} what.all
  * @param {string[]} what.chosen
  */
-export function eventsField({ legend, all, chosen }) {
+export const eventsField = ({ legend, all, chosen }) => choicesField({ legend, groups: groupsOf(all), chosen, wordsOf: eventName, meanings: MEANINGS });
+
+/**
+ * Makes a checkbox for each value, as eventsField().
+ * @param {object} what
+ * @param {string} what.legend
+ * @param {[string, string[]][]} what.groups name and values of each group
+ * @param {string[]} what.chosen
+ * @param {(value: string) => string} what.wordsOf
+ * @param {Object<string, string>} what.meanings what some values mean, in a sentence
+ */
+export function choicesField({ legend, groups, chosen, wordsOf, meanings }) {
   const errorId = freshId("error");
   const error = el("p", { class: "field-error", id: errorId });
   error.hidden = true;
   const boxes = [];
-  const groups = groupsOf(all).map(([name, events]) => {
-    const made = events.map((event) => checkbox(event, chosen.includes(event)));
+  const sets = groups.map(([name, values]) => {
+    const made = values.map((value) => checkbox(value, chosen.includes(value), wordsOf(value), meanings[value]));
     boxes.push(...made.map((one) => one.input));
     return el("fieldset", { class: "field-set group" }, el("legend", {}, name), made.map((one) => one.node));
   });
+  const all = groups.flatMap(([, values]) => values);
   const first = boxes[0];
   const firstHint = first?.getAttribute("aria-describedby");
-  const set = (events) => boxes.forEach((box) => (box.checked = events.includes(box.value)));
-  const button = (words, events) => el("button", { type: "button", class: "button quiet", onclick: () => set(events) }, words);
+  const set = (values) => boxes.forEach((box) => (box.checked = values.includes(box.value)));
+  const button = (words, values) => el("button", { type: "button", class: "button quiet", onclick: () => set(values) }, words);
   const node = el("fieldset", { class: "field-set" }, el("legend", {}, legend), error,
-    el("div", { class: "actions" }, button("Marcar todos", all), button("Quitar todos", [])), el("div", { class: "groups" }, groups));
+    el("div", { class: "actions" }, button("Marcar todos", all), button("Quitar todos", [])), el("div", { class: "groups" }, sets));
   return {
     node,
     control: first,

@@ -82,7 +82,7 @@ function replayRow({ id, webhook, entrega, estado, candidatas, reenviadas, entre
   ];
 }
 
-const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico" };
+const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico", contactos: "Cambió los avisos por correo" };
 const instant = (value) => (Number.isNaN(Date.parse(value)) ? worded(value) : bothTimes(value));
 
 /** The members of `detalle`: [words, how the value is shown]. */
@@ -91,6 +91,8 @@ const MEMBERS = {
   fallaDesde: ["dejó de contar los fallos desde", (value) => instant(value?.antes ?? value)],
   graciaSegundos: ["el anterior sigue firmando", (value) => (value === 0 ? "no" : span(value * 1000))],
   reenvio: ["reenvío", changed], entrega: ["entrega", changed], desde: ["desde", instant], hasta: ["hasta", instant], candidatas: ["entregas", changed],
+  alta: ["se añade", changed], baja: ["se quita", changed], avisos: ["se cambia lo que recibe", changed], confirmado: ["se confirma", changed],
+  codigo: ["se pide un código para", changed], sinAvisos: ["ya no recibe avisos, por el enlace de un correo", changed],
 };
 
 function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima }, hooks) {
@@ -102,7 +104,7 @@ function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima },
     return el("li", {}, `${words}: `, show(value));
   });
   return [
-    timeCell(cuando), token ? foreign(token) : el("span", { class: "muted" }, "Un token sin etiqueta"),
+    timeCell(cuando), token ? foreign(token) : el("span", { class: "muted" }, "sinAvisos" in what ? "La persona avisada" : "Un token sin etiqueta"),
     [titleOf(accion, what, veces), details.length > 0 && el("ul", { class: "plain-list small muted" }, details),
       veces > 1 && el("p", { class: "small muted" }, replayed ? "El último, " : `${thousands(veces)} veces; la última, `, bothTimes(ultima))],
     named(webhook, hooks),

@@ -1,0 +1,231 @@
+// The contacts of entities: five at most, confirmed by a code that is mailed, few mails, and an end of
+// the notices by the link of a mail.
+#include "lib/store/contacts/contacts.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "lib/contacts/codes.hpp"
+#include "lib/store/contacts/confirmation.hpp"
+#include "tests/store/maintenance_support.hpp"
+#include "tests/store/quota_support.hpp"
+#include "tests/store/threads.hpp"
+
+using namespace store;
+using namespace store::testing;
+using contacts::Kind;
+using contacts::KindSet;
+using Confirmed = Confirmation::Result;
+
+namespace {
+
+KindSet only(Kind kind) {
+  KindSet kinds;
+  kinds.insert(kind);
+  return kinds;
+}
+
+std::vector<WantedContact> wanted(const std::vector<std::string>& names) {
+  std::vector<WantedContact> result;
+  for (const auto& name : names) result.push_back({name + "@ejemplo.es", KindSet::all()});
+  return result;
+}
+
+struct Fixture : MaintenanceFixture {
+  Fixture() {
+    add_entity(session, 1, "Uno");
+    add_entity(session, 2, "Dos");
+  }
+  std::vector<Contact> put(const std::vector<std::string>& names, const ContactPolicy& policy = {}) {
+    return replace_contacts(session, {1}, wanted(names), policy);
+  }
+  Contact first() { return list_contacts(session, 1).at(0); }
+  std::string code() {
+    const auto contact = first();
+    return contacts::confirmation_code(keys(), {contact.id, contact.address, contact.code_issued.value()});
+  }
+  std::string wrong_code() { return code() == "000000" ? "000001" : "000000"; }
+  Confirmation confirm(const std::string& code, EntityId entity = 1) {
+    return confirm_contact(session, {entity}, 1, code, keys());
+  }
+  std::vector<std::string> details() {
+    std::vector<std::string> result;
+    for (const auto& entry : list_audit(session, {}, "contactos")) result.push_back(entry.detail);
+    return result;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(contacts_store, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_kept_address_keeps_its_number_and_confirmation) {
+  put({"a", "b", "c"});
+  BOOST_CHECK(confirm(code()).result == Confirmed::done);
+  const auto before = list_contacts(session, 1);
+  auto next = wanted({"d", "c", "a"});
+  next[2].kinds = only(Kind::token);
+  const auto after = replace_contacts(session, {1}, next, {});
+  BOOST_REQUIRE_EQUAL(after.size(), 3U);
+  BOOST_CHECK_EQUAL(after[0].id, before[0].id);
+  BOOST_CHECK(after[0].confirmed.has_value());
+  BOOST_CHECK(after[0].kinds == only(Kind::token));
+  BOOST_CHECK_EQUAL(after[1].address, "d@ejemplo.es");
+  BOOST_CHECK_EQUAL(after[1].number, 2);
+  BOOST_CHECK(after[1].code_ends.has_value());
+  BOOST_CHECK_EQUAL(after[2].id, before[2].id);
+  BOOST_CHECK(details().back() ==
+              R"({"alta":["d…@ejemplo.es"],"avisos":["a…@ejemplo.es"],"baja":["b…@ejemplo.es"]})");
+}
+
+BOOST_AUTO_TEST_CASE(the_same_set_again_changes_and_counts_nothing) {
+  put({"a", "b"});
+  const ContactPolicy strict{1, 1};
+  const auto before = first();
+  for (int i = 0; i < 5; ++i) put({"b", "a"}, strict);
+  BOOST_CHECK(first().code_issued == before.code_issued);
+  BOOST_CHECK_EQUAL(details().size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_id_is_never_given_again) {
+  const auto id = put({"a"}).at(0).id;
+  put({});
+  BOOST_CHECK_EQUAL(count("contactos"), 0);
+  BOOST_CHECK(put({"a"}).at(0).id != id);
+}
+
+// Each removal and addition would mail a stranger another code.
+BOOST_AUTO_TEST_CASE(codes_are_counted_however_they_are_asked_for) {
+  const ContactPolicy policy{0, 5};
+  put({"a"}, policy);
+  BOOST_CHECK(ask_contact_code(session, {1}, 1, 5) == CodeAsked::done);
+  put({}, policy);
+  put({"a", "b"}, policy);
+  put({"a"}, policy);
+  put({"a", "b"}, policy);
+  const auto of_codes = is_of(Quota::contact_codes);
+  BOOST_CHECK_EXCEPTION(put({"a", "b", "c"}, policy), OverQuota, of_codes);
+  BOOST_CHECK_EXCEPTION(ask_contact_code(session, {1}, 1, 5), OverQuota, of_codes);
+  BOOST_CHECK_EQUAL(list_contacts(session, 1).size(), 2U);
+  BOOST_CHECK_EQUAL(put({"b"}, policy).size(), 1U);
+  BOOST_CHECK_EQUAL(replace_contacts(session, {2}, wanted({"a"}), policy).size(), 1U);
+}
+
+BOOST_AUTO_TEST_CASE(changes_are_counted_with_those_of_webhooks) {
+  const ContactPolicy policy{2, 0};
+  put({"a"}, policy);
+  put({}, policy);
+  BOOST_CHECK_EXCEPTION(put({"b"}, policy), OverQuota, is_of(Quota::changes));
+  BOOST_CHECK(list_contacts(session, 1).empty());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_mail_server_no_code_is_asked_for_or_counted) {
+  const auto contact = put({"a"}, {0, 1, false}).at(0);
+  BOOST_CHECK(!contact.code_issued && !contact.code_ends);
+  BOOST_CHECK(confirm("000000").result == Confirmed::no_code);
+  BOOST_CHECK(ask_contact_code(session, {1}, 1, 1) == CodeAsked::done);
+}
+
+BOOST_AUTO_TEST_CASE(a_code_has_five_tries) {
+  put({"a"});
+  const auto right = code();
+  for (std::int64_t left = 5; left-- > 0;) {
+    const auto tried = confirm(wrong_code());
+    BOOST_CHECK(tried.result == Confirmed::wrong);
+    BOOST_CHECK_EQUAL(tried.tries_left, left);
+  }
+  BOOST_CHECK(confirm(right).result == Confirmed::no_code);
+  BOOST_CHECK(ask_contact_code(session, {1}, 1, 0) == CodeAsked::done);
+  BOOST_CHECK(confirm(code()).result == Confirmed::done);
+  BOOST_CHECK(confirm("000000").result == Confirmed::done);
+  BOOST_CHECK(ask_contact_code(session, {1}, 1, 0) == CodeAsked::confirmed);
+}
+
+BOOST_AUTO_TEST_CASE(tries_at_once_are_counted_one_by_one) {
+  put({"a"});
+  const auto wrong = wrong_code();
+  std::atomic<int> tried = 0;
+  run_at_once(8, [&](int) {
+    Session mine = database.connect();
+    if (confirm_contact(mine, {1}, 1, wrong, keys()).result == Confirmed::wrong) ++tried;
+  });
+  BOOST_CHECK_EQUAL(tried.load(), 5);
+}
+
+BOOST_AUTO_TEST_CASE(a_code_lives_a_day) {
+  put({"a"});
+  session.execute("UPDATE contactos SET codigo_emitido = codigo_emitido - INTERVAL 86395 SECOND");
+  BOOST_CHECK(confirm(wrong_code()).result == Confirmed::wrong);
+  session.execute("UPDATE contactos SET codigo_emitido = codigo_emitido - INTERVAL 5 SECOND");
+  BOOST_CHECK(confirm(code()).result == Confirmed::no_code);
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_confirms_only_its_own) {
+  put({"a"});
+  BOOST_CHECK(confirm(code(), 2).result == Confirmed::not_found);
+  BOOST_CHECK(ask_contact_code(session, {2}, 1, 0) == CodeAsked::not_found);
+  BOOST_CHECK(!first().confirmed);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_ends_the_notices_once_and_is_audited_without_a_token) {
+  put({"a", "b"});
+  const auto id = first().id;
+  BOOST_CHECK(unsubscribe(session, id));
+  BOOST_CHECK(!unsubscribe(session, id));
+  BOOST_CHECK(!unsubscribe(session, id.number() + 1000));
+  BOOST_CHECK(first().kinds.empty());
+  BOOST_CHECK(list_contacts(session, 1).at(1).kinds == KindSet::all());
+  const auto entry = list_audit(session, {}, "contactos").back();
+  BOOST_CHECK_EQUAL(entry.detail, R"({"sinAvisos":"a…@ejemplo.es"})");
+  BOOST_CHECK(!entry.token && entry.entity == EntityId(1));
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_address_must_be_confirmed_again) {
+  put({"a"});
+  confirm(code());
+  mark_refused(session, first().id, "550 5.1.1 unknown\r\nuser " + std::string(1000, 'x'));
+  mark_refused(session, first().id, "554 later");
+  const auto listed = list_all_contacts(session).at(0);
+  BOOST_CHECK(listed.contact.refused.has_value());
+  BOOST_CHECK(listed.refusal.value().starts_with("550 5.1.1 unknown\\x0d\\x0auser x"));
+  BOOST_CHECK(ask_contact_code(session, {1}, 1, 0) == CodeAsked::done);
+  BOOST_CHECK(!first().refused && !first().confirmed);
+  BOOST_CHECK(confirm(code()).result == Confirmed::done);
+}
+
+BOOST_AUTO_TEST_CASE(the_operator_vouches_for_an_address) {
+  const WantedContact one{"a@ejemplo.es", only(Kind::failing)};
+  BOOST_CHECK(add_contact(session, 3, one) == ContactAdded::no_entity);
+  BOOST_CHECK(add_contact(session, 1, one) == ContactAdded::added);
+  BOOST_CHECK(first().confirmed.has_value() && first().kinds == one.kinds);
+  mark_refused(session, first().id, "550");
+  BOOST_CHECK(add_contact(session, 1, {one.address, KindSet::all()}) == ContactAdded::changed);
+  BOOST_CHECK(!first().refused && first().kinds == KindSet::all());
+  put({"a", "b", "c", "d", "e"});
+  BOOST_CHECK(add_contact(session, 1, {"f@ejemplo.es", {}}) == ContactAdded::full);
+  BOOST_CHECK(remove_contact(session, 1, "a@ejemplo.es"));
+  BOOST_CHECK(!remove_contact(session, 1, "a@ejemplo.es"));
+  BOOST_CHECK_EQUAL(list_all_contacts(session).size(), 4U);
+}
+
+BOOST_AUTO_TEST_CASE(an_entity_has_five_contacts_under_any_concurrency) {
+  run_at_once(8, [&](int i) {
+    Session mine = database.connect();
+    despite_lock_timeouts([&] {
+      return add_contact(mine, 1, {std::to_string(i) + "@ejemplo.es", KindSet::all()});
+    });
+  });
+  BOOST_CHECK_EQUAL(list_contacts(session, 1).size(), 5U);
+  BOOST_CHECK_THROW(session.execute("INSERT INTO contactos (entidad_id, plaza, correo, avisos)"
+                                    " VALUES (1, 6, 'x@ejemplo.es', '')"),
+                    DatabaseError);
+  BOOST_CHECK_THROW(session.execute("INSERT INTO contactos (entidad_id, plaza, correo, avisos)"
+                                    " VALUES (2, 1, 'x@ejemplo.es', ''), (2, 2, 'x@ejemplo.es', '')"),
+                    DatabaseError);
+}
+
+BOOST_AUTO_TEST_CASE(the_audit_shows_little_of_an_address) {
+  BOOST_CHECK_EQUAL(audited_address("maria.perez@ejemplo.es"), "m…@ejemplo.es");
+  BOOST_CHECK_LT(audited_address("m@" + std::string(250, 'x')).size(), 80U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
