@@ -91,14 +91,13 @@ std::vector<Command> contact_commands() {
   return {
       {.words = "entity contact add",
        .summary = "Add an address of an entity for notices by mail, or change its kinds",
-       .details = "The address is confirmed at once: no code is mailed to it. An entity has at most five.",
-       .options =
-           {.id = IdWord::required,
-            .options = {address,
-                        {"kinds", "KINDS",
-                         "what it is told of, comma-separated (default: all): fallo, "
-                         "desactivacion_proxima, desactivado, recuperado, certificado, secreto, token, "
-                         "entregas_fallidas"}}},
+       .details =
+           "The address is confirmed at once: no code is mailed to it. An entity has at most five.\n"
+           "Kinds: fallo, desactivacion_proxima, desactivado, recuperado, certificado, secreto, token, "
+           "entregas_fallidas.",
+       .options = {.id = IdWord::required,
+                   .options = {address,
+                               {"kinds", "KINDS", "what it is told of, comma-separated (default: all)"}}},
        .example =
            "apientidades-admin entity contact add 7 --address avisos@ejemplo.es --kinds fallo,desactivado",
        .recorded = Recorded::in_transaction,

@@ -48,6 +48,7 @@ def test_the_pool_may_open_what_its_most_threads_need():
 
 @pytest.mark.parametrize("words, completed", [
     ("rep", ["replay", "report"]), ("report --si", ["--since"]), ("queue st", ["status"]), ("queue clock a", ["accept"]),
+    ("entity contact r", ["remove"]), ("entity contact add --ki", ["--kinds"]),
     ("token issue --ent", ["--entity"]), ("--deliv", ["--delivery."]), ("config show --log", ["--log."]),
     ("queue status --delivery.max_in_flight_per_h", ["--delivery.max_in_flight_per_host="])])
 def test_every_command_is_completed(stack, words, completed):
