@@ -223,6 +223,26 @@ BOOST_AUTO_TEST_CASE(an_entity_has_five_contacts_under_any_concurrency) {
                     DatabaseError);
 }
 
+BOOST_AUTO_TEST_CASE(nothing_reads_the_contacts_of_other_entities) {
+  const auto many = numbers(5000);
+  session.execute("INSERT INTO entidades (id, nombre) SELECT 100 + seq, 'E' FROM " + many);
+  session.execute(
+      "INSERT INTO contactos (entidad_id, plaza, correo, avisos, codigo_emitido)"
+      " SELECT 100 + seq, 1, 'a@ejemplo.es', 'token', UTC_TIMESTAMP(3) FROM " +
+      many);
+  session.query("ANALYZE TABLE contactos");
+  const auto before = rows_read(session);
+  put({"a", "b"});
+  put({"b", "c"});
+  confirm_contact(session, {1}, 2, "000000", keys());
+  ask_contact_code(session, {1}, 2, 0);
+  mark_refused(session, first().id, "550");
+  unsubscribe(session, first().id);
+  remove_contact(session, 1, "b@ejemplo.es");
+  BOOST_CHECK_EQUAL(list_all_contacts(session, EntityId(1)).size(), 1U);
+  BOOST_CHECK_LT(rows_read(session) - before, 500);
+}
+
 BOOST_AUTO_TEST_CASE(the_audit_shows_little_of_an_address) {
   BOOST_CHECK_EQUAL(audited_address("maria.perez@ejemplo.es"), "m…@ejemplo.es");
   BOOST_CHECK_LT(audited_address("m@" + std::string(250, 'x')).size(), 80U);

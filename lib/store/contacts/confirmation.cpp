@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::string_view locked_by_number = " FROM contactos WHERE entidad_id = ? AND plaza = ? FOR UPDATE";
 constexpr std::string_view lock_numbered = joined<select_contact, locked_by_number>;
-constexpr std::string_view locked_by_id = " FROM contactos WHERE id = ? FOR UPDATE";
-constexpr std::string_view lock_contact = joined<select_contact, locked_by_id>;
 
 constexpr std::string_view new_code = R"sql(
   UPDATE contactos
@@ -26,8 +24,10 @@ constexpr std::string_view confirm = R"sql(
   UPDATE contactos SET confirmado_en = UTC_TIMESTAMP(3), codigo_emitido = NULL, codigo_intentos = 0 WHERE id = ?)sql";
 constexpr std::string_view count_wrong_try = R"sql(
   UPDATE contactos SET codigo_intentos = codigo_intentos + 1 WHERE id = ?)sql";
+constexpr std::string_view told_of_something = R"sql(
+  SELECT entidad_id, correo FROM contactos WHERE id = ? AND avisos <> '')sql";
 constexpr std::string_view want_nothing = R"sql(
-  UPDATE contactos SET avisos = '' WHERE id = ?)sql";
+  UPDATE contactos SET avisos = '' WHERE id = ? AND avisos <> '')sql";
 constexpr std::string_view refuse = R"sql(
   UPDATE contactos SET rechazado_en = UTC_TIMESTAMP(3), rechazo = ? WHERE id = ? AND rechazado_en IS NULL)sql";
 
@@ -35,9 +35,9 @@ std::optional<Contact> first_contact(const Rows& rows) {
   return rows.empty() ? std::nullopt : std::optional(read_contact(rows.front()));
 }
 
-void note(Session& session, const Author& author, const char* what, const Contact& contact) {
+void note(Session& session, const Author& author, const char* what, std::string_view address) {
   note_change(session, author, AuditedAction::contacts_changed, {},
-              json::dump(json::Object{{what, audited_address(contact.address)}}));
+              json::dump(json::Object{{what, audited_address(address)}}));
 }
 
 /// Requires a transaction.
@@ -53,7 +53,7 @@ Confirmation confirm_locked(Session& session, const Author& author, std::int64_t
     return {wrong, contact->tries_left - 1};
   }
   session.update(confirm, contact->id);
-  note(session, author, "confirmado", *contact);
+  note(session, author, "confirmado", contact->address);
   return {done};
 }
 
@@ -68,7 +68,7 @@ CodeAsked ask_contact_code(Session& session, const Author& author, std::int64_t 
     if (contact->confirmed && !contact->refused) return CodeAsked::confirmed;
     use_quota(session, Quota::contact_codes, author.entity, codes_per_day);
     session.update(new_code, contact->id);
-    note(session, author, "codigo", *contact);
+    note(session, author, "codigo", contact->address);
     return CodeAsked::done;
   });
 }
@@ -80,10 +80,10 @@ Confirmation confirm_contact(Session& session, const Author& author, std::int64_
 
 bool unsubscribe(Session& session, ContactId id) {
   return transaction(session, [&] {
-    const auto contact = first_contact(session.query(lock_contact, id));
-    if (!contact || contact->kinds.empty()) return false;
-    session.update(want_nothing, id);
-    note(session, {contact->entity}, "sinAvisos", *contact);
+    // Read without a lock, so that a link that is used again and again waits for nothing.
+    const auto rows = session.query(told_of_something, id);
+    if (rows.empty() || session.update(want_nothing, id) == 0) return false;
+    note(session, {rows.front().integer("entidad_id")}, "sinAvisos", rows.front().text("correo"));
     return true;
   });
 }
