@@ -144,7 +144,9 @@ Result explain(Context& context, const Arguments& arguments) {
 Result show(Context& context, const Arguments& arguments) {
   const auto hook = require_webhook(context.session, arguments.required_id());
   const auto detail = store::find_detail(context.session, hook.entity, hook.id);
-  Result result{to_row(hook)};
+  auto row = to_row(hook);
+  row.emplace_back("certificado_caduca", time_value(detail ? detail->certificate_end : std::nullopt));
+  Result result{std::move(row)};
   constexpr std::string_view ask_for_another =
       ": ask the entity to set one of whsec_ and `openssl rand -base64 24`";
   if (detail && detail->weak_secret)

@@ -104,6 +104,7 @@ int before_request(void* data, char* remote_ip, char* /*local_ip*/, int /*remote
   }
   if (!progress.kept) {
     remember_connection(progress.handle, opened, now);
+    progress.certificate_end = certificate_end(progress.handle);
   } else if (progress.observed == nullptr && age_of_connection(progress.handle, now) > progress.life) {
     // This age limit does not apply to an observed request: if the connection were given up here, the
     // observation would say that the receiver had ended it.

@@ -37,24 +37,25 @@ struct Progress {
   std::optional<platform::IpAddress> address;  // to be dialled, dialled last, or the kept connection's
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
-  platform::MonotonicTime last_byte{};  // of head or body
-  platform::MonotonicTime deadline{};   // no request is sent later
-  delivery::LocalFault fault{};         // of this host, which ends the attempt
-  int status = 0;                       // of the answer
-  Socket dialled;                       // connected by the dialler, for the new connection
-  int opened = -1;                      // socket of a new connection that has sent no request yet
-  std::uint16_t port = 0;               // the port that the dialler must dial
-  bool literal = false;                 // the URL has an address, so no name is looked up
-  bool interrupted = false;             // `handle` is in Connections::interrupted
-  bool needs_dial = false;              // no kept connection was found
-  bool stale = false;                   // the kept connection was unusable, or ended without an answer
-  bool kept = false;                    // a kept connection was chosen for the request
-  bool connected = false;               // a connection is ready for the request
-  bool in_head = false;                 // within the head of an answer, interim or final
-  bool has_status = false;              // the head began with a status line
-  bool answered = false;                // the final head (status 200 or more) is complete
-  bool refused = false;                 // we refused an address (address policy), or a lookup by libcurl
-  bool port_refused = false;            // the port belongs to another protocol
+  platform::MonotonicTime last_byte{};                 // of head or body
+  platform::MonotonicTime deadline{};                  // no request is sent later
+  delivery::LocalFault fault{};                        // of this host, which ends the attempt
+  int status = 0;                                      // of the answer
+  std::optional<platform::UtcTime> certificate_end{};  // of the receiver's, if the connection is new
+  Socket dialled;                                      // connected by the dialler, for the new connection
+  int opened = -1;            // socket of a new connection that has sent no request yet
+  std::uint16_t port = 0;     // the port that the dialler must dial
+  bool literal = false;       // the URL has an address, so no name is looked up
+  bool interrupted = false;   // `handle` is in Connections::interrupted
+  bool needs_dial = false;    // no kept connection was found
+  bool stale = false;         // the kept connection was unusable, or ended without an answer
+  bool kept = false;          // a kept connection was chosen for the request
+  bool connected = false;     // a connection is ready for the request
+  bool in_head = false;       // within the head of an answer, interim or final
+  bool has_status = false;    // the head began with a status line
+  bool answered = false;      // the final head (status 200 or more) is complete
+  bool refused = false;       // we refused an address (address policy), or a lookup by libcurl
+  bool port_refused = false;  // the port belongs to another protocol
   bool headers_too_long = false;
   bool certificate_wanted = false;  // the receiver asked for a client certificate
 };

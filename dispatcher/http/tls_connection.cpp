@@ -288,6 +288,14 @@ std::optional<delivery::TlsFacts> tls_facts(CURL* handle) {
                             time_of(X509_get0_notAfter(certificate.get()))};
 }
 
+std::optional<platform::UtcTime> certificate_end(CURL* handle) {
+  SSL* tls = tls_of(handle);
+  if (tls == nullptr) return std::nullopt;
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(tls), X509_free);
+  if (!certificate) return std::nullopt;
+  return time_of(X509_get0_notAfter(certificate.get()));
+}
+
 void note_wanted_certificate(void* tls_context, bool* wanted) {
   auto* context = static_cast<SSL_CTX*>(tls_context);
   SSL_CTX_set_app_data(context, wanted);

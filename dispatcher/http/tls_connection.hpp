@@ -35,6 +35,9 @@ void allow_messages(CURL* handle, std::size_t bytes);
 /// Facts of the receiver's verified certificate; nullopt: there is no TLS connection.
 std::optional<delivery::TlsFacts> tls_facts(CURL* handle);
 
+/// The end of validity of the receiver's verified certificate; nullopt: there is no TLS connection.
+std::optional<platform::UtcTime> certificate_end(CURL* handle);
+
 /// Makes the handshake set `*wanted` if the receiver asks for a client certificate; `*wanted` outlives the
 /// handshake.
 void note_wanted_certificate(void* tls_context, bool* wanted);

@@ -169,6 +169,7 @@ Attempt Transfer::end(CURLcode code, bool stopped) {
   if (progress_.answered) attempt.status = progress_.status;
   if (delivery::asks_to_wait(attempt)) attempt.retry_after = fields_of(handle(), "Retry-After");
   attempt.signatures = signatures;
+  attempt.certificate_end = progress_.certificate_end;
   note_signs_of_life(code, attempt);
   progress_.observed = nullptr;
   progress_.dialled = {};

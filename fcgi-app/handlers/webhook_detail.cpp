@@ -70,6 +70,7 @@ Response detail_response(const store::WebhookDetail& detail,
   shown.emplace_back("avisoSecreto",
                      detail.unverifiable_secret ? std::optional(unverifiable_notice()) : std::nullopt);
   shown.emplace_back("secretoAnteriorHasta", time_or_null(detail.previous_until));
+  shown.emplace_back("certificadoCaduca", time_or_null(detail.certificate_end));
   shown.emplace_back("fechaModificacion", time_or_null(detail.modified.value_or(webhook.created)));
   auto response = json_response(200, std::move(shown));
   response.headers.push_back({"ETag", etag_of(detail)});

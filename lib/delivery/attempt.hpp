@@ -138,12 +138,13 @@ struct Attempt {
   TransportResult transport = TransportResult::not_started;
   platform::UtcTime started{};
   platform::Milliseconds duration{};
-  std::optional<std::string> address;    // the IP dialled
-  int status = 0;                        // HTTP status, if `answered`
-  unsigned signatures = 0;               // how many secrets signed the request: 0 to 2
-  std::vector<std::string> retry_after;  // the header's values, of a 429 or 503 only
-  std::string url;                       // of the POST
-  std::string host;                      // `host:port`
+  std::optional<std::string> address;                  // the IP dialled
+  int status = 0;                                      // HTTP status, if `answered`
+  std::optional<platform::UtcTime> certificate_end{};  // of the receiver's, if a handshake showed it
+  unsigned signatures = 0;                             // how many secrets signed the request: 0 to 2
+  std::vector<std::string> retry_after;                // the header's values, of a 429 or 503 only
+  std::string url;                                     // of the POST
+  std::string host;                                    // `host:port`
   platform::MonotonicTime ended{};
   platform::MonotonicTime lease_until{};
   LocalFault fault = LocalFault::none;

@@ -46,6 +46,7 @@ DeliveryResult describe(const Attempt& attempt) {
   result.duration = attempt.duration;
   result.address = attempt.address;
   result.signatures = attempt.signatures;
+  result.certificate_end = attempt.certificate_end;
   if (attempt.transport == TransportResult::answered) result.status = attempt.status;
   return result;
 }
@@ -94,6 +95,7 @@ DeliveryResult of_former_url(DeliveryResult result) {
   result.retry_after = platform::Milliseconds{};  // overrides an earlier Retry-After
   result.one_at_a_time = false;
   result.gone = false;
+  result.certificate_end.reset();
   result.rest = {};
   result.former_url = true;
   return result;

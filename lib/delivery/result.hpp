@@ -42,6 +42,7 @@ struct DeliveryResult {
   std::string url;          // of the POST; empty for delivered and held
 
   // About the webhook.
+  std::optional<platform::UtcTime> certificate_end{};  // of the receiver's, if a handshake showed it
   bool former_url = false;        // the webhook has another URL now, about which the attempt says nothing
   bool one_at_a_time = false;     // no answer, 429 or 503: the webhook gets one attempt at a time
   bool gone = false;              // 410: the webhook is deactivated

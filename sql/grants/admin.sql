@@ -4,6 +4,7 @@
 GRANT SELECT, INSERT, CREATE, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW, EXECUTE ON * TO 'apientidades_admin'@'localhost';
 GRANT CREATE, DROP ON notificaciones_resultado TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON altas_webhook TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON avisos TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON cambios_webhook TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON claves_idempotencia TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON contactos TO 'apientidades_admin'@'localhost';

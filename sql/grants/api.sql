@@ -4,16 +4,16 @@
 -- change the entity or the date of registration.
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, hash, etiqueta, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
-GRANT SELECT (id, entidad_id, plaza, nombre, url, eventos, activo, motivo, fecha_alta, fecha_modificacion, secreto_clave,
+GRANT SELECT (id, entidad_id, plaza, nombre, url, eventos, activo, motivo, desactivado_en, fecha_alta, fecha_modificacion, secreto_clave,
               secreto_b_clave, secreto_vigente, secreto_huella, version_secreto, version_huella, secreto_anterior_hasta,
               secreto_debil, secreto_inverificable),
       INSERT (entidad_id, plaza, url, eventos, nombre),
-      UPDATE (plaza, nombre, url, eventos, activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave,
+      UPDATE (plaza, nombre, url, eventos, activo, motivo, desactivado_en, secreto_clave, secreto_sellado, secreto_b_clave,
               secreto_b_sellado, secreto_vigente, secreto_huella, version_secreto, version_huella, secreto_anterior_hasta,
               secreto_inverificable, fecha_modificacion, fecha_baja)
   ON webhooks TO 'apientidades_api'@'localhost';
 GRANT SELECT (entidad_id, url) ON urls_desactivadas TO 'apientidades_api'@'localhost';
-GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos, fallos_desde, fallos_ultimo)
+GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos, fallos_desde, fallos_ultimo, certificado_caduca)
   ON webhook_ejecuciones TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, evento, datos, estado, origen, ocurrida_en, caduca_en), INSERT (entidad_id, evento, datos, estado, origen, terminada_en)
   ON notificaciones_pendientes TO 'apientidades_api'@'localhost';

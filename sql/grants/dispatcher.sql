@@ -4,7 +4,7 @@
 -- delivery only the state, schedule and results.
 GRANT SELECT (id, activa) ON entidades TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,
-      UPDATE (activo, motivo, secreto_clave, secreto_sellado, secreto_b_clave, secreto_b_sellado, secreto_anterior_hasta),
+      UPDATE (activo, motivo, desactivado_en, secreto_clave, secreto_sellado, secreto_b_clave, secreto_b_sellado, secreto_anterior_hasta),
       DELETE ON webhooks TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_ejecuciones TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (estado, error, terminada_en, relleno), DELETE
@@ -28,4 +28,6 @@ GRANT SELECT, DELETE ON pruebas_por_borrar TO 'apientidades_dispatcher'@'localho
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora, salto_ms) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (estado, proximo_intento, creado_en, enviado_en) ON avisos TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (id, rechazado_en) ON contactos TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON migraciones TO 'apientidades_dispatcher'@'localhost';

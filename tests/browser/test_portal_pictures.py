@@ -22,7 +22,7 @@ def ago(hours: float) -> str:
 
 def webhook(id: int, url: str, **more) -> dict:
     return {"id": id, "url": url, "eventos": ["alegaciones.periodo_abierto"], "activo": True, "fechaAlta": ago(900), "ultimaEjecucion": ago(0.2), "ultimoEstado": 200,
-            "ultimoError": "", "nombre": None, "motivo": None, "fallaDesde": None, "desactivacion": None, "tieneSecreto": True, "secretoAnteriorHasta": None, "fechaModificacion": ago(900)} | more
+            "ultimoError": "", "nombre": None, "motivo": None, "fallaDesde": None, "desactivacion": None, "tieneSecreto": True, "secretoAnteriorHasta": None, "certificadoCaduca": None, "fechaModificacion": ago(900)} | more
 
 
 def delivery(id: int, hours: float, **more) -> dict:

@@ -1,7 +1,9 @@
 """A row of `notificaciones_pendientes` becomes a signed POST, which web/docs/que-llega.md describes for entities."""
 import json
 import re
+import subprocess
 import time
+from datetime import datetime
 
 import pytest
 
@@ -35,6 +37,20 @@ def test_every_event_arrives_signed(entity, receiver):
     listed = entity.listed(hook)
     assert listed["ultimoError"] == ""
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", listed["ultimaEjecucion"])
+
+
+def test_the_end_of_the_receivers_certificate_is_shown_and_written_once(stack, entity, receiver):
+    hook = entity.register()
+    shown = lambda: entity.api("GET", f"{BASE}/{hook.id}").json()["certificadoCaduca"]  # noqa: E731
+    assert shown() is None
+    entity.notify()
+    arrived(receiver, hook)
+    printed = subprocess.run(["openssl", "x509", "-noout", "-enddate", "-in", stack.env["RECEIVER_CERT"]], capture_output=True, text=True)
+    end = datetime.strptime(printed.stdout.strip(), "notAfter=%b %d %H:%M:%S %Y GMT")
+    wait_until(lambda: shown() == end.strftime("%Y-%m-%dT%H:%M:%S.000Z"), what="the end of the certificate")
+    assert stack.admin("webhook", "show", hook.id)["certificado_caduca"] == shown()
+    entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"url": hook.url.replace(".receptor", ".otro.receptor")})
+    wait_until(lambda: shown() is None, what="another URL's certificate to be unknown")
 
 
 def test_headers_are_those_and_no_more(entity, receiver):

@@ -10,7 +10,7 @@ from support.stack import EVENTS
 from support.wait import wait_until
 
 FIELDS = ["id", "url", "eventos", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "nombre", "motivo", "fallaDesde",
-          "desactivacion", "tieneSecreto", "secretoDebil", "avisoSecreto", "secretoAnteriorHasta", "fechaModificacion"]
+          "desactivacion", "tieneSecreto", "secretoDebil", "avisoSecreto", "secretoAnteriorHasta", "certificadoCaduca", "fechaModificacion"]
 MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
 
 
@@ -31,7 +31,7 @@ def test_a_webhook_on_its_own_page(entity):
     webhook = response.json()
     listed = entity.listed(hook)
     assert {name: webhook[name] for name in listed} == listed
-    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, None, True, False, None, None, webhook["fechaAlta"]]
+    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, None, True, False, None, None, None, webhook["fechaAlta"]]
     assert seen(entity, entity.register(secret=None)).json()["tieneSecreto"] is False
     assert hook.secret not in response.text
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/store/session/json_rows.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
 
@@ -44,6 +45,12 @@ constexpr std::string_view or_note_success = R"sql(
     adelantar_en = IF(ultimo_error = '', adelantar_en, UTC_TIMESTAMP(3)),
     fallos_desde = NULL, fallos = 0, ultima_ejecucion = VALUES(ultima_ejecucion),
     ultimo_estado = VALUES(ultimo_estado), ultimo_error = '', sondeo = FALSE)sql";
+
+constexpr std::string_view set_certificates = R"sql(
+  UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', ends VARCHAR(23) PATH '$[1]')) j
+  STRAIGHT_JOIN webhook_ejecuciones x FORCE INDEX (PRIMARY) ON x.webhook_id = j.id
+  SET x.certificado_caduca = j.ends
+  WHERE NOT x.certificado_caduca <=> CAST(j.ends AS DATETIME(3)))sql";
 
 Execution read_execution(const Row& row) {
   const auto status = row.optional_integer("ultimo_estado");
@@ -111,6 +118,16 @@ void record_executions(Session& session, const std::map<WebhookId, WebhookResult
     write_successes(session, results);
   else
     write_all(session, results, probe_interval);
+}
+
+void record_certificates(Session& session, const std::vector<const delivery::DeliveryResult*>& batch) {
+  std::map<WebhookId, UtcTime> ends;
+  for (const auto* result : batch)
+    if (result->certificate_end) ends.insert_or_assign(result->webhook, *result->certificate_end);
+  if (ends.empty()) return;
+  json::Array rows;
+  for (const auto& [webhook, end] : ends) rows.emplace_back(json::Array{webhook, format_datetime(end)});
+  session.update(without_waiting<set_certificates>, json::dump(rows));
 }
 
 }  // namespace store

@@ -20,4 +20,8 @@ std::map<WebhookId, delivery::Execution> lock_executions(Session& session,
 void record_executions(Session& session, const std::map<WebhookId, delivery::WebhookResults>& results,
                        platform::Milliseconds probe_interval);
 
+/// Writes the end of each receiver's certificate that a handshake of the batch showed, where it is another
+/// than before. Runs after record_executions, in its transaction, and so waits for no lock.
+void record_certificates(Session& session, const std::vector<const delivery::DeliveryResult*>& batch);
+
 }  // namespace store

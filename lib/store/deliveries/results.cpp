@@ -35,6 +35,7 @@ void note_ended_replays(Session& session, const Batch& batch) {
 std::vector<WebhookId> record_webhooks(Session& session, const Batch& batch, const FailurePolicy& policy) {
   const auto results = delivery::results_by_webhook(batch);
   record_executions(session, results, policy.probe_interval);
+  record_certificates(session, batch);
   std::vector<WebhookId> failed;
   for (const auto& [webhook, of_webhook] : results) {
     if (of_webhook.failures > 0) failed.push_back(webhook);

@@ -24,14 +24,14 @@ constexpr std::string_view lock_next_change = R"sql(
 constexpr std::string_view lock_execution = R"sql(
   SELECT 1 FROM webhook_ejecuciones FORCE INDEX (PRIMARY) WHERE webhook_id = ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view has_execution = "SELECT 1 FROM webhook_ejecuciones WHERE webhook_id = ?";
-/// Ends the rest and the failure streak. If the last attempt failed, makes a probe due at once, because the
-/// next retry may be hours away. Runs even if no row is visible: another session may be inserting the
-/// row for the webhook's first failure, without having committed yet. This INSERT meets the lock of that
-/// session, and so does not miss the row.
+/// Ends the rest and the failure streak, and forgets the certificate, which another URL may not have. If the
+/// last attempt failed, makes a probe due at once, because the next retry may be hours away. Runs even if no
+/// row is visible: another session may be inserting the row for the webhook's first failure, without having
+/// committed yet. This INSERT meets the lock of that session, and so does not miss the row.
 constexpr std::string_view forget_failures = R"sql(
   INSERT INTO webhook_ejecuciones (webhook_id) VALUES (?)
   ON DUPLICATE KEY UPDATE fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL,
-    adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL))sql";
+    certificado_caduca = NULL, adelantar_en = IF(ultimo_error <> '', UTC_TIMESTAMP(3), NULL))sql";
 constexpr std::string_view that_wait = "AND estado = 'pendiente' AND paso > 0 FOR UPDATE SKIP LOCKED";
 constexpr std::string_view hasten = joined<change_locked_deliveries, due_anew>;
 constexpr std::string_view note_progress = "UPDATE cambios_webhook SET avance = ? WHERE webhook_id = ?";

@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view detail_of_webhook = R"sql(
   SELECT w.id, w.entidad_id, w.nombre, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
+    CAST(x.certificado_caduca AS CHAR) AS certificado_caduca,
     COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
     COALESCE(w.secreto_debil, FALSE) AS secreto_debil,
     COALESCE(w.secreto_inverificable, FALSE) AS secreto_inverificable,
@@ -134,6 +135,7 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
                        row.boolean("secreto_inverificable"),
                        row.optional_time("fecha_modificacion"),
                        row.optional_time("anterior_hasta"),
+                       row.optional_time("certificado_caduca"),
                        row.optional_text("version_secreto")};
 }
 

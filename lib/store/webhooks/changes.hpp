@@ -17,10 +17,11 @@ namespace store {
 struct WebhookDetail {
   Webhook webhook;
   bool has_secret;
-  bool weak_secret;                       // the current one, of fewer than 16 bytes
-  bool unverifiable_secret;               // the current one (webhook::is_verifiable)
-  std::optional<UtcTime> modified;        // last change by its entity
-  std::optional<UtcTime> previous_until;  // until then the previous secret signs, too; unset: it does not
+  bool weak_secret;                          // the current one, of fewer than 16 bytes
+  bool unverifiable_secret;                  // the current one (webhook::is_verifiable)
+  std::optional<UtcTime> modified;           // last change by its entity
+  std::optional<UtcTime> previous_until;     // until then the previous secret signs, too; unset: it does not
+  std::optional<UtcTime> certificate_end{};  // of the receiver's, at its last handshake
   std::optional<std::string> secret_version{};  // changes with the secret, not with the key that seals it
 };
 /// Finds a webhook of the entity that is not deleted; otherwise nullopt.

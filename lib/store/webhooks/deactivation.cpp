@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view webhooks_by_id = "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN";
 
 constexpr std::string_view deactivate_webhook = R"sql(
-  UPDATE webhooks SET activo = FALSE, motivo = ?
+  UPDATE webhooks SET activo = FALSE, motivo = ?, desactivado_en = UTC_TIMESTAMP(3)
   WHERE id = ? AND activo AND plaza IS NOT NULL AND (? IS NULL OR url = ?))sql";
 
 struct Reason {

@@ -13,8 +13,6 @@ namespace {
 
 using platform::Milliseconds;
 
-constexpr unsigned min_failures_to_disable = 10;
-
 // A streak ends after 48 h without a failure, and when the webhook gets a new URL or is activated. The
 // statements below test for these ends, because the streak's row in webhook_ejecuciones is updated later: for
 // the 48 h, at the next attempt (lib/delivery/executions.cpp); for a change of the webhook, when a dispatcher

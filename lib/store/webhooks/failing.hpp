@@ -22,6 +22,9 @@ namespace store {
 inline constexpr std::string_view streak_goes_on =
     "COALESCE(fallos_ultimo, ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR";
 
+/// A streak of fewer failures deactivates no webhook.
+inline constexpr unsigned min_failures_to_disable = 10;
+
 struct FailureStreak {
   UtcTime since;  // the time of the first failure
   std::int64_t failures;

@@ -102,8 +102,10 @@ constexpr std::string_view webhook_with_name = R"sql(
   SELECT 1 FROM webhooks FORCE INDEX (webhooks_cinco_por_entidad)
   WHERE entidad_id = ? AND plaza BETWEEN 1 AND 5 AND nombre = ? AND id <> ?)sql";
 
+/// Sets `desactivado_en` first, because it depends on the former `motivo`.
 constexpr std::string_view disable = R"sql(
-  UPDATE webhooks SET activo = FALSE, motivo = ?
+  UPDATE webhooks
+  SET desactivado_en = IF(motivo <=> 'operador', desactivado_en, UTC_TIMESTAMP(3)), activo = FALSE, motivo = ?
   WHERE id = ? AND (activo OR ? = 'operador') AND plaza IS NOT NULL)sql";
 constexpr std::string_view webhook_exists = R"sql(
   SELECT 1 FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";

@@ -50,6 +50,7 @@ function facts(hook) {
     fact(count(hook.eventos.length, "aviso"), eventList(hook.eventos)),
     fact("Firma", hook.tieneSecreto ? "Los avisos van firmados." : "Los avisos van sin firmar.", hook.secretoDebil && " El secreto es demasiado corto: cámbielo.", hook.avisoSecreto && " Este secreto no puede verificarse con las bibliotecas de Standard Webhooks: cámbielo."),
     hook.secretoAnteriorHasta && fact("Secreto anterior", "Firma también hasta ", bothTimes(hook.secretoAnteriorHasta)),
+    hook.certificadoCaduca && fact("Certificado del receptor", "Caduca el ", bothTimes(hook.certificadoCaduca)),
     fact("Alta", bothTimes(hook.fechaAlta)), fact("Último cambio", bothTimes(hook.fechaModificacion)));
 }
 
