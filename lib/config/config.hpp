@@ -126,6 +126,7 @@ struct MailSettings {
   std::string reply_to;          // an address; empty: none
   std::string user;              // for AUTH; empty: none
   std::string password_file;     // of `user`; empty: a credential, or no password
+  std::string ca_file;           // empty: the system's bundle
   std::string operator_address;  // key mail.operator; empty: the operator gets no mail
 };
 

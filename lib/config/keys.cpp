@@ -249,6 +249,9 @@ std::vector<ConfigKey> mail_keys() {
        [](Settings& s, Text t) { s.mail.user = read_mail_user(t); }},
       {{"mail.password_file", "", "absolute path or empty", "file with the password of mail.user"},
        [](Settings& s, Text t) { s.mail.password_file = t.empty() ? t : read_path(t); }},
+      {{"mail.ca_file", "", "absolute path or empty",
+        "authorities in PEM that the mail server's certificate must come from; empty: those of the system"},
+       [](Settings& s, Text t) { s.mail.ca_file = t.empty() ? t : read_path(t); }},
       {{"mail.operator", "", address, "the operator's address for a digest; empty: none is sent"},
        [read](Settings& s, Text t) { s.mail.operator_address = read(t); }},
   };
