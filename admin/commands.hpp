@@ -18,6 +18,7 @@ std::vector<Command> webhook_commands();
 std::vector<Command> receiver_commands();
 std::vector<Command> notification_commands();
 std::vector<Command> delivery_commands();
+std::vector<Command> notice_commands();
 std::vector<Command> replay_commands();
 std::vector<Command> audit_commands();
 std::vector<Command> report_commands();

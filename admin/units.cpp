@@ -19,7 +19,8 @@ struct Unit {
 };
 
 constexpr std::array units{Unit{store::Program::api, "apientidades-api"},
-                           Unit{store::Program::dispatcher, "apientidades-dispatcher"}};
+                           Unit{store::Program::dispatcher, "apientidades-dispatcher"},
+                           Unit{store::Program::notices, "apientidades-notices"}};
 
 /// Whether ProtectHome= or PrivateTmp= of the units hides the file from them.
 bool is_hidden(const std::string& path) {

@@ -136,7 +136,7 @@ Result check(Context& context, const Arguments&) {
                   "read, the passwords, the database): sudo apientidades-admin config check"},
                  program::exit_failed);
   } else {
-    for (const auto program : {api, dispatcher, admin})
+    for (const auto program : {api, dispatcher, notices, admin})
       check_account(findings, program, settings.database, of_units);
     for (const auto& problem : store::file_problems(dispatcher, settings))
       findings.add(problem, program::exit_usage);
@@ -156,6 +156,7 @@ Result check(Context& context, const Arguments&) {
   }
   findings.note(sandbox_note(settings.delivery));
   findings.note(denied_networks_note(settings.delivery, platform::interface_addresses()));
+  findings.note(mail_note(settings.mail));
   return std::move(findings).result(
       context.output.json, "The configuration is good: " + std::to_string(context.config.values.size()) +
                                " keys; the programs can read their passwords, keys and certificates, and "

@@ -52,4 +52,9 @@ std::string denied_networks_note(const config::DeliverySettings& settings,
          ": list the addresses of your other hosts there, because webhooks could reach them from here";
 }
 
+std::string mail_note(const config::MailSettings& settings) {
+  if (!settings.server.empty()) return {};
+  return "mail.server is empty: nobody is told by mail that a webhook fails or is deactivated";
+}
+
 }  // namespace admin

@@ -20,4 +20,7 @@ std::string sandbox_note(const config::DeliverySettings& settings);
 std::string denied_networks_note(const config::DeliverySettings& settings,
                                  const std::vector<platform::IpAddress>& own);
 
+/// For a configuration without mail.server.
+std::string mail_note(const config::MailSettings& settings);
+
 }  // namespace admin

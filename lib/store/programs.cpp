@@ -15,6 +15,8 @@ std::string database_user(Program program) {
       return "apientidades_api";
     case Program::dispatcher:
       return "apientidades_dispatcher";
+    case Program::notices:
+      return "apientidades_notices";
     case Program::admin:
       break;
   }

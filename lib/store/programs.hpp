@@ -10,7 +10,7 @@
 
 namespace store {
 
-enum class Program { api, dispatcher, admin };
+enum class Program { api, dispatcher, notices, admin };
 
 /// The program's user of the database, unless database.user names another.
 std::string database_user(Program program);

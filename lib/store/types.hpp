@@ -14,6 +14,7 @@ using webhook::AuditId;
 using webhook::ContactId;
 using webhook::DeliveryId;
 using webhook::EntityId;
+using webhook::NoticeId;
 using webhook::NotificationId;
 using webhook::OutageId;
 using webhook::ReplayId;

@@ -7,6 +7,7 @@ namespace webhook {
 
 using EntityId = platform::Id<struct EntityTag>;
 using WebhookId = platform::Id<struct WebhookTag>;
+using NoticeId = platform::Id<struct NoticeTag>;
 using NotificationId = platform::Id<struct NotificationTag>;
 using DeliveryId = platform::Id<struct DeliveryTag>;
 using TokenId = platform::Id<struct TokenTag>;

@@ -2,7 +2,7 @@
 # Builds by CMake's presets. Prints CMake's output only if a build fails.
 
 SITE=$ROOT/build/site
-PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-admin)
+PROGRAMS=(apientidades-fcgi apientidades-dispatcher apientidades-notices apientidades-admin)
 
 # build_preset PRESET TARGET…
 build_preset() {

@@ -2,7 +2,7 @@
 # The stack's own database server, MariaDB or MySQL, on a socket in a private folder. If DEV_DB_PORT is set, the server
 # also listens on that port, with TLS. DEV_DB_OPTIONS: further options of the server, for tests.
 
-DB_USERS=(api dispatcher admin evaluacion)
+DB_USERS=(api dispatcher notices admin evaluacion)
 DB_CLIENT_HOSTS=(localhost) # where the programs connect from
 
 db_socket() { printf '%s/db.sock\n' "$(sockets_dir)"; }
@@ -114,7 +114,7 @@ prepare_database() {
   for name in triggers routines sessions; do
     db_client "$DB_NAME" <"$ROOT/sql/grants/$name.sql" || die "could not apply sql/grants/$name.sql: see the line above"
   done
-  for name in api dispatcher evaluacion; do
+  for name in api dispatcher notices evaluacion; do
     apply_grants "$name"
   done
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The three programs: their configuration in this stack, and how they are started.
+# The four programs: their configuration in this stack, and how they are started.
 
 FCGI_PROCESSES=2
 READY_SECONDS=30
@@ -55,7 +55,7 @@ program() {
   printf '%s\n' "$found"
 }
 
-# as_user NAME COMMAND…: runs COMMAND with the database user of NAME (api, dispatcher, admin), unless the environment sets
+# as_user NAME COMMAND…: runs COMMAND with the database user of NAME (api, dispatcher, notices, admin), unless the environment sets
 # another.
 as_user() {
   local name=$1
@@ -91,3 +91,13 @@ command_admin() {
   [[ -s $DEV_DIR/apientidades.conf ]] || die "there is no stack in $DEV_DIR: ./dev up"
   run_admin "$@"
 }
+
+command_notices() {
+  [[ -s $DEV_DIR/apientidades.conf ]] || die "there is no stack in $DEV_DIR: ./dev up"
+  local executable
+  executable=$(program apientidades-notices) || exit 1
+  as_user notices exec_notices "$executable" --config "$DEV_DIR/apientidades.conf" "$@"
+}
+
+# So that a signal to `dev` reaches the program.
+exec_notices() { exec "$@"; }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.mail_server import MailServer
 from support import manual
 from support.actors import BASE
 from support.wait import wait_until
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHANGES = {"db migrate", "entity add", "entity disable", "entity enable",
            "entity contact add", "entity contact remove", "token issue", "token revoke", "webhook disable", "webhook enable",
            "webhook lift", "webhook diagnose", "webhook test", "notification retry", "notification discard", "notification cancel", "delivery retry", "replay cancel",
-           "queue pause", "queue resume", "queue clock accept", "secrets reencrypt"}
+           "queue pause", "queue resume", "queue clock accept", "secrets reencrypt", "notice resend"}
 # A program that stands for the journal in its own mount namespace: it opens the journal's socket, runs a command, and prints the
 # entries that the command sends, one in each line.
 LISTEN = """
@@ -60,7 +61,13 @@ def recorded(stack, after=0) -> list[list[str]]:
                      " ORDER BY id")
 
 
-def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, stack, root, tmp_path):
+@pytest.fixture
+def mail_server():
+    with MailServer() as running:
+        yield running
+
+
+def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, stack, root, tmp_path, mail_server):
     hook, gone = entity.register(secret=None), entity.register()  # the diagnosis of an unsigned webhook ends well
     delivery = stack.delivery_id(entity.notify(), hook.id)
     stack.wait_delivery(delivery, "entregada")
@@ -69,6 +76,9 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
     token = stack.admin("token", "list", "--entity", entity.id)[0]["id"]
     stack.admin("webhook", "disable", gone.id)
     assert entity.api("DELETE", f"{BASE}/{gone.id}").status == 200
+    stack.sql(f"INSERT INTO avisos (contacto_id, entidad_id, tipo, episodio, datos, proximo_intento) VALUES (0, {entity.id}, 'fallo', 'x', '{{}}',"
+              " UTC_TIMESTAMP(3))")
+    notice = stack.admin("notice", "list", "--entity", entity.id)[0]["id"]
     waiting = []  # the notification that is written while the queue is paused
 
     def pending():
@@ -95,7 +105,8 @@ def test_every_command_that_changes_is_recorded_and_no_other(entity, receiver, s
         "report": ["--event", "evaluacion.abierta", "--since", "1h"], "secrets status": [], "secrets reencrypt": [], "config show": [],
         "config check": [], "config diff": [], "nginx limits": ["--folder", tmp_path], "nginx origins": ["--folder", tmp_path],
         "nginx docs": ["--from", ROOT / "build/site", "--folder", tmp_path / "docs"], "token issue": ["--entity", entity.id], "token list": [],
-        "token revoke": [token]}
+        "token revoke": [token], "notice list": [], "notice show": [notice], "notice resend": [notice],
+        "notice test": ["--to", "ana@ejemplo.es", "--mail.server", f"smtp://127.0.0.1:{mail_server.port}", "--mail.from", "a@example.org"]}
     assert set(lines) == commands(stack), "add a line for each new command, and its name to CHANGES if it changes something"
     printed = ""
     for command, arguments in lines.items():

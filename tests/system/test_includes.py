@@ -19,9 +19,10 @@ LIB = {
     "webhook": {"text", "platform", "config", "json", "crypto"},
     "contacts": {"text", "platform", "config", "json", "crypto", "webhook"},
     "delivery": {"text", "platform", "config", "json", "crypto", "webhook"},
+    "mail": {"text", "platform", "config", "crypto"},
     "store": {"text", "platform", "config", "json", "crypto", "webhook", "contacts", "delivery"},
 }
-PROGRAMS = ("fcgi-app", "dispatcher", "admin")
+PROGRAMS = ("fcgi-app", "dispatcher", "notices", "admin")
 # The beginnings of the paths of files that decide by values alone, without database or network.
 PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.", "dispatcher/schedule/recent_ids.hpp",
         "dispatcher/schedule/slot_counts.hpp", "dispatcher/schedule/waiting_entities.hpp", "dispatcher/outage/outage_judge.",

@@ -57,6 +57,13 @@ FORBIDDEN = {
         "INSERT INTO entregas (id, notificacion_id, webhook_id, estado, proximo_intento, creada_en)"
         " VALUES (1, 1, 1, 'pendiente', NOW(), NOW())",
     ],
+    "notices": [
+        "SELECT hash FROM tokens_acceso", "UPDATE tokens_acceso SET caduca = NULL", "SELECT secreto_sellado FROM webhooks",
+        "SELECT secreto_b_sellado FROM webhooks", "SELECT datos FROM notificaciones_pendientes", "SELECT * FROM auditoria",
+        "UPDATE webhooks SET activo = 1", "UPDATE webhook_ejecuciones SET fallos = 0", "UPDATE contactos SET correo = 'x@y'",
+        "UPDATE contactos SET confirmado_en = NOW()", "DELETE FROM contactos", "INSERT INTO contactos (entidad_id, plaza, correo) VALUES (1, 1, 'a@b')",
+        "UPDATE entregas SET estado = 'cancelada'", "SELECT ultimo_error FROM entregas", "SELECT * FROM intentos_entrega",
+        "UPDATE reloj_visto SET salto_ms = 0", "DELETE FROM cortes_envio", "SELECT * FROM diagnosticos"],
 }
 MISSING = "a trigger of notificaciones_pendientes is missing or is not as sql/grants/triggers.sql makes it"
 FORBIDDEN_TO_ADMIN = [

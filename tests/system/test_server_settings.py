@@ -34,7 +34,7 @@ HOSTILE = [
     "auto_increment_increment = 7", "sql_require_primary_key = 1", "character_set_collations = 'utf8mb4=utf8mb4_uca1400_ai_ci'",
     "event_scheduler = 1", "query_cache_type = 1", "low_priority_updates = 1", "big_tables = 1", "session_track_schema = 0",
 ]
-USERS = {"api": "apientidades_api", "dispatcher": "apientidades_dispatcher", "admin": "apientidades_admin", "evaluacion": "evaluacion"}
+USERS = {"api": "apientidades_api", "dispatcher": "apientidades_dispatcher", "notices": "apientidades_notices", "admin": "apientidades_admin", "evaluacion": "evaluacion"}
 UNKNOWN = (1193, 1231, 1238, 1229, 1115, 1273, 1210, 3958)  # this server has no such variable or value, or cannot set it
 
 

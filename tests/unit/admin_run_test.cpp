@@ -66,7 +66,8 @@ BOOST_AUTO_TEST_CASE(the_commands_are_those_of_the_contract) {
       "replay list",          "replay cancel",       "webhook urls",      "webhook lift",
       "webhook explain",      "nginx origins",       "webhook diagnose",  "webhook test",
       "webhook trace",        "config diff",         "nginx docs"};
-  contract.insert({"entity contact add", "entity contact remove", "entity contact list"});
+  contract.insert({"entity contact add", "entity contact remove", "entity contact list", "notice list",
+                   "notice show", "notice resend", "notice test"});
   std::set<std::string> table;
   for (const auto& command : admin::all_commands()) table.emplace(command.words);
   BOOST_TEST((table == contract));

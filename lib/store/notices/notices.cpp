@@ -1,0 +1,165 @@
+#include "lib/store/notices/notices.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/store/session/batches.hpp"
+#include "lib/store/session/microseconds.hpp"
+#include "lib/store/session/rows_by_key.hpp"
+#include "lib/store/session/sql_text.hpp"
+
+namespace store {
+
+namespace {
+
+constexpr std::string_view known_episodes = R"sql(
+  SELECT contacto_id, tipo, episodio FROM avisos WHERE contacto_id IN)sql";
+constexpr std::string_view insert_notices = R"sql(
+  INSERT INTO avisos (contacto_id, entidad_id, webhook_id, tipo, episodio, datos, proximo_intento) VALUES)sql";
+constexpr std::string_view notice_row = "(?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)";
+constexpr std::string_view unless_there = "ON DUPLICATE KEY UPDATE id = id";
+constexpr std::string_view notice_by_key = R"sql(
+  SELECT 1 FROM avisos WHERE contacto_id = ? AND tipo = ? AND episodio = ?)sql";
+
+constexpr std::string_view give_up = R"sql(
+  UPDATE avisos SET estado = 'fallido', error = IF(error = '', 'not sent in two days', error)
+  WHERE estado = ? AND creado_en < UTC_TIMESTAMP(3) - INTERVAL ? DAY ORDER BY proximo_intento LIMIT ?)sql";
+constexpr std::string_view ended_failures = R"sql(
+  SELECT a.id FROM avisos a FORCE INDEX (avisos_por_enviar)
+  LEFT JOIN webhooks w ON w.id = a.webhook_id LEFT JOIN webhook_ejecuciones x ON x.webhook_id = a.webhook_id
+  WHERE a.estado = 'pendiente' AND a.tipo IN ('fallo', 'desactivacion_proxima', 'desactivado')
+    AND (w.plaza IS NULL OR (w.activo AND COALESCE(x.fallos, 0) = 0))
+  LIMIT ?)sql";
+constexpr std::string_view discard_by_id = R"sql(
+  UPDATE avisos SET estado = 'descartado', error = 'it ended before the mail' WHERE estado = 'pendiente' AND id IN)sql";
+constexpr std::string_view forget_old = R"sql(
+  DELETE FROM avisos WHERE creado_en < UTC_TIMESTAMP(3) - INTERVAL ? DAY ORDER BY creado_en LIMIT ?)sql";
+
+constexpr std::string_view listed = R"sql(
+  SELECT a.id, a.contacto_id, c.correo, a.entidad_id, a.webhook_id, a.tipo, a.estado, a.intentos, a.datos,
+    CAST(a.creado_en AS CHAR) AS creado_en, CAST(a.proximo_intento AS CHAR) AS proximo_intento,
+    CAST(a.enviado_en AS CHAR) AS enviado_en, a.mensaje, a.error
+  FROM avisos a LEFT JOIN contactos c ON c.id = a.contacto_id)sql";
+constexpr std::string_view with_id = " WHERE a.id = ?";
+constexpr std::string_view notice_by_id = joined<listed, with_id>;
+constexpr std::string_view that_match = R"sql(
+  WHERE (? IS NULL OR a.entidad_id = ?) AND (? IS NULL OR a.webhook_id = ?) AND (? IS NULL OR a.estado = ?)
+    AND (? IS NULL OR a.creado_en >= ?)
+  ORDER BY a.id DESC LIMIT ?)sql";
+constexpr std::string_view matching_notices = joined<listed, that_match>;
+
+constexpr std::string_view send_again = R"sql(
+  UPDATE avisos SET estado = 'pendiente', enviado_en = NULL, mensaje = NULL, intentos = 0, error = '',
+    creado_en = UTC_TIMESTAMP(3), proximo_intento = UTC_TIMESTAMP(3)
+  WHERE id = ? AND estado <> 'enviando')sql";
+constexpr std::string_view lift_refusal = R"sql(
+  UPDATE contactos SET rechazado_en = NULL, rechazo = NULL WHERE id = (SELECT contacto_id FROM avisos WHERE id = ?))sql";
+
+constexpr std::string_view counts = R"sql(
+  SELECT
+    (SELECT COUNT(*) FROM avisos WHERE estado IN ('pendiente', 'enviando')) AS esperan,
+    (SELECT COALESCE(GREATEST(0, MAX(TIMESTAMPDIFF(SECOND, creado_en, UTC_TIMESTAMP(3)))), 0) FROM avisos
+     WHERE estado IN ('pendiente', 'enviando') AND proximo_intento <= UTC_TIMESTAMP(3)) AS antiguo_s,
+    (SELECT COUNT(*) FROM avisos WHERE enviado_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY) AS enviados,
+    (SELECT COUNT(*) FROM avisos WHERE estado = 'fallido' AND creado_en > UTC_TIMESTAMP(3) - INTERVAL 3 DAY) AS fallidos,
+    (SELECT COUNT(*) FROM contactos WHERE rechazado_en IS NOT NULL) AS rechazados)sql";
+
+using Key = std::tuple<std::int64_t, std::string, std::string>;
+
+std::set<Key> read_known(Session& session, const std::vector<NewNotice>& notices) {
+  std::vector<ContactId> contacts;
+  for (const auto& notice : notices) contacts.push_back(notice.contact);
+  std::ranges::sort(contacts);
+  contacts.erase(std::unique(contacts.begin(), contacts.end()), contacts.end());
+  std::set<Key> known;
+  for (const auto& row : query_ids(session, known_episodes, contacts, {}))
+    known.emplace(row.integer("contacto_id"), row.text("tipo"), row.text("episodio"));
+  return known;
+}
+
+ListedNotice read_listed(const Row& row) {
+  return {row.integer("id"),
+          row.integer("contacto_id"),
+          row.optional_text("correo"),
+          row.optional_integer("entidad_id"),
+          row.optional_integer("webhook_id"),
+          row.text("tipo"),
+          row.text("estado"),
+          row.integer("intentos"),
+          row.time("creado_en"),
+          row.time("proximo_intento"),
+          row.optional_time("enviado_en"),
+          row.optional_text("mensaje"),
+          row.text("error"),
+          row.text("datos")};
+}
+
+}  // namespace
+
+/// Reads first which are there, because nearly all are, and each row that meets a duplicate would use up an
+/// id.
+std::uint64_t add_notices(Session& session, const std::vector<NewNotice>& notices) {
+  if (notices.empty()) return 0;
+  const auto known = read_known(session, notices);
+  std::vector<Parameter> rows;
+  std::uint64_t added = 0;
+  for (const auto& one : notices) {
+    if (known.contains({one.contact.number(), one.kind, one.episode})) continue;
+    append_row(rows, one.contact, one.entity, one.webhook, one.kind, one.episode, one.data,
+               microseconds(one.delay));
+    ++added;
+  }
+  if (added > 0) upsert_rows(session, insert_notices, notice_row, rows, unless_there);
+  return added;
+}
+
+bool has_notice(Session& session, ContactId contact, std::string_view kind, std::string_view episode) {
+  return !session.query(notice_by_key, contact, kind, episode).empty();
+}
+
+std::uint64_t give_up_old(Session& session) {
+  std::uint64_t given_up = 0;
+  for (const std::string_view state : {"pendiente", "enviando"})
+    given_up += session.update(give_up, state, std::int64_t{notice_patience.count()}, batch_rows);
+  return given_up;
+}
+
+std::uint64_t discard_ended(Session& session) {
+  const auto ended = ids_in<NoticeId>(session.query(ended_failures, batch_rows));
+  return ended.empty() ? 0 : update_ids(session, discard_by_id, ended, {});
+}
+
+std::uint64_t forget_old_notices(Session& session) {
+  return session.update(forget_old, std::int64_t{notices_kept.count()}, batch_rows);
+}
+
+std::vector<ListedNotice> list_notices(Session& session, const ListFilter& filter) {
+  std::vector<ListedNotice> result;
+  for (const auto& row :
+       session.query(matching_notices, filter.entity, filter.entity, filter.webhook, filter.webhook,
+                     filter.state, filter.state, filter.since, filter.since, filter.limit))
+    result.push_back(read_listed(row));
+  std::ranges::reverse(result);
+  return result;
+}
+
+std::optional<ListedNotice> find_notice(Session& session, NoticeId id) {
+  const auto rows = session.query(notice_by_id, id);
+  if (rows.empty()) return std::nullopt;
+  return read_listed(rows.front());
+}
+
+bool resend_notice(Session& session, NoticeId id) {
+  if (session.update(send_again, id) == 0) return false;
+  session.update(lift_refusal, id);
+  return true;
+}
+
+NoticeCounts count_notices(Session& session) {
+  const auto rows = session.query(counts);
+  const auto& row = rows.at(0);
+  return {row.integer("esperan"), row.integer("antiguo_s"), row.integer("enviados"), row.integer("fallidos"),
+          row.integer("rechazados")};
+}
+
+}  // namespace store

@@ -1,0 +1,132 @@
+#include "notices/gather.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "notices/decide.hpp"
+#include "notices/digest.hpp"
+
+namespace notices {
+
+namespace {
+
+constexpr unsigned contacts_per_page = 500;
+constexpr unsigned codes_at_once = 1000;
+
+std::vector<store::EntityId> told_entities(const std::vector<store::NoticeContact>& contacts) {
+  std::set<store::EntityId> entities;
+  for (const auto& contact : contacts)
+    if (contact.confirmed && !contact.kinds.empty()) entities.insert(contact.entity);
+  return {entities.begin(), entities.end()};
+}
+
+/// Whether the day before today is yet to be summed up; a row of the operator's notes that it was.
+struct Day {
+  std::chrono::sys_days day;
+  bool due;
+};
+
+class Walk {
+ public:
+  Walk(store::Session& session, const store::NoticeTimes& times, platform::Milliseconds disable_after,
+       Day yesterday)
+      : session_(session), moment_{times.now, times.outages, disable_after}, yesterday_(yesterday) {}
+
+  std::uint64_t take_page(const std::vector<store::NoticeContact>& contacts) {
+    Facts facts;
+    const auto entities = told_entities(contacts);
+    facts.webhooks = store::read_webhook_facts(session_, entities);
+    facts.tokens = store::read_ending_tokens(session_, entities, first_warning);
+    facts.told = store::read_told_failures(session_, working_webhooks(facts.webhooks));
+    if (yesterday_.due) facts.failed = count_failed(facts.webhooks);
+    return store::add_notices(session_, decide(contacts, facts, moment_));
+  }
+
+ private:
+  static std::vector<store::WebhookId> working_webhooks(const std::vector<store::WebhookFacts>& webhooks) {
+    std::vector<store::WebhookId> ids;
+    for (const auto& webhook : webhooks)
+      if (webhook.active && webhook.worked_at && webhook.failures == 0) ids.push_back(webhook.id);
+    return ids;
+  }
+
+  std::vector<FailedOfDay> count_failed(const std::vector<store::WebhookFacts>& webhooks) {
+    std::vector<FailedOfDay> all;
+    for (const auto& webhook : webhooks) {
+      if (!webhook.failed_lately) continue;
+      const auto count =
+          store::count_failed(session_, webhook.id, yesterday_.day, yesterday_.day + std::chrono::days(1));
+      if (count > 0) all.push_back({webhook.id, yesterday_.day, count});
+    }
+    return all;
+  }
+
+  store::Session& session_;
+  Moment moment_;
+  Day yesterday_;
+};
+
+std::string episode_of(std::chrono::sys_days day) { return platform::format_iso8601(day).substr(0, 10); }
+
+/// After the walk of a day's sums, the operator's digest. Without one, its row is `descartado` at once
+/// (store::take_mail): it only notes that the day is done.
+void end_day(store::Session& session, const config::Settings& settings, std::chrono::sys_days day) {
+  std::optional<store::NewNotice> digest;
+  if (!settings.mail.operator_address.empty())
+    digest = make_digest(session, day, settings.delivery.disable_after);
+  if (!digest)
+    digest = store::NewNotice{.contact = store::operator_contact,
+                              .entity = {},
+                              .webhook = {},
+                              .kind = std::string(store::nothing_to_tell),
+                              .episode = episode_of(day),
+                              .data = "{}"};
+  store::add_notices(session, {*digest});
+}
+
+std::uint64_t gather_codes(store::Session& session) {
+  std::vector<store::NewNotice> codes;
+  for (const auto& code : store::read_waiting_codes(session, codes_at_once))
+    codes.push_back(code_notice(code));
+  return store::add_notices(session, codes);
+}
+
+}  // namespace
+
+std::uint64_t gather(store::Session& session, const config::Settings& settings,
+                     const platform::StopSignal& stop, const platform::Log& log) {
+  std::uint64_t added = gather_codes(session);
+  const auto times = store::read_notice_times(session);
+  if (!times.begins) {
+    log.info("no notices begin: an outage of ours lasts, or the database's clock is in doubt");
+    return added;
+  }
+  store::give_up_old(session);
+  store::discard_ended(session);
+  store::forget_old_notices(session);
+  const auto yesterday = std::chrono::floor<std::chrono::days>(times.now) - std::chrono::days(1);
+  const auto is_done = [&](std::string_view kind) {
+    return store::has_notice(session, store::operator_contact, kind, episode_of(yesterday));
+  };
+  const Day day{yesterday, !is_done(store::digest_notice) && !is_done(store::nothing_to_tell)};
+  Walk walk(session, times, settings.delivery.disable_after, day);
+  for (store::EntityId after = 0;;) {
+    const auto page = store::read_contacts_page(session, after, contacts_per_page);
+    if (page.empty()) break;
+    after = page.back().entity;
+    try {
+      added += walk.take_page(page);
+    } catch (const store::Unavailable&) {
+      throw;
+    } catch (const std::exception& error) {  // the other pages go on
+      log.error("some notices were not decided; trying again in the next run",
+                {{"from_entity", page.front().entity}, {"to_entity", after}, {"error", error.what()}});
+    }
+    if (stop.requested()) return added;
+  }
+  if (day.due) end_day(session, settings, yesterday);
+  return added;
+}
+
+}  // namespace notices

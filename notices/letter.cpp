@@ -1,0 +1,104 @@
+#include "notices/letter.hpp"
+
+#include <algorithm>
+
+#include "lib/contacts/codes.hpp"
+#include "notices/digest.hpp"
+#include "notices/texts.hpp"
+
+namespace notices {
+
+namespace {
+
+using mail::Message;
+using mail::Paragraph;
+
+constexpr std::string_view portal_path = "/apientidades/portal/";
+constexpr std::string_view contacts_page = "#/avisos";
+
+std::string portal_of(const config::Settings& settings) {
+  return settings.api.address.empty() ? "" : settings.api.address + std::string(portal_path);
+}
+
+std::string unsubscribe_link(const store::Mail& mail, const config::Settings& settings,
+                             const webhook::KeyRing& keys, platform::UtcTime now) {
+  if (settings.api.address.empty()) return {};
+  return settings.api.address + std::string(contacts::unsubscribe_target) +
+         contacts::unsubscribe_token(keys, mail.contact, now + contacts::unsubscribe_valid);
+}
+
+std::string service_of(const config::Settings& settings) {
+  return "el servicio de webhooks" + (settings.contact.name.empty() ? "" : " de " + settings.contact.name);
+}
+
+/// How the person reaches the operator, and ends the mails.
+void add_footer(Message& message, const store::Mail& mail, const config::Settings& settings) {
+  const auto portal = portal_of(settings);
+  message.body.push_back(
+      {"Las horas de este mensaje son UTC; el portal las muestra en la hora de la península o de Canarias."});
+  message.body.push_back({"Recibe este mensaje porque esta dirección está entre los contactos de «" +
+                              mail.entity_name +
+                              "». Para elegir qué avisos recibe, en el portal, «Avisos por correo»" +
+                              (portal.empty() ? "." : ":"),
+                          portal.empty() ? "" : portal + std::string(contacts_page)});
+  if (!message.unsubscribe.empty())
+    message.body.push_back({"Para no recibir más, sin entrar en el portal:", message.unsubscribe});
+  if (!settings.contact.email.empty())
+    message.body.push_back({"Operador del servicio: " + settings.contact.email + "."});
+}
+
+void write_code(Message& message, const store::Mail& mail, const config::Settings& settings,
+                const webhook::KeyRing& keys) {
+  const auto issued = mail.code_issued.value();
+  message.subject = "Código para confirmar su dirección de correo";
+  message.body = {
+      {"«" + mail.entity_name + "» ha pedido que " + service_of(settings) +
+       " envíe a esta dirección los avisos sobre sus webhooks. Para confirmarla, escriba este código en el "
+       "portal, en «Avisos por correo»:"},
+      {contacts::confirmation_code(keys, {mail.contact, mail.address, issued}), {}, true},
+      {"Vale hasta el " + spanish_time(issued + contacts::code_valid) + ".",
+       portal_of(settings).empty() ? "" : portal_of(settings) + std::string(contacts_page)},
+      {"Si no sabe de qué se trata, no haga nada: sin el código no se enviará ningún aviso a esta "
+       "dirección."}};
+}
+
+void write_notices(Message& message, const store::Mail& mail, const config::Settings& settings) {
+  const bool several = mail.notices.size() > 1;
+  message.body.push_back(
+      {"Aviso automático de " + service_of(settings) + " para «" + mail.entity_name + "»."});
+  for (const auto& notice : mail.notices) {
+    auto [title, body] = text_of(notice, portal_of(settings));
+    message.subject = title;
+    message.body.push_back({title, {}, true});
+    for (auto& paragraph : body)
+      if (!paragraph.text.empty()) message.body.push_back(std::move(paragraph));
+  }
+  if (several) message.subject = std::to_string(mail.notices.size()) + " avisos sobre sus webhooks";
+}
+
+}  // namespace
+
+Message write_letter(const store::Mail& mail, const config::Settings& settings, const webhook::KeyRing& keys,
+                     platform::UtcTime now) {
+  Message message{.from = settings.mail.from,
+                  .from_name = settings.contact.name,
+                  .reply_to = settings.mail.reply_to,
+                  .to = mail.address,
+                  .subject = {},
+                  .date = now,
+                  .id = mail.id,
+                  .body = {}};
+  if (mail.contact.number() == store::operator_contact) {
+    message.to = settings.mail.operator_address;
+    write_digest(message, mail.notices.back());
+  } else if (mail.notices.front().kind == store::code_notice) {
+    write_code(message, mail, settings, keys);
+  } else {
+    message.unsubscribe = unsubscribe_link(mail, settings, keys, now);
+    write_notices(message, mail, settings);
+    add_footer(message, mail, settings);
+  }
+  return message;
+}
+
+}  // namespace notices

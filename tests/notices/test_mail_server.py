@@ -1,0 +1,210 @@
+"""Mail servers that are away, slow, or refuse, and runs of apientidades-notices that are killed."""
+import threading
+import time
+
+import pytest
+
+from fakes.certificates import issue
+from fakes.mail_server import MailServer
+from fakes.receiver import self_signed
+from support.mail import Post, add_contact, make_fail
+from support.wait import wait_until
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet_stack(stack):
+    stack.stop("dispatcher")
+    yield
+    stack.start("dispatcher")
+
+
+@pytest.fixture
+def server(stack):
+    stack.sql("DELETE FROM avisos")
+    stack.sql("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3)")
+    with MailServer() as running:
+        yield running
+    stack.sql("DELETE FROM contactos")
+
+
+@pytest.fixture
+def post(stack, server):
+    return Post(stack, server)
+
+
+@pytest.fixture
+def address(stack, entity):
+    make_fail(stack, entity.register().id)
+    yield add_contact(stack, entity.id)
+    stack.sql("DELETE FROM contactos")
+
+
+def notice_to(stack, address):
+    return next(one for one in stack.admin("notice", "list", "--limit", 1000) if one["correo"] == address)
+
+
+def test_greylisting_delays_a_mail(stack, post, server, address):
+    server.answers[address] = ["451 4.7.1 Greylisted, try again"] * 2
+    post.run_late()
+    first = notice_to(stack, address)
+    assert first["estado"] == "enviando" and first["error"].startswith("451 4.7.1 Greylisted")
+    post.run()
+    assert notice_to(stack, address)["intentos"] == 1, "not before the wait is over"
+    post.pass_time(60)
+    post.run()
+    post.pass_time(120)
+    post.run()
+    assert len(server.mails_to(address)) == 1 and notice_to(stack, address)["estado"] == "enviado"
+
+
+def test_a_refused_address_is_marked_and_told_nothing_more(stack, post, server, entity, address):
+    other = add_contact(stack, entity.id)
+    server.answers[address] = ["550 5.1.1 No such user here"]
+    post.run_late()
+    assert len(server.mails_to(other)) == 1
+    assert notice_to(stack, address)["estado"] == "fallido"
+    assert stack.value(f"SELECT rechazo FROM contactos WHERE correo = '{address}'") == "550 5.1.1 No such user here"
+    make_fail(stack, entity.register().id)
+    post.pass_time(3600)
+    post.run_late()
+    assert len(server.mails_to(other)) == 2 and not server.mails_to(address)
+
+
+def test_a_mail_with_an_unknown_outcome_is_repeated_with_the_same_message_id(stack, post, server, address):
+    server.at_data = lambda recipient: None  # accepts, and ends the connection without an answer
+    post.run_late()
+    server.at_data = lambda recipient: "250 OK"
+    post.pass_time(60)
+    post.run()
+    first, second = server.mails_to(address)
+    assert first.message["message-id"] == second.message["message-id"]
+    post.pass_time(600)
+    post.run()
+    assert len(server.mails_to(address)) == 2
+
+
+def test_a_server_that_is_away_costs_one_try_a_run_and_no_notice(stack, server, new_entity):
+    addresses = []
+    for _ in range(3):
+        entity = new_entity()
+        make_fail(stack, entity.register().id)
+        addresses.append(add_contact(stack, entity.id))
+
+    class Away:
+        port = 1
+
+    away = Post(stack, Away)
+    away.run_late()
+    assert stack.value("SELECT SUM(intentos) FROM avisos") == "1"
+    back = Post(stack, server)
+    back.pass_time(60)
+    back.run()
+    assert all(len(server.mails_to(one)) == 1 for one in addresses)
+
+
+def test_what_was_not_sent_in_two_days_is_given_up(stack, post, server, address):
+    server.answers[address] = ["451 later"]
+    post.run_late()
+    post.pass_time(2 * 86400)
+    post.run()
+    given_up = notice_to(stack, address)
+    assert given_up["estado"] == "fallido" and given_up["error"] == "451 later" and not server.mails_to(address)
+
+
+def test_a_slow_server_is_waited_for(stack, post, server, address):
+    server.at_data = lambda recipient: time.sleep(2) or "250 OK"
+    post.run_late()
+    assert len(server.mails_to(address)) == 1
+
+
+def test_a_run_that_is_killed_loses_no_mail_and_repeats_at_most_the_one_in_flight(stack, post, server, new_entity):
+    addresses = []
+    for _ in range(4):
+        entity = new_entity()
+        make_fail(stack, entity.register().id)
+        addresses.append(add_contact(stack, entity.id))
+    post.run()
+    post.pass_time(61)
+    for kill_after in (False, True):
+        reached, go_on = threading.Event(), threading.Event()
+
+        def stand(recipient):
+            reached.set()
+            go_on.wait(20)
+            return "451 the client is gone"
+
+        server.at_data, server.accepts_first = stand, kill_after
+        run = post.start()
+        assert reached.wait(20)
+        run.kill()  # after the mail's end, before its answer
+        run.wait(20)
+        go_on.set()
+        server.at_data, server.accepts_first = lambda recipient: "250 OK", False
+        post.pass_time(300)
+    post.run()
+    post.pass_time(3600)
+    post.run()
+    wait_until(lambda: all(server.mails_to(one) for one in addresses), what="a mail to each")
+    seen = [[mail.message["message-id"] for mail in server.mails_to(one)] for one in addresses]
+    assert all(len(set(ids)) == 1 and len(ids) <= 2 for ids in seen), seen
+    assert sum(len(ids) for ids in seen) == 5
+
+
+def test_two_runs_at_once_send_each_mail_once(stack, post, server, new_entity):
+    addresses = []
+    for _ in range(12):
+        entity = new_entity()
+        make_fail(stack, entity.register().id)
+        addresses.append(add_contact(stack, entity.id))
+    post.run()
+    post.pass_time(61)
+    runs = [post.start(), post.start()]
+    assert [run.wait(60) for run in runs] == [0, 0]
+    assert all(len(server.mails_to(one)) == 1 for one in addresses)
+
+
+def test_many_entities_that_fail_at_once_get_a_mail_each_at_a_bounded_rate(stack, post, server):
+    count, first = 200, 500_000
+    rows = range(first, first + count)
+    stack.sql("INSERT INTO entidades (id, nombre) VALUES " + ",".join(f"({id}, 'Entidad {id}')" for id in rows))
+    stack.sql("INSERT INTO webhooks (id, entidad_id, plaza, url, eventos) VALUES "
+              + ",".join(f"({id}, {id}, 1, 'https://x.example.org/', 'evaluacion.abierta')" for id in rows))
+    stack.sql("INSERT INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, ultimo_error, fallos, fallos_desde, fallos_ultimo) VALUES "
+              + ",".join(f"({id}, UTC_TIMESTAMP(3), 'x', 5, UTC_TIMESTAMP(3) - INTERVAL 2 HOUR, UTC_TIMESTAMP(3))" for id in rows))
+    stack.sql("INSERT INTO contactos (entidad_id, plaza, correo, avisos, confirmado_en) VALUES "
+              + ",".join(f"({id}, 1, 'p{id}@ejemplo.es', 'fallo', UTC_TIMESTAMP(3))" for id in rows))
+    post.run()
+    post.pass_time(61)
+    began = time.monotonic()
+    post.run()
+    took = time.monotonic() - began
+    stack.sql(f"DELETE FROM webhook_ejecuciones WHERE webhook_id >= {first}")
+    assert len(server.accepted) == count and len({mail.recipient for mail in server.accepted}) == count
+    assert took >= (count - 1) / 20, "20 mails a second"
+    assert server.connections <= 2, "the connection is kept"
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    authority = self_signed(folder, "authority")
+    return {"ca": authority[0], "good": issue(folder, authority, "good", "localhost"),
+            "wrong": issue(folder, authority, "wrong", "otro.ejemplo.es")}
+
+
+# 127.0.0.1 and localhost need no TLS by smtp://, so these use smtps://; and STARTTLS by a name that is not of this list.
+@pytest.mark.parametrize("name, arrives", [("good", True), ("wrong", False)])
+def test_the_certificate_must_have_the_name_of_the_server(stack, certificates, address, name, arrives):
+    with MailServer(certificates[name], implicit_tls=True) as server:
+        post = Post(stack, server, scheme="smtps", host="localhost", mail_ca_file=certificates["ca"])
+        stack.sql("DELETE FROM avisos")
+        post.run_late()
+        assert bool(server.mails_to(address)) == arrives
+        assert arrives or "subject name" in notice_to(stack, address)["error"]
+
+
+def test_an_authority_that_is_not_known_is_refused(stack, certificates, address):
+    with MailServer(certificates["good"], implicit_tls=True) as server:
+        stack.sql("DELETE FROM avisos")
+        Post(stack, server, scheme="smtps", host="localhost").run_late()
+        assert not server.mails_to(address) and "certificate" in notice_to(stack, address)["error"]

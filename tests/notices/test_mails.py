@@ -1,0 +1,259 @@
+"""Each kind's mail, from the tables to a mail server, read back by Python's strict parser."""
+import email.utils
+import json
+import re
+import secrets
+import time
+
+import pytest
+
+from fakes.mail_server import MailServer
+from support.mail import ADDRESS, Post, add_contact, make_fail, make_work, states, text_of
+from support.wait import wait_until
+
+
+@pytest.fixture(scope="module")
+def server():
+    with MailServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def post(stack, server):
+    stack.stop("dispatcher")  # it would change streaks that the tests write
+    stack.sql("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3)")
+    yield Post(stack, server)
+    stack.start("dispatcher")
+
+
+@pytest.fixture(autouse=True)
+def believed_clock(stack, post):
+    stack.sql("DELETE FROM avisos")
+    stack.sql("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3)")
+    yield
+    stack.sql("DELETE FROM contactos")
+
+
+def only_mail(server, address):
+    mails = server.mails_to(address)
+    assert len(mails) == 1, [mail.message["subject"] for mail in mails]
+    return mails[0]
+
+
+def is_well_formed(mail):
+    message = mail.message
+    long = [line for line in mail.raw.split(b"\r\n") if len(line) > 78]
+    assert all(line.startswith(f"List-Unsubscribe: <{ADDRESS}".encode()) for line in long), "RFC 5322 wants short lines"
+    assert b"\n" not in mail.raw.replace(b"\r\n", b"") and all(byte < 128 for byte in mail.raw)
+    assert abs(email.utils.parsedate_to_datetime(message["date"]).timestamp() - time.time()) < 60
+    assert re.fullmatch(r"<[0-9a-f]{24}\.\d+@servicio\.example\.org>", message["message-id"])
+    assert message["auto-submitted"] == "auto-generated" and message["mime-version"] == "1.0"
+    assert message["from"].addresses[0].addr_spec == "avisos@servicio.example.org"
+    assert message["from"].addresses[0].display_name == "Ministerio de Pruebas, S. A. ñ"
+    assert [part.get_content_type() for part in message.iter_parts()] == ["text/plain", "text/html"]
+    for part in message.iter_parts():
+        assert part.get_content_charset() == "utf-8" and not part.defects
+    return True
+
+
+def given_failing(stack, entity, hook):
+    make_fail(stack, hook.id)
+
+
+def given_near(stack, entity, hook):
+    make_fail(stack, hook.id, since="3 DAY", failures=30)
+
+
+def given_deactivated(stack, entity, hook):
+    stack.admin("webhook", "disable", hook.id)
+
+
+def given_certificate(stack, entity, hook):
+    stack.sql(f"REPLACE INTO webhook_ejecuciones (webhook_id, certificado_caduca) VALUES ({hook.id}, UTC_TIMESTAMP(3) + INTERVAL 10 DAY)")
+
+
+def given_secret(stack, entity, hook):
+    entity.api("PUT", f"/apientidades/v1/webhooks/{hook.id}/secreto",
+               json_body={"secreto": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "graciaSegundos": 80000})
+
+
+def given_token(stack, entity, hook):
+    entity.issue_token("--ttl", "30d", "--label", "producción <x>")
+    stack.sql(f"UPDATE tokens_acceso SET caduca = UTC_TIMESTAMP(3) + INTERVAL 2 DAY, fecha_alta = UTC_TIMESTAMP(3) - INTERVAL 28 DAY"
+              f" WHERE entidad_id = {entity.id} AND caduca IS NOT NULL")
+
+
+def given_failed(stack, entity, hook):
+    note = entity.notify()
+    stack.sql(f"INSERT INTO entregas (notificacion_id, webhook_id, evento, estado, proximo_intento, creada_en, terminada_en, ultimo_error)"
+              f" VALUES ({note}, {hook.id}, 'evaluacion.abierta', 'fallida', UTC_DATE() - INTERVAL 5 HOUR, UTC_DATE() - INTERVAL 5 DAY,"
+              f" UTC_DATE() - INTERVAL 5 HOUR, 'x')")
+    stack.sql(f"UPDATE notificaciones_pendientes SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3) WHERE id = {note}")
+    stack.sql(f"REPLACE INTO webhook_ejecuciones (webhook_id, ultima_ejecucion, fallos_ultimo) VALUES"
+              f" ({hook.id}, UTC_TIMESTAMP(3), UTC_DATE() - INTERVAL 5 HOUR)")
+
+
+KINDS = {
+    "fallo": (given_failing, "no recibe sus avisos", "/diagnostico"),
+    "desactivacion_proxima": (given_near, "se desactivará si sigue fallando", "/diagnostico"),
+    "desactivado": (given_deactivated, "está desactivado", "#/webhooks/"),
+    "certificado": (given_certificate, "caduca pronto", "#/webhooks/"),
+    "secreto": (given_secret, "deja de firmar pronto", "/secreto"),
+    "token": (given_token, "Un token de acceso caduca pronto", "#/"),
+    "entregas_fallidas": (given_failed, "Entregas fallidas", "&estado=fallida"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_one_mail_that_says_what_to_do(stack, post, server, entity, kind):
+    given, subject, link = KINDS[kind]
+    hook = entity.register()
+    address = add_contact(stack, entity.id, kinds=kind)
+    other = add_contact(stack, entity.id, kinds="recuperado")
+    given(stack, entity, hook)
+    post.run_late()
+    post.run_late()
+    mail = only_mail(server, address)
+    assert is_well_formed(mail)
+    assert subject in mail.message["subject"]
+    text = text_of(mail)
+    assert ADDRESS + "/apientidades/portal/" in text and link in text and "Qué hacer" in text and "UTC" in text
+    assert entity.name in text and "no recibir más" in text
+    assert mail.message["list-unsubscribe"].startswith(f"<{ADDRESS}/apientidades/avisos/baja?codigo=")
+    assert mail.message["list-unsubscribe-post"] == "List-Unsubscribe=One-Click"
+    html = mail.message.get_body(("html",)).get_content()
+    assert "Qué hacer" in html and "<x>" not in html
+    assert hook.path not in text and "s3creto" not in text and "whsec_" not in text
+    assert not server.mails_to(other)
+
+
+def test_a_recovery_is_told_only_to_those_who_were_told_of_the_failure(stack, post, server, entity):
+    hook = entity.register()
+    told = add_contact(stack, entity.id)
+    untold = add_contact(stack, entity.id, kinds="recuperado")
+    make_fail(stack, hook.id)
+    post.run_late()
+    assert "no recibe sus avisos" in only_mail(server, told).message["subject"]
+    make_work(stack, hook.id)
+    post.pass_time(3600)
+    post.run_late()
+    assert "vuelve a funcionar" in server.mails_to(told)[1].message["subject"]
+    assert not server.mails_to(untold)
+    post.pass_time(3600)
+    post.run_late()
+    assert len(server.mails_to(told)) == 2
+
+
+def test_a_failure_that_ended_before_its_mail_is_not_told(stack, post, server, entity):
+    hook = entity.register()
+    address = add_contact(stack, entity.id)
+    make_fail(stack, hook.id)
+    post.run()
+    make_work(stack, hook.id)
+    post.run_late()
+    assert not server.mails_to(address)
+    assert states(stack, entity.id) == [("fallo", "descartado")]
+
+
+def test_notices_within_a_minute_are_one_mail(stack, post, server, entity):
+    hooks = [entity.register() for _ in range(3)]
+    address = add_contact(stack, entity.id)
+    for hook in hooks:
+        make_fail(stack, hook.id)
+    post.run_late()
+    mail = only_mail(server, address)
+    assert mail.message["subject"] == "3 avisos sobre sus webhooks"
+    assert all(f"webhook {hook.id} (" in text_of(mail) for hook in hooks)
+
+
+def test_a_contact_gets_one_mail_an_hour_unless_a_webhook_is_deactivated(stack, post, server, entity):
+    first, second, third = (entity.register() for _ in range(3))
+    address = add_contact(stack, entity.id)
+    make_fail(stack, first.id)
+    post.run_late()
+    make_fail(stack, second.id)
+    post.run_late()
+    post.run_late()
+    assert len(server.mails_to(address)) == 1
+    stack.admin("webhook", "disable", third.id)
+    post.run_late()
+    assert len(server.mails_to(address)) == 2
+    assert "2 avisos" in server.mails_to(address)[1].message["subject"]
+
+
+def test_the_code_goes_at_once_and_alone_to_an_address_that_is_not_confirmed(stack, post, server, entity):
+    hook = entity.register()
+    address = add_contact(stack, entity.id, confirmed=False)
+    make_fail(stack, hook.id)
+    post.run()
+    mail = only_mail(server, address)
+    assert is_well_formed(mail) and mail.message["list-unsubscribe"] is None
+    assert re.search(r"^\d{6}$", text_of(mail), re.M) and "no haga nada" in text_of(mail)
+    assert not re.search(r"\d{6}", mail.message["subject"])
+    post.run_late()
+    assert len(server.mails_to(address)) == 1
+
+
+def test_no_notice_begins_in_an_outage_of_ours_or_while_the_clock_is_in_doubt(stack, post, server, entity):
+    hook = entity.register()
+    address = add_contact(stack, entity.id)
+    make_fail(stack, hook.id)
+    stack.sql("INSERT INTO cortes_envio (despachador, tipo, desde, visto_en) VALUES ('x', 'red', UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))")
+    post.run_late()
+    assert states(stack, entity.id) == []
+    stack.sql("DELETE FROM cortes_envio")
+    stack.sql("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3) - INTERVAL 2 HOUR")
+    post.run_late()
+    assert states(stack, entity.id) == []
+    stack.sql("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3)")
+    post.run_late()
+    assert only_mail(server, address)
+
+
+def test_a_name_writes_no_header_and_no_markup(stack, post, server, new_entity):
+    entity = new_entity(name="Entidad <b>ñ</b> " + "x" * 200)
+    hook = entity.register()
+    stack.sql(f"UPDATE webhooks SET nombre = 'x\\r\\nBcc: otro@ejemplo.es' WHERE id = {hook.id}")
+    address = add_contact(stack, entity.id)
+    make_fail(stack, hook.id)
+    post.run_late()
+    mail = only_mail(server, address)
+    assert is_well_formed(mail) and mail.message["bcc"] is None
+    assert "<b>ñ</b>" in text_of(mail) and "<b>" not in mail.message.get_body(("html",)).get_content()
+
+
+def test_a_digest_tells_the_operator_once_a_day(stack, post, server, entity):
+    hook = entity.register()
+    make_fail(stack, hook.id)
+    to = f"operador{secrets.token_hex(4)}@ejemplo.es"
+    settings = {"APIENTIDADES_MAIL_OPERATOR": to}
+    post.run(**settings)
+    post.run(**settings)
+    mail = only_mail(server, to)
+    assert is_well_formed(mail)
+    assert f"entity {entity.id}, webhook {hook.id}" in text_of(mail) and f"entity {entity.id}, {entity.name}" in text_of(mail)
+
+
+def test_without_a_mail_server_nothing_is_decided(stack, post, entity):
+    make_fail(stack, entity.register().id)
+    add_contact(stack, entity.id)
+    assert Post(stack, None).run().stdout == ""
+    assert states(stack, entity.id) == []
+
+
+def test_the_operator_sees_resends_and_tests(stack, post, server, entity):
+    hook = entity.register()
+    address = add_contact(stack, entity.id)
+    make_fail(stack, hook.id)
+    post.run_late()
+    notice, = stack.admin("notice", "list", "--entity", entity.id)
+    assert notice["estado"] == "enviado" and notice["correo"] == address and notice["tipo"] == "fallo"
+    shown = stack.admin("notice", "show", notice["id"])
+    assert json.loads(shown["datos"])["webhook"] == hook.id and shown["mensaje"] in server.mails_to(address)[0].message["message-id"]
+    assert stack.admin("notice", "resend", notice["id"])["estado"] == "pendiente"
+    post.pass_time(3600)
+    post.run()
+    wait_until(lambda: len(server.mails_to(address)) == 2, what="the mail again")
+    to = f"prueba{secrets.token_hex(4)}@ejemplo.es"
+    answer = json.loads(stack.dev("admin", "notice", "test", "--to", to, "--json", **post.settings).stdout)
+    assert answer["correo"] == to and "prueba" in only_mail(server, to).message["subject"]
