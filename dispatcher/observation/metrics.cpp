@@ -110,6 +110,15 @@ std::vector<Metric> gauges() {
        series("share", {"0.5", "0.9"})},
       {Kind::gauge, "apientidades_entities_changing_webhooks",
        "Entities that changed a webhook within an hour, up to 100, at the last look at the queue."},
+      {Kind::gauge, "apientidades_notices",
+       "Notices by mail, at the last look at the queue, by state: waiting, sent in the last 24 h, and "
+       "given_up "
+       "in the last three days. Every dispatcher of a database has the same value.",
+       series("state", {"waiting", "sent", "given_up"})},
+      {Kind::gauge, "apientidades_notices_oldest_seconds",
+       "Age of the oldest notice that is due, at the last look at the queue; 0: none is due."},
+      {Kind::gauge, "apientidades_addresses_refused",
+       "Addresses of contacts that the mail server has refused for good, at the last look at the queue."},
   };
 }
 
@@ -206,7 +215,12 @@ Metrics::Metrics()
             table.gauge("apientidades_paused_parts"),
             table.gauge("apientidades_webhooks_near_deactivation", 0),
             table.gauge("apientidades_webhooks_near_deactivation", 1),
-            table.gauge("apientidades_entities_changing_webhooks")},
+            table.gauge("apientidades_entities_changing_webhooks"),
+            table.gauge("apientidades_notices", 0),
+            table.gauge("apientidades_notices", 1),
+            table.gauge("apientidades_notices", 2),
+            table.gauge("apientidades_notices_oldest_seconds"),
+            table.gauge("apientidades_addresses_refused")},
       attempts_(counters_of(table, "apientidades_attempts_total", outcome_labels.size())),
       local_faults_(
           counters_of(table, "apientidades_local_faults_total", delivery::local_fault_names.size() - 1)),

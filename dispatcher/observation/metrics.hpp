@@ -77,6 +77,9 @@ class Metrics {
     // Active webhooks that have failed for at least half, and for at least 0.9, of delivery.disable_after.
     metrics::Gauge past_half, past_nine_tenths;
     metrics::Gauge changing_entities;
+    metrics::Gauge waiting_notices, sent_notices, given_up_notices;  // apientidades_notices
+    metrics::Gauge oldest_notice;
+    metrics::Gauge refused_addresses;
   } queue;
 
  private:

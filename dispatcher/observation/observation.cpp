@@ -102,8 +102,10 @@ Observation::Span Observation::look() {
     metrics_.queue.numbers_left.set(store::notification_numbers_left(session_).value_or(unknown));
     const auto near = store::count_near_deactivation(session_, settings_.delivery.disable_after);
     metrics_.queue.changing_entities.set(static_cast<double>(store::count_changing_entities(session_)));
+    const auto notices = store::count_notices(session_);
     const auto cost = platform::monotonic_now() - start;
     show(*queue_);
+    show(notices);
     show(near);
     metrics_.queue.look_duration.set(std::chrono::duration<double>(cost).count());
     return cost;
@@ -129,6 +131,15 @@ void Observation::show(const store::QueueStatus& queue) const {
   to.paused_parts.set(static_cast<double>(queue.paused_parts));
 }
 
+void Observation::show(const store::NoticeCounts& notices) const {
+  const auto& to = metrics_.queue;
+  to.waiting_notices.set(static_cast<double>(notices.waiting));
+  to.sent_notices.set(static_cast<double>(notices.sent));
+  to.given_up_notices.set(static_cast<double>(notices.given_up));
+  to.oldest_notice.set(static_cast<double>(notices.oldest_s));
+  to.refused_addresses.set(static_cast<double>(notices.refused));
+}
+
 void Observation::show(const std::optional<store::NearDeactivation>& near) const {
   metrics_.queue.past_half.set(near ? static_cast<double>(near->half) : unknown);
   metrics_.queue.past_nine_tenths.set(near ? static_cast<double>(near->nine_tenths) : unknown);
@@ -137,10 +148,26 @@ void Observation::show(const std::optional<store::NearDeactivation>& near) const
 /// Sets the gauges to NaN, so that a graph shows a gap and an old value raises no alert.
 void Observation::forget() const {
   const auto& to = metrics_.queue;
-  for (const auto& gauge :
-       {to.pending_notifications, to.rejected_notifications, to.pending, to.in_flight, to.held, to.failed,
-        to.oldest_notification, to.oldest_delivery, to.look_duration, to.numbers_left, to.clock_jump,
-        to.paused_parts, to.past_half, to.past_nine_tenths, to.changing_entities})
+  for (const auto& gauge : {to.pending_notifications,
+                            to.rejected_notifications,
+                            to.pending,
+                            to.in_flight,
+                            to.held,
+                            to.failed,
+                            to.oldest_notification,
+                            to.oldest_delivery,
+                            to.look_duration,
+                            to.numbers_left,
+                            to.clock_jump,
+                            to.paused_parts,
+                            to.past_half,
+                            to.past_nine_tenths,
+                            to.changing_entities,
+                            to.waiting_notices,
+                            to.sent_notices,
+                            to.given_up_notices,
+                            to.oldest_notice,
+                            to.refused_addresses})
     gauge.set(unknown);
 }
 

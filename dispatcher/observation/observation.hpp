@@ -18,6 +18,7 @@
 #include "lib/platform/stop_signal.hpp"
 #include "lib/program/reload.hpp"
 #include "lib/store/backlog/queue.hpp"
+#include "lib/store/notices/notices.hpp"
 #include "lib/store/session/error_stats.hpp"
 #include "lib/store/webhooks/failing.hpp"
 
@@ -42,6 +43,7 @@ class Observation {
   void listen();
   Span look();
   void show(const store::QueueStatus& queue) const;
+  void show(const store::NoticeCounts& notices) const;
   void show(const std::optional<store::NearDeactivation>& near) const;
   void forget() const;
   std::string status(bool stopping) const;
