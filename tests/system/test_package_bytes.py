@@ -14,7 +14,7 @@ from support.tools import tool
 from support.stack import ROOT
 
 BUILD = ROOT / "build" / os.environ.get("DEV_PRESET", "release")
-PROGRAMS = ("fcgi-app/apientidades-fcgi", "dispatcher/apientidades-dispatcher", "admin/apientidades-admin")
+PROGRAMS = ("fcgi-app/apientidades-fcgi", "dispatcher/apientidades-dispatcher", "notices/apientidades-notices", "admin/apientidades-admin")
 EPOCH = 1_700_000_000
 PURL = re.compile(r"pkg:deb/debian/[a-z0-9][a-z0-9.%A-F-]+(@[\w.:~%-]+\?arch=\w+&|\?)distro=[a-z]+(&upstream=[\w.:~%@-]+)?")
 CONTROL = """Package: apientidades

@@ -12,7 +12,7 @@ from support.installation import manual
 from support.keys import packaged_key
 from support.stack import ROOT
 
-EXPOSURE = {"apientidades-dispatcher.service": 1.5, "apientidades-fcgi@.service": 0.5}
+EXPOSURE = {"apientidades-dispatcher.service": 1.5, "apientidades-notices.service": 1.5, "apientidades-fcgi@.service": 0.5}
 MANUALS = ROOT / "packaging/man"
 
 

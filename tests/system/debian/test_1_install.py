@@ -16,6 +16,7 @@ def test_apt_installs_and_the_service_waits_for_its_database(fresh, figure):
     for unit in SERVICES:
         assert fresh.property(unit, "ActiveState") == "active"
         wait_until(lambda: "waiting for the database" in fresh.status(unit), 15, f"{unit} to say what it waits for")
+    assert fresh.property("apientidades-notices.timer", "ActiveState") == "active"
     commands = len(manual("Install"))
     figure(f"commands of the manual until it delivers: {commands}")
     assert commands <= 5
@@ -25,7 +26,7 @@ def test_secrets_are_made_with_restricted_modes(machine):
     listed = machine.shell("stat -c '%a %U %G %n' /etc/apientidades/*").splitlines()
     modes = {line.split()[3].rpartition("/")[2]: line.split()[:3] for line in listed}
     assert modes["secrets.keys"] == ["640", "root", "apientidades"]
-    for name in ("api", "dispatcher", "admin", "evaluacion"):
+    for name in ("api", "dispatcher", "notices", "admin", "evaluacion"):
         assert modes[f"{name}.password"] == ["600", "root", "root"]
     assert modes["tls"][0] == "700"
 
@@ -62,7 +63,7 @@ def test_the_documentation_for_entities_is_there_for_anybody(machine, installati
 
 
 def test_manual_pages_and_completion(machine, installation):
-    for page in ("apientidades-admin.1", "apientidades-fcgi.8", "apientidades-dispatcher.8", "apientidades.conf.5",
+    for page in ("apientidades-admin.1", "apientidades-fcgi.8", "apientidades-dispatcher.8", "apientidades-notices.8", "apientidades.conf.5",
                  "apientidades-setup-database.8"):
         machine.run("test", "-s", f"/usr/share/man/man{page[-1]}/{page}.gz")
     complete = """source /usr/share/bash-completion/completions/apientidades-admin

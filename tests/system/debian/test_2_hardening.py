@@ -8,7 +8,7 @@ import pytest
 from fakes.certificates import issue
 from support.installation import DISPATCHER, POOL
 
-LIMITS = {DISPATCHER: 1.5, POOL[0]: 0.5}
+LIMITS = {DISPATCHER: 1.5, POOL[0]: 0.5, "apientidades-notices": 1.5}
 
 # A Perl program: prints which kinds of socket it may make, and whether it reaches nginx on this machine's loopback.
 PROBE = """use Socket;
@@ -98,7 +98,7 @@ def test_a_remote_database_with_the_documented_drop_in(machine, installation):
 
 
 ADDRESS, NAME = "10.9.9.9", "bd.ejemplo.es"  # of the database in the fixture `elsewhere`
-USERS = ["apientidades_admin", "apientidades_api", "apientidades_dispatcher", "evaluacion"]
+USERS = ["apientidades_admin", "apientidades_api", "apientidades_dispatcher", "apientidades_notices", "evaluacion"]
 
 
 @pytest.fixture
