@@ -109,7 +109,8 @@ std::uint64_t add_notices(Session& session, const std::vector<NewNotice>& notice
                microseconds(one.delay));
     ++added;
   }
-  if (added > 0) upsert_rows(session, insert_notices, notice_row, rows, unless_there);
+  if (added > 0)
+    transaction(session, [&] { upsert_rows(session, insert_notices, notice_row, rows, unless_there); });
   return added;
 }
 
