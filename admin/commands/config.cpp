@@ -136,8 +136,10 @@ Result check(Context& context, const Arguments&) {
                   "read, the passwords, the database): sudo apientidades-admin config check"},
                  program::exit_failed);
   } else {
+    // Without mail.server, notices runs without the database.
     for (const auto program : {api, dispatcher, notices, admin})
-      check_account(findings, program, settings.database, of_units);
+      if (program != notices || !settings.mail.server.empty())
+        check_account(findings, program, settings.database, of_units);
     for (const auto& problem : store::file_problems(dispatcher, settings))
       findings.add(problem, program::exit_usage);
     if (of_units) {
@@ -153,10 +155,10 @@ Result check(Context& context, const Arguments&) {
   if (findings.good()) {
     findings.note(note_of_connections(context));
     findings.note(note_of_times(context));
+    findings.note(mail_note(settings.mail));
   }
   findings.note(sandbox_note(settings.delivery));
   findings.note(denied_networks_note(settings.delivery, platform::interface_addresses()));
-  findings.note(mail_note(settings.mail));
   return std::move(findings).result(
       context.output.json, "The configuration is good: " + std::to_string(context.config.values.size()) +
                                " keys; the programs can read their passwords, keys and certificates, and "
