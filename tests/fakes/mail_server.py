@@ -28,7 +28,7 @@ class MailServer:
     """`answers`: by recipient, lists of answers to RCPT, each used once; the default is "250 OK". `at_data`: called with the
     recipient before the answer to a mail's end; what it returns is the answer, and None ends the connection instead."""
 
-    def __init__(self, certificate: tuple | None = None, implicit_tls: bool = False, require_starttls: bool = False):
+    def __init__(self, certificate: tuple | None = None, implicit_tls: bool = False):
         self.accepted: list[Accepted] = []
         self.answers: dict[str, list[str]] = {}
         self.at_data = lambda recipient: "250 OK"
@@ -49,7 +49,7 @@ class MailServer:
 
         class Here(Controller):
             def factory(self):
-                options = {"tls_context": context, "require_starttls": require_starttls} if context and not implicit_tls else {}
+                options = {"tls_context": context, "require_starttls": True} if context and not implicit_tls else {}
                 return Protocol(self.handler, hostname="correo.test", **options)
 
         self.controller = Here(self, hostname="127.0.0.1", port=0, ssl_context=context if implicit_tls else None,

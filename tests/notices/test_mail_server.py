@@ -189,10 +189,10 @@ def certificates(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tls")
     authority = self_signed(folder, "authority")
     return {"ca": authority[0], "good": issue(folder, authority, "good", "localhost"),
-            "wrong": issue(folder, authority, "wrong", "otro.ejemplo.es")}
+            "relay": issue(folder, authority, "relay", "relay.ejemplo.es"), "wrong": issue(folder, authority, "wrong", "otro.ejemplo.es")}
 
 
-# 127.0.0.1 and localhost need no TLS by smtp://, so these use smtps://; and STARTTLS by a name that is not of this list.
+# A server on this host needs no TLS by smtp://, so these use smtps://.
 @pytest.mark.parametrize("name, arrives", [("good", True), ("wrong", False)])
 def test_the_certificate_must_have_the_name_of_the_server(stack, certificates, address, name, arrives):
     with MailServer(certificates[name], implicit_tls=True) as server:
@@ -208,3 +208,16 @@ def test_an_authority_that_is_not_known_is_refused(stack, certificates, address)
         stack.sql("DELETE FROM avisos")
         Post(stack, server, scheme="smtps", host="localhost").run_late()
         assert not server.mails_to(address) and "certificate" in notice_to(stack, address)["error"]
+
+
+@pytest.mark.parametrize("offers, arrives", [(True, True), (False, False)])
+def test_another_host_must_offer_starttls(stack, certificates, address, offers, arrives):
+    """By a name that is not one of this host's own, which leads here by a file of /etc/hosts in a mount namespace."""
+    with MailServer(certificates["relay"] if offers else None) as server:
+        stack.sql("DELETE FROM avisos")
+        post = Post(stack, server, host="relay.ejemplo.es", mail_ca_file=certificates["ca"])
+        post.run()
+        post.pass_time(61)
+        post.run_with_hosts("127.0.0.1 relay.ejemplo.es")
+        assert bool(server.mails_to(address)) == arrives
+        assert arrives or "STARTTLS" in notice_to(stack, address)["error"]
