@@ -12,7 +12,7 @@ int run(const config::Config& config, const program::Signals& signals) {
   const auto& settings = config.settings;
   const platform::Log log(settings.log.level);
   if (settings.mail.server.empty()) {
-    log.debug("mail.server is empty: nobody is told");
+    log.debug("mail.server is empty: no contact is told");
     return program::exit_done;
   }
   const auto keys = webhook::read_key_file(settings.secrets.key_file);

@@ -79,7 +79,7 @@ Result test(Context& context, const Arguments& arguments) {
   const auto& settings = context.config.settings;
   const auto to = arguments.text("to").value();
   if (!text::is_email_address(to)) throw UsageError("--to: '" + to + "' is no address (avisos@example.org)");
-  if (settings.mail.server.empty()) throw Failure("mail.server is empty: nobody is told anything by mail");
+  if (settings.mail.server.empty()) throw Failure("mail.server is empty: no mail is sent");
   const auto message = test_message(settings, to);
   const auto sent = mail::SmtpClient(settings.mail).send(to, mail::format(message));
   if (sent.outcome != mail::Sent::accepted) throw Failure(settings.mail.server + ": " + sent.text);

@@ -54,7 +54,7 @@ std::string denied_networks_note(const config::DeliverySettings& settings,
 
 std::string mail_note(const config::MailSettings& settings) {
   if (!settings.server.empty()) return {};
-  return "mail.server is empty: nobody is told by mail that a webhook fails or is deactivated";
+  return "mail.server is empty: no contact is told that a webhook fails or is deactivated";
 }
 
 }  // namespace admin
