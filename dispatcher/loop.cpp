@@ -116,6 +116,9 @@ bool Loop::work() {
   // loop below ends the postponement.
   for (const auto webhook : maintenance_.take_changed())
     ready_.webhooks.postpone(webhook, platform::monotonic_now());
+  for (const auto entity : maintenance_.take_released()) {
+    if (ready_.entities.has_room()) ready_.entities.appeared(entity);  // the search finds the others
+  }
   for (const auto webhook : maintenance_.take_due())
     ready_.webhooks.waits(webhook, platform::monotonic_now());
   const bool was_paused = ready_.paused;

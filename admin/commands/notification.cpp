@@ -11,7 +11,7 @@ namespace admin {
 
 namespace {
 
-constexpr std::string_view states[] = {"pendiente", "procesada", "rechazada", "cancelada"};
+constexpr std::string_view states[] = {"pendiente", "procesada", "rechazada", "cancelada", "aplazada"};
 
 json::Object to_row(const store::Notification& notification) {
   return {{"id", notification.id},         {"entidad_id", notification.entity},
@@ -47,6 +47,8 @@ std::string name_of(const store::Notification& notification) {
 std::string advice(const store::Notification& notification) {
   if (notification.state == "pendiente")
     return "the dispatcher will process it, or `notification cancel` stops it";
+  if (notification.state == "aplazada")
+    return "the dispatcher will process it at its no_antes_de, or `notification cancel` stops it";
   if (notification.state == "procesada")
     return "only its deliveries can still change: `delivery list --notification " +
            to_string(notification.id) + "`, `delivery retry`";
@@ -69,6 +71,8 @@ Result show(Context& context, const Arguments& arguments) {
   const auto notification = find(context.session, arguments.required_id());
   auto row = to_row(notification);
   row.emplace_back("caduca_en", time_value(notification.expires));
+  row.emplace_back("no_antes_de", time_value(notification.not_before));
+  row.emplace_back("urgente", notification.urgent);
   row.emplace_back("datos", notification.data ? data_value(*notification.data) : nullptr);
   return {std::move(row)};
 }
@@ -130,7 +134,8 @@ std::vector<Command> notification_commands() {
            "--since looks at ocurrida_en.",
        .options = {.options = {entity_filter,
                                webhook_filter,
-                               {"state", "STATE", "only these: pendiente, procesada, rechazada, cancelada"},
+                               {"state", "STATE",
+                                "only these: pendiente, procesada, rechazada, cancelada, aplazada"},
                                since_filter,
                                limit_filter}},
        .example = "apientidades-admin notification list --state rechazada --since 2d",

@@ -82,6 +82,7 @@ json::Object to_row(const QueueSight& sight) {
   row.emplace_back("pausas", std::move(paused));
   if (sight.locked) row.emplace_back("bloqueadas", to_row(*sight.locked));
   if (sight.blocked) row.emplace_back("inserciones_bloqueadas", to_row(*sight.blocked));
+  row.emplace_back("aplazadas", sight.status.deferred);
   row.emplace_back("sin_despachador_s", sight.without_dispatcher_s);
   row.emplace_back("entorno_de_pruebas", sight.sandbox);
   return row;
@@ -385,6 +386,7 @@ std::vector<Command> queue_commands() {
            "absent if\nthere are none.\n"
            "inserciones_bloqueadas: an INSERT of a notification waits for another session's lock, for so "
            "many seconds;\nabsent if none has waited for 3 s.\n"
+           "aplazadas: notifications that wait for their no_antes_de.\n"
            "sin_despachador_s: how long ago a dispatcher last noted that it works; each does so every 10 s.\n"
            "With --check: one line and the exit status of a plugin of Nagios or Icinga: 0 good, 1 warning "
            "(the oldest\nwaits for --warning, or a part is paused), 2 critical (it waits for --critical, no "

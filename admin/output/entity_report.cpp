@@ -11,6 +11,8 @@ std::string reason_of(const store::ReportedNotification& notification) {
   if (!notification.reason.empty()) return notification.reason;
   if (notification.state == "procesada" && notification.webhooks == 0)
     return "La entidad no tenía ningún webhook suscrito";
+  if (notification.state == "cancelada" && notification.webhooks == 0)
+    return "La notificación ha sido anulada";
   return notification.held > 0 ? "El webhook está desactivado: la entrega queda retenida" : "";
 }
 
@@ -26,7 +28,7 @@ void add_up(EntityReports& reports, const store::ReportedNotification& notificat
   ++report.notifications;
   if (notification.delivered > 0) ++report.reached;
   report.delivered += notification.delivered;
-  report.pending += notification.pending + itself("pendiente");
+  report.pending += notification.pending + itself("pendiente") + itself("aplazada");
   report.failed += notification.failed;
   report.held += notification.held;
   report.rejected += itself("rechazada");

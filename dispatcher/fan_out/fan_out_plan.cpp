@@ -70,7 +70,7 @@ std::vector<store::NewDelivery> deliveries_of(const JudgedNotification& notifica
   for (const auto& subscriber : recipient.webhooks) {
     if (!subscriber.events.contains(*notification.event)) continue;
     result.push_back({notification.id, subscriber.target.webhook, *notification.event,
-                      state_for(subscriber, notification, waiting, slots)});
+                      state_for(subscriber, notification, waiting, slots), notification.urgent});
   }
   return result;
 }
@@ -97,6 +97,10 @@ class Planner {
 
  private:
   Outcome plan(const JudgedNotification& notification) {
+    if (notification.later && !notification.wrong) {
+      plan_.fan_out.deferred.push_back(notification.id);
+      return Outcome::written;
+    }
     const auto* recipient = find_recipient(recipients_, notification.entity);
     if (recipient != nullptr && recipient->locked) return Outcome::recipient_locked;
     if (auto reason = reason_to_reject(notification, recipient)) {
@@ -104,28 +108,29 @@ class Planner {
       return Outcome::rejected;
     }
     if (full_) return Outcome::no_slot;
-    if (busy_.contains(notification.entity)) return Outcome::busy;
+    if (busy_.contains(notification.entity) && !notification.urgent) return Outcome::busy;
     return add_deliveries(notification, *recipient);
   }
 
   /// Adds the notification's deliveries to the plan. With Ahead::no, adds none if at least one would be
   /// pending and none would be leased: the notification waits instead. If no slot is free for it (`no_slot`),
   /// it waits until any attempt ends. Otherwise (`busy`) it waits until the result of one of the entity's
-  /// webhooks is recorded, or until a call with Ahead::yes. Exception: if a slot is free and one of the
-  /// webhooks waits for other webhooks, the deliveries are added, because that webhook has no result to wait
-  /// for.
+  /// webhooks is recorded, or until a call with Ahead::yes. An urgent one does not wait. Exception: if a slot
+  /// is free and one of the webhooks waits for other webhooks, the deliveries are added, because that webhook
+  /// has no result to wait for.
   Outcome add_deliveries(const JudgedNotification& notification, const store::Recipient& recipient) {
     const bool full = slots_.full_for(notification.entity);
     waiting_.for_others = false;
     const auto deliveries = deliveries_of(notification, recipient, waiting_, slots_);
-    if (ahead_ == Ahead::no && !notification.expired && would_only_wait(deliveries) &&
+    if (ahead_ == Ahead::no && !notification.expired && !notification.urgent && would_only_wait(deliveries) &&
         (full || !waiting_.for_others)) {
       full_ = slots_.full();
       if (full) return Outcome::no_slot;
       busy_.insert(notification.entity);
       return Outcome::busy;
     }
-    plan_.fan_out.processed.push_back(notification.id);
+    const bool frees_key = deliveries.empty() && notification.has_key;
+    (frees_key ? plan_.fan_out.unreached : plan_.fan_out.processed).push_back(notification.id);
     std::ranges::copy(deliveries, std::back_inserter(plan_.fan_out.deliveries));
     return Outcome::written;
   }
@@ -171,6 +176,9 @@ JudgedNotification judge(store::PendingNotification notification) {
           notification.occurred,
           std::move(notification.data).value_or(""),
           notification.expired,
+          notification.has_key,
+          notification.urgent,
+          notification.later,
           std::move(wrong)};
 }
 

@@ -34,6 +34,9 @@ struct JudgedNotification {
   std::optional<platform::UtcTime> occurred;
   std::string data;
   bool expired;
+  bool has_key;
+  bool urgent;
+  bool later;
   std::optional<std::string> wrong;  // why to reject the notification, in Spanish; names the field
 };
 /// Checks a notification. Call it after store::read_data: a notification without data then counts as one with

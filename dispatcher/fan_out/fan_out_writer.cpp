@@ -141,7 +141,7 @@ Outcomes FanOutWriter::write_part(const Rows& rows, Ahead ahead, store::LockedBy
     return store::write_fan_out(session_, part.plan.fan_out, part.lease);
   });
   append(part, into);
-  metrics_.processed.add(part.plan.fan_out.processed.size());
+  metrics_.processed.add(part.plan.fan_out.processed.size() + part.plan.fan_out.unreached.size());
   rejections_.passed(part.plan.fan_out);
   auto& outcomes = part.plan.outcomes;
   rejections_.reject(session_, part.plan.fan_out.rejected, outcomes);
@@ -161,6 +161,7 @@ void FanOutWriter::append(Part& part, LeasedBatch& into) {
   for (const auto& delivery : part.plan.fan_out.deliveries) {
     if (delivery.state == delivery::DeliveryState::pending)
       ready_.webhooks.waits(delivery.webhook, into.leased_at);
+    if (delivery.urgent) ready_.webhooks.returned(delivery.webhook, into.leased_at);
   }
   std::map<delivery::NotificationId, const JudgedNotification*> by_id;
   for (const auto& notification : part.batch.judged) by_id.emplace(notification.id, &notification);

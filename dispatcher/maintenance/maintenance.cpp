@@ -57,6 +57,7 @@ Maintenance::Maintenance(const config::Settings& settings, platform::Log log, co
           {"erase ended secrets", &Maintenance::erase_secrets, 20s, true},
           {"forget the audit", &Maintenance::forget_audit, 10min, true},
           {"bring forward", &Maintenance::bring_forward, 50ms},
+          {"release what was for later", &Maintenance::release_deferred, 1s},
           {"feed replays", &Maintenance::feed_replays, 100ms},
           {"forget replays", &Maintenance::forget_replays, 10min, true},
           {"forget diagnoses", &Maintenance::forget_diagnoses, 10min, true},
@@ -199,6 +200,23 @@ bool Maintenance::bring_forward(store::Session& session) {
   std::ranges::move(forward_.due, std::back_inserter(due_));
   forward_ = store::next_forward_walk(std::move(forward_));
   return !any;  // otherwise those that are due may soon be claimed, which makes room for more
+}
+
+/// Looks at the clock only once something is due: what is sent too early cannot be called back.
+bool Maintenance::release_deferred(store::Session& session) {
+  if (!store::any_deferred_due(session) || !clock_is_believed(session)) return true;
+  const bool done = take_turn([&] {
+    store::release_deferred(session, deferred_);
+    return deferred_.done;
+  });
+  released_.merge(deferred_.entities);
+  deferred_.entities.clear();
+  if (!done) return false;
+  const auto walk = std::exchange(deferred_, {});
+  report_refusal("release what was for later", walk.refusal);
+  if (walk.released > 0)
+    log_.info("notifications for later are due (no_antes_de)", {{"notifications", walk.released}});
+  return true;
 }
 
 bool Maintenance::feed_replays(store::Session& session) {

@@ -24,6 +24,7 @@
 #include "lib/store/maintenance/held.hpp"
 #include "lib/store/maintenance/reconciliation.hpp"
 #include "lib/store/maintenance/retention.hpp"
+#include "lib/store/notifications/deferred.hpp"
 #include "lib/store/replays/replay_feed.hpp"
 #include "lib/store/session/session.hpp"
 #include "lib/store/webhooks/changes.hpp"
@@ -46,6 +47,8 @@ class Maintenance {
   }
   /// Returns the webhooks that have stopped resting since the last call, because their entities changed them.
   std::vector<delivery::WebhookId> take_changed() { return std::exchange(changed_, {}); }
+  /// Returns the entities with notifications whose time, `no_antes_de`, has come since the last call.
+  std::set<delivery::EntityId> take_released() { return std::exchange(released_, {}); }
   /// Returns the webhooks with deliveries that were brought forward since the last call.
   std::vector<delivery::WebhookId> take_due() { return std::exchange(due_, {}); }
 
@@ -77,6 +80,7 @@ class Maintenance {
   bool erase_secrets(store::Session& session);
   bool forget_audit(store::Session& session);
   bool bring_forward(store::Session& session);
+  bool release_deferred(store::Session& session);
   bool feed_replays(store::Session& session);
   bool forget_replays(store::Session& session);
   bool forget_diagnoses(store::Session& session);
@@ -86,7 +90,7 @@ class Maintenance {
   config::RetentionSettings retention_;
   platform::Log log_;
   const Metrics& metrics_;
-  std::array<Task, 14> tasks_;
+  std::array<Task, 15> tasks_;
   platform::MonotonicTime resting_until_{};
 
   std::function<std::set<delivery::DeliveryId>()> unrecorded_ = [] {
@@ -102,6 +106,8 @@ class Maintenance {
   store::ForwardWalk forward_;
   std::vector<delivery::WebhookId> due_;    // for take_due()
   platform::MonotonicTime next_forward_{};  // when to look again, after a walk that visited no webhook
+  store::DeferredWalk deferred_;
+  std::set<delivery::EntityId> released_;  // for take_released()
   store::ReplayWalk replays_;
   platform::MonotonicTime next_replays_{};  // when to look for replays, after a look that found none
   store::PurgeWalk follower_;

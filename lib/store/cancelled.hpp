@@ -6,6 +6,9 @@
 
 namespace store {
 
+/// The error of a delivery whose notification the operator or its writer has called off, as SQL.
+inline constexpr std::string_view called_off = "'La notificación ha sido anulada'";
+
 /// Returns the SQL assignments that make a row of `entregas` cancelada. `error` is the SQL expression of the
 /// row's new `ultimo_error`. A delivery that had a 2xx becomes entregada instead, because only its replay is
 /// cancelled; its error becomes empty, because a CHECK allows no error with entregada.

@@ -1,7 +1,8 @@
 -- The evaluation system: inserts notifications, reads them, their results and their addressees. Nothing else. It may name `id`, because
 -- object-relational mappers write INSERT ... RETURNING id, or DEFAULT or NULL as id; triggers.sql refuses any other value.
-GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en), SELECT
+GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en, no_antes_de, urgente), SELECT
   ON notificaciones_pendientes TO 'evaluacion'@'localhost';
+GRANT INSERT (id, notificacion_id, entidad_id, clave, motivo), SELECT ON notificaciones_anuladas TO 'evaluacion'@'localhost';
 GRANT SELECT ON notificaciones_resultado TO 'evaluacion'@'localhost';
 GRANT SELECT ON destinatarios TO 'evaluacion'@'localhost';
 GRANT INSERT, SELECT ON notificaciones_comprobadas TO 'evaluacion'@'localhost';

@@ -12,8 +12,8 @@ GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_triggers'@'local
 GRANT SELECT (id, entidad_id, plaza, eventos, activo) ON webhooks TO 'apientidades_triggers'@'localhost';
 GRANT SELECT (webhook_id, ultima_ejecucion, fallos, fallos_desde, fallos_ultimo) ON webhook_ejecuciones TO 'apientidades_triggers'@'localhost';
 GRANT SELECT (webhook_id) ON cambios_webhook TO 'apientidades_triggers'@'localhost';
-GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en),
-  SELECT (id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en, clave_unica)
+GRANT INSERT (id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en, no_antes_de, urgente),
+  SELECT (id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en, no_antes_de, urgente, clave_unica)
   ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';
 DELIMITER //
 
@@ -367,7 +367,8 @@ GRANT EXECUTE ON FUNCTION comprobar TO 'apientidades_triggers'@'localhost'//
 /*M! DO 0 */ /*!80000 DROP PROCEDURE IF EXISTS escribir_aviso */ //
 CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE escribir_aviso(
   entidad BIGINT, evento VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, datos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
-  clave VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, ocurrida DATETIME(3), caduca DATETIME(3), OUT numero BIGINT, OUT conocida BOOLEAN)
+  clave VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, ocurrida DATETIME(3), caduca DATETIME(3), no_antes DATETIME(3), urgente BOOLEAN,
+  OUT numero BIGINT, OUT conocida BOOLEAN)
 MODIFIES SQL DATA
 BEGIN
   DECLARE EXIT HANDLER FOR 1062 BEGIN
@@ -377,8 +378,8 @@ BEGIN
     SET conocida = TRUE;
   END;
   SET numero = NULL, conocida = FALSE;
-  INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave, ocurrida_en, caduca_en)
-    VALUES (entidad, evento, datos, clave, COALESCE(ocurrida, UTC_TIMESTAMP(3)), caduca);
+  INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave, ocurrida_en, caduca_en, no_antes_de, urgente)
+    VALUES (entidad, evento, datos, clave, COALESCE(ocurrida, UTC_TIMESTAMP(3)), caduca, no_antes, urgente);
   SET numero = LAST_INSERT_ID();
 END//
 GRANT EXECUTE ON PROCEDURE escribir_aviso TO 'apientidades_triggers'@'localhost'//
@@ -391,7 +392,7 @@ MODIFIES SQL DATA
 BEGIN
   DECLARE numero BIGINT;
   DECLARE conocida BOOLEAN;
-  CALL escribir_aviso(entidad, evento, datos, clave, NULL, NULL, numero, conocida);
+  CALL escribir_aviso(entidad, evento, datos, clave, NULL, NULL, NULL, FALSE, numero, conocida);
   SELECT numero AS id, conocida;
 END//
 GRANT EXECUTE ON PROCEDURE avisar TO 'apientidades_triggers'@'localhost'//
@@ -428,32 +429,33 @@ BEGIN
   IF hora IS NOT NULL AND (ocurrida IS NULL OR hora NOT REGEXP '(Z|[+-][0-9]{2}:?[0-9]{2})\\z') THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: debe ser una fecha y hora con su zona, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm';
   END IF;
-  CALL escribir_aviso(entidad, evento, datos, clave, ocurrida, NULL, numero, conocida);
+  CALL escribir_aviso(entidad, evento, datos, clave, ocurrida, NULL, NULL, FALSE, numero, conocida);
   SELECT numero AS id, conocida;
 END//
 GRANT EXECUTE ON PROCEDURE avisar_con_hora TO 'apientidades_triggers'@'localhost'//
 
--- avisos: a JSON array of objects with entidad_id, evento, datos (a string, because MySQL rewrites objects), clave, ocurrida_en
--- and caduca_en. The last three may be absent or null. The result is a JSON array of as many objects: id, id and conocida, or motivo. It grows by
+-- avisos: a JSON array of objects with entidad_id, evento, datos (a string, because MySQL rewrites objects), clave, ocurrida_en,
+-- caduca_en, no_antes_de and urgente. The last five may be absent or null. The result is a JSON array of as many objects: id, id and conocida, or motivo. It grows by
 -- parts, because appending to a long text copies it. Data like those of the row before are not judged again: most batches tell
 -- many entities the same.
 /*M! DO 0 */ /*!80000 DROP PROCEDURE IF EXISTS avisar_lote */ //
 CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' PROCEDURE avisar_lote(avisos LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 MODIFIES SQL DATA
 BEGIN
-  DECLARE entidad, hora, plazo VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+  DECLARE entidad, hora, plazo, espera, urgencia VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
   DECLARE evento, evento_visto VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
   DECLARE clave VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
   DECLARE fila, datos, datos_vistos, parte, resultado LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT '';
   DECLARE motivo VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-  DECLARE ocurrida, caduca DATETIME(3);
+  DECLARE ocurrida, caduca, no_antes DATETIME(3);
   DECLARE numero BIGINT;
   DECLARE conocida, terminado BOOLEAN DEFAULT FALSE;
   DECLARE activa BOOLEAN;
-  DECLARE filas CURSOR FOR SELECT t.fila, t.entidad, t.evento, t.datos, t.clave, t.hora, t.plazo, e.activa FROM JSON_TABLE(avisos, '$[*]' COLUMNS (
+  DECLARE filas CURSOR FOR SELECT t.fila, t.entidad, t.evento, t.datos, t.clave, t.hora, t.plazo, t.espera, t.urgencia, e.activa FROM JSON_TABLE(avisos, '$[*]' COLUMNS (
     fila JSON PATH '$', entidad VARCHAR(100) CHARACTER SET utf8mb4 PATH '$.entidad_id', evento VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.evento',
     datos LONGTEXT CHARACTER SET utf8mb4 PATH '$.datos', clave VARCHAR(200) CHARACTER SET utf8mb4 PATH '$.clave',
-    hora VARCHAR(100) CHARACTER SET utf8mb4 PATH '$.ocurrida_en', plazo VARCHAR(100) CHARACTER SET utf8mb4 PATH '$.caduca_en')) t
+    hora VARCHAR(100) CHARACTER SET utf8mb4 PATH '$.ocurrida_en', plazo VARCHAR(100) CHARACTER SET utf8mb4 PATH '$.caduca_en',
+    espera VARCHAR(100) CHARACTER SET utf8mb4 PATH '$.no_antes_de', urgencia VARCHAR(100) CHARACTER SET utf8mb4 PATH '$.urgente')) t
     LEFT JOIN entidades e ON e.id = CAST(t.entidad AS SIGNED);
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET terminado = TRUE;
   IF NOT COALESCE(JSON_VALID(avisos), 0) OR JSON_TYPE(avisos) <> 'ARRAY' THEN
@@ -461,12 +463,14 @@ BEGIN
   END IF;
   OPEN filas;
   avisos: LOOP
-    FETCH filas INTO fila, entidad, evento, datos, clave, hora, plazo, activa;
+    FETCH filas INTO fila, entidad, evento, datos, clave, hora, plazo, espera, urgencia, activa;
     IF terminado THEN LEAVE avisos; END IF;
-    SET ocurrida = IF(hora IS NULL, NULL, hora_del_aviso(hora)), caduca = IF(plazo IS NULL, NULL, hora_del_aviso(plazo)), motivo = CASE
+    SET ocurrida = IF(hora IS NULL, NULL, hora_del_aviso(hora)), caduca = IF(plazo IS NULL, NULL, hora_del_aviso(plazo)),
+      no_antes = IF(espera IS NULL, NULL, hora_del_aviso(espera)), motivo = CASE
       WHEN JSON_TYPE(fila) <> 'OBJECT' THEN 'fila: debe ser un objeto JSON'
-      WHEN JSON_LENGTH(JSON_REMOVE(fila, '$.entidad_id', '$.evento', '$.datos', '$.clave', '$.ocurrida_en', '$.caduca_en')) > 0
-        THEN 'fila: solo puede tener entidad_id, evento, datos, clave, ocurrida_en y caduca_en'
+      WHEN JSON_LENGTH(JSON_REMOVE(fila, '$.entidad_id', '$.evento', '$.datos', '$.clave', '$.ocurrida_en', '$.caduca_en',
+        '$.no_antes_de', '$.urgente')) > 0
+        THEN 'fila: solo puede tener entidad_id, evento, datos, clave, ocurrida_en, caduca_en, no_antes_de y urgente'
       WHEN entidad IS NULL OR entidad NOT REGEXP '^-?[0-9]{1,18}\\z' THEN 'entidad_id: debe ser un entero de 18 cifras o menos'
       WHEN datos IS NULL THEN 'datos: debe ser una cadena con el texto del objeto JSON'
       WHEN CHAR_LENGTH(clave) NOT BETWEEN 1 AND 64 OR (clave IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.clave')) <> 'NULL')
@@ -475,11 +479,16 @@ BEGIN
         THEN 'ocurrida_en: debe ser una fecha y hora desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
       WHEN caduca IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.caduca_en')) <> 'NULL'
         THEN 'caduca_en: debe ser una fecha y hora desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
+      WHEN no_antes IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.no_antes_de')) <> 'NULL'
+        THEN 'no_antes_de: debe ser una fecha y hora desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
+      WHEN COALESCE(urgencia, '') NOT IN ('0', '1', 'false', 'true') AND JSON_TYPE(JSON_EXTRACT(fila, '$.urgente')) <> 'NULL'
+        THEN 'urgente: debe ser 0 o 1'
+      WHEN caduca <= no_antes THEN 'no_antes_de: debe ser anterior a caduca_en'
       WHEN activa AND hora IS NULL AND CAST(evento AS BINARY) = CAST(evento_visto AS BINARY) AND CAST(datos AS BINARY) = CAST(datos_vistos AS BINARY)
         THEN NULL
       ELSE motivo_de_rechazo(entidad, evento, datos, ocurrida) END;
     IF motivo IS NULL THEN
-      CALL escribir_aviso(entidad, evento, datos, clave, ocurrida, caduca, numero, conocida);
+      CALL escribir_aviso(entidad, evento, datos, clave, ocurrida, caduca, no_antes, COALESCE(urgencia IN ('1', 'true'), FALSE), numero, conocida);
       SET evento_visto = evento, datos_vistos = datos;
     END IF;
     SET parte = CONCAT(parte, ',', CASE WHEN motivo IS NOT NULL THEN CONCAT('{"motivo": ', JSON_QUOTE(motivo), '}')
@@ -495,7 +504,7 @@ DELIMITER ;
 -- would cost each INSERT into the table half as much again, whether it checks or not: the server opens what a trigger may use. A row
 -- that is being inserted has no id yet, so reading costs no check.
 CREATE OR REPLACE ALGORITHM = MERGE DEFINER = 'apientidades_triggers'@'localhost' VIEW notificaciones_comprobadas AS
-  SELECT id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en FROM notificaciones_pendientes
+  SELECT id, entidad_id, evento, datos, ocurrida_en, clave, caduca_en, no_antes_de, urgente FROM notificaciones_pendientes
   WHERE id <> 0 OR comprobar(entidad_id, evento, datos, ocurrida_en) WITH CHECK OPTION;
 -- To whom a notification would go now. A row is a seek, and all rows are one pass over the webhooks; with subqueries for each entity
 -- they would be several. A webhook works unless a failure streak goes on (lib/store/webhooks/failing.cpp). `eventos + 0` is the SET as bits, and MAKE_SET

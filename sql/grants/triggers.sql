@@ -3,15 +3,19 @@
 -- every later INSERT fail. The operator's users may set ids, and so may a replica, which has no user: they repeat what is
 -- in a binary log. On MySQL @@insert_id does not show that it was set to 0, and no trigger before the INSERT knows an id
 -- of 0 in the mode NO_AUTO_VALUE_ON_ZERO, so the second trigger looks at the row. The first also refuses a time ahead of
--- the clock, most often a local one: the CHECKs cannot. No trigger calls a function: see routines.sql. The triggers have
+-- the clock, most often a local one: the CHECKs cannot; and a row that would expire before it may be sent. No trigger calls a function: see routines.sql. The triggers have
 -- a definer of their own, who cannot connect. A program's user would not do: it is dropped when its host is removed, and
 -- a trigger without its definer refuses every INSERT (error 1449). If another session locks the table, these statements
 -- wait, and every later statement on the table waits for them, so lock_wait_timeout is short.
 SET SESSION lock_wait_timeout = 5;
 CREATE USER IF NOT EXISTS 'apientidades_triggers'@'localhost' ACCOUNT LOCK;
-GRANT TRIGGER, SELECT (id, ocurrida_en) ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';
+GRANT TRIGGER, SELECT (id, entidad_id, clave, ocurrida_en, estado, origen, caduca_en, no_antes_de), UPDATE (estado, terminada_en, relleno)
+  ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';
+GRANT TRIGGER, SELECT (id, notificacion_id, entidad_id, clave), UPDATE (notificacion_id)
+  ON notificaciones_anuladas TO 'apientidades_triggers'@'localhost';
 DROP TRIGGER IF EXISTS numero_lo_pone_el_servidor;
 DROP TRIGGER IF EXISTS numero_no_es_cero;
+DROP TRIGGER IF EXISTS anular_notificacion;
 DELIMITER //
 CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_lo_pone_el_servidor
   BEFORE INSERT ON notificaciones_pendientes FOR EACH ROW
@@ -19,10 +23,32 @@ CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_lo_pone_el_s
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
   ELSEIF NEW.ocurrida_en > UTC_TIMESTAMP(3) + INTERVAL 5 MINUTE THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: va por delante del reloj UTC del servidor (se admiten 5 minutos)';
+  ELSEIF NEW.caduca_en <= NEW.no_antes_de THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: debe ser anterior a caduca_en';
   END IF//
 CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_no_es_cero
   AFTER INSERT ON notificaciones_pendientes FOR EACH ROW
   IF NEW.id < 1 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
   END IF//
+-- Calls a notification off, in the writer's transaction; a claim then ends its deliveries. The newest with a `clave` is meant: a
+-- rejected one, or one that reached no webhook, has left the `clave` to it.
+CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER anular_notificacion
+  BEFORE INSERT ON notificaciones_anuladas FOR EACH ROW
+BEGIN
+  DECLARE numero BIGINT DEFAULT (SELECT MAX(n.id) FROM notificaciones_pendientes n
+    WHERE n.entidad_id = NEW.entidad_id AND n.clave = NEW.clave AND CAST(n.clave AS BINARY) = CAST(NEW.clave AS BINARY)
+      AND n.origen = 'evaluacion' AND (NEW.notificacion_id IS NULL OR n.id = NEW.notificacion_id));
+  IF NEW.entidad_id IS NULL AND NEW.clave IS NULL THEN
+    SET numero = (SELECT n.id FROM notificaciones_pendientes n WHERE n.id = NEW.notificacion_id AND n.origen = 'evaluacion');
+  END IF;
+  IF NEW.id <> 0 AND USER() <> '' AND SUBSTRING_INDEX(USER(), '@', 1) NOT IN ('root', 'apientidades_admin') THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL)';
+  ELSEIF numero IS NULL THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'notificaciones_anuladas: no hay ninguna notificación con ese notificacion_id, o con esa entidad_id y clave';
+  END IF;
+  UPDATE notificaciones_pendientes n SET n.estado = 'cancelada', n.terminada_en = UTC_TIMESTAMP(3), n.relleno = NULL
+    WHERE n.id = numero AND n.estado <> 'cancelada';
+  SET NEW.notificacion_id = numero;
+END//
 DELIMITER ;

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from fakes.receiver import Behaviour
 from support.actors import BASE, DATA, fresh_id
 from support.sql import SqlError, SqlSession, insert
 from support.stack import ROOT
@@ -154,6 +155,7 @@ def test_null_columns(entity, stack):
 # `clave`.
 
 def test_a_repeated_key_is_refused_for_its_entity_only(entity, new_entity):
+    entity.register()  # what reaches no webhook frees its clave
     entity.notify(clave="cierre-42")
     refused(lambda: entity.notify("evaluacion.cerrada", clave="cierre-42"), 1062)
     new_entity().notify(clave="cierre-42")
@@ -162,6 +164,7 @@ def test_a_repeated_key_is_refused_for_its_entity_only(entity, new_entity):
 @pytest.mark.parametrize("one, other", [
     ("a", "a "), ("a", "A"), ("a", "á"), ("n", "ñ"), ("a", " a"), ("x" * 64, "x" * 63)])
 def test_keys_are_compared_exactly(entity, one, other):
+    entity.register()  # what reaches no webhook frees its clave
     entity.notify(clave=one)
     entity.notify(clave=other)
     refused(lambda: entity.notify(clave=other), 1062)
@@ -176,6 +179,7 @@ def test_a_key_has_1_to_64_characters(entity):
 
 
 def test_a_key_is_free_again_once_its_row_is_rejected(entity, stack):
+    entity.register()  # what reaches no webhook frees its clave
     wrong = entity.notify(data="{}", clave="k")
     stack.wait_notification(wrong, "rechazada")
     entity.notify(clave="k")
@@ -341,6 +345,7 @@ def test_the_session_that_the_manual_asks_of_writers_delays_no_other_entity(new_
     one behind the newest notification."""
     ours, other = new_entity(), new_entity()
     hook = other.register()
+    receiver.behave(ours.register().path, Behaviour(status=500))  # what reaches no webhook frees its clave
     sent = ours.notify(clave="k")
     stack.wait_notification(sent, "procesada")
     with contextlib.closing(stack.writer()) as writer:

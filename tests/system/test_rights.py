@@ -33,7 +33,7 @@ FORBIDDEN = {
         "INSERT INTO entregas (notificacion_id, webhook_id, estado, proximo_intento, creada_en, paso)"
         " VALUES (1, 1, 'pendiente', NOW(), NOW(), 1)",
         "SELECT arriendo FROM entregas", "UPDATE entregas SET entregada_en = NOW()", "SELECT fecha_alta FROM tokens_acceso",
-        "SELECT adelantar_en FROM webhook_ejecuciones",
+        "SELECT adelantar_en FROM webhook_ejecuciones", "SELECT notificacion_id FROM notificaciones_anuladas",
         "INSERT INTO reenvios_entregas (reenvio_id, entrega_id, intentos_antes) VALUES (1, 1, 0)", "DELETE FROM reenvios",
         "UPDATE reenvios SET tope = 1", "UPDATE entregas SET reenviada = 1",
         "SELECT arriendo FROM diagnosticos", "UPDATE diagnosticos SET entidad_id = 1", "DELETE FROM diagnosticos",
@@ -48,6 +48,7 @@ FORBIDDEN = {
         "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES (1, 'evaluacion.abierta', '{}')",
         "INSERT INTO reenvios (entidad_id, webhook_id, candidatas, tope) VALUES (1, 1, 1, 1)", "UPDATE reenvios SET webhook_id = 1",
         "INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (1, 1, 'x')", "UPDATE diagnosticos SET entidad_id = 1",
+        "INSERT INTO notificaciones_anuladas (notificacion_id) VALUES (1)", "SELECT motivo FROM notificaciones_anuladas",
         "SELECT * FROM altas_webhook", "SELECT respuesta FROM claves_idempotencia", "SELECT cuerpo_huella FROM claves_idempotencia",
         "SELECT id FROM contactos", "SELECT detalle FROM auditoria", "INSERT INTO cambios_webhook VALUES (1, 1, 0)", "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",
         "SELECT nombre FROM entidades", "UPDATE notificaciones_pendientes SET datos = '{}'",
@@ -158,7 +159,7 @@ def test_an_upgrade_leaves_the_triggers_alone_where_they_are_right(stack, tmp_pa
     made = "SELECT created FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY trigger_name"
     before = stack.sql(made)
     SetupDatabase(stack, tmp_path)("--user", "root", "--upgrade")
-    assert len(before) == 2 and stack.sql(made) == before
+    assert len(before) == 3 and stack.sql(made) == before
 
 
 def test_an_upgrade_replaces_only_routines_that_are_missing_or_have_another_text(stack, tmp_path):

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(deliveries_count_and_what_has_none_counts_itself) {
   BOOST_TEST(seven.reached == 2);
   BOOST_TEST((seven.delivered == 2 && seven.pending == 1 && seven.failed == 1 && seven.held == 0));
   BOOST_TEST((seven.cancelled == 2 && seven.rejected == 0));
-  BOOST_TEST(seven.reason == "El receptor respondió 500");
+  BOOST_TEST(seven.reason == "La notificación ha sido anulada");
 }
 
 BOOST_AUTO_TEST_CASE(every_entity_says_why) {

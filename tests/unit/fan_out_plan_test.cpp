@@ -346,6 +346,42 @@ BOOST_AUTO_TEST_CASE(an_expired_notification_takes_no_slot_and_holds_up_none) {
   BOOST_TEST((plan.outcomes == Outcomes{{11, Outcome::written}, {12, Outcome::written}}));
 }
 
+BOOST_AUTO_TEST_CASE(without_subscribers_a_key_is_free_again) {
+  auto keyed = opened(11);
+  keyed.has_key = true;
+  const auto none = plan_fan_out({keyed, opened(12)}, with({}), with_slots(10, 10));
+  BOOST_TEST((none.unreached == std::vector<delivery::NotificationId>{11}));
+  BOOST_TEST((none.processed == std::vector<delivery::NotificationId>{12}));
+  BOOST_TEST(plan_fan_out({keyed}, with({subscriber(1)}), with_slots(10, 10)).unreached.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_urgent_notification_waits_for_no_slot_of_its_entity) {
+  auto urgent = opened(12);
+  urgent.urgent = true;
+  auto behind = subscriber(1);
+  behind.backlog = true;
+  const auto planned = plan_sendable({opened(11), urgent}, with({behind}), with_slots(1, 1));
+  BOOST_TEST((planned.outcomes == Outcomes{{11, Outcome::busy}, {12, Outcome::written}}));
+  BOOST_TEST(states(planned.fan_out, 1) == "p");
+  BOOST_TEST(planned.fan_out.deliveries.at(0).urgent);
+}
+
+BOOST_AUTO_TEST_CASE(a_notification_for_later_takes_no_slot_and_needs_no_entity_yet) {
+  auto later = opened(11);
+  later.later = true;
+  for (const auto& recipients : {with({subscriber(1)}), Recipients{}}) {
+    const auto planned = plan_sendable({later}, recipients, with_slots(1, 1));
+    BOOST_TEST((planned.fan_out.deferred == std::vector<delivery::NotificationId>{11}));
+    BOOST_TEST(planned.fan_out.processed.empty());
+    BOOST_TEST(planned.fan_out.deliveries.empty());
+    BOOST_TEST((planned.outcomes == Outcomes{{11, Outcome::written}}));
+  }
+  BOOST_TEST(states(plan_sendable({later, opened(12)}, with({subscriber(1)}), with_slots(1, 1)).fan_out, 1) ==
+             "l");
+  later.data = "{}";
+  BOOST_TEST(rejection(later, with({subscriber(1)})) == "datos.evaluacionId: falta");
+}
+
 BOOST_AUTO_TEST_CASE(a_notification_that_violates_a_check_is_rejected) {
   auto old = opened(11);
   old.occurred = platform::UtcTime{} - platform::Milliseconds(1);

@@ -24,6 +24,8 @@ constexpr std::string_view pending_notifications =
     "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'pendiente'";
 constexpr std::string_view rejected_notifications =
     "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'rechazada'";
+constexpr std::string_view deferred_notifications =
+    "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'aplazada'";
 constexpr std::string_view pending_deliveries =
     "FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente'";
 constexpr std::string_view held_deliveries =
@@ -35,6 +37,7 @@ constexpr std::string_view leased_deliveries =
 
 constexpr std::string_view as_pending_notifications = ") AS notificaciones_pendientes, ";
 constexpr std::string_view as_rejected = ") AS rechazadas, ";
+constexpr std::string_view as_deferred = ") AS aplazadas, ";
 constexpr std::string_view as_pending_deliveries = ") AS entregas_pendientes, ";
 constexpr std::string_view as_held = ") AS retenidas, ";
 constexpr std::string_view as_failed = ") AS fallidas, ";
@@ -44,9 +47,10 @@ constexpr std::string_view none;
 template <const std::string_view& count, const std::string_view& end>
 constexpr std::string_view counts =
     joined<select, count, pending_notifications, end, as_pending_notifications, count, rejected_notifications,
-           end, as_rejected, count, pending_deliveries, end, as_pending_deliveries, count, held_deliveries,
-           end, as_held, count, failed_deliveries, end, as_failed, count, leased_deliveries, end, as_leased>;
-constexpr std::size_t number_of_counts = 6;
+           end, as_rejected, count, deferred_notifications, end, as_deferred, count, pending_deliveries, end,
+           as_pending_deliveries, count, held_deliveries, end, as_held, count, failed_deliveries, end,
+           as_failed, count, leased_deliveries, end, as_leased>;
+constexpr std::size_t number_of_counts = 7;
 
 // The ages of the oldest notification and of the oldest due delivery are found with a seek for each entity
 // and each webhook, because a GROUP BY would read the whole queue. In each subquery with LIMIT 1, ORDER BY
@@ -58,7 +62,7 @@ constexpr std::size_t number_of_counts = 6;
 
 constexpr std::string_view ages = R"sql(
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
-      (SELECT MIN((SELECT n.ocurrida_en
+      (SELECT MIN((SELECT GREATEST(n.ocurrida_en, COALESCE(n.no_antes_de, n.ocurrida_en))
                    FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
                    WHERE n.estado = 'pendiente' AND n.entidad_id = t.id
                    ORDER BY n.entidad_id, n.id LIMIT 1))
@@ -66,7 +70,7 @@ constexpr std::string_view ages = R"sql(
       UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN()sql";
 constexpr std::string_view first_of_webhook = R"sql(
-      (SELECT d.proximo_intento
+      (SELECT GREATEST(d.proximo_intento, d.creada_en)
        FROM entregas d FORCE INDEX (entregas_por_reclamar)
        WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
        ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))sql";
@@ -148,7 +152,8 @@ QueueStatus queue_status(Session& session, std::optional<std::int64_t> limit) {
           oldest_delivery,
           row.boolean("pausada"),
           row.integer("salto_s"),
-          paused_parts};
+          paused_parts,
+          row.integer("aplazadas")};
 }
 
 std::optional<double> notification_numbers_left(Session& session) {

@@ -26,6 +26,7 @@ struct QueueStatus {
   /// clock. While this is not 0, nothing is purged.
   std::int64_t clock_jump_s = 0;
   std::int64_t paused_parts = 0;  // how many pauses of one entity, one webhook or one host are in force
+  std::int64_t deferred = 0;      // notifications whose `no_antes_de` is to come
 };
 
 /// Counts each state up to `limit`, which bounds the cost of a deep queue; unset: counts all.

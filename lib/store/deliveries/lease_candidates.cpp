@@ -188,7 +188,7 @@ void change_locked(Session& session, const Sorted& sorted, const std::vector<Del
     changed += session.update(statement, json_ids(ids));
   };
   cancel(foreign, of_another_entity);
-  cancel(sorted.to_cancel, "ultimo_error");
+  cancel(sorted.to_cancel, called_off);
   cancel(sorted.expired, of_an_expired_one);
   if (!sorted.to_lease.empty())
     changed += session.update(lease_deliveries, json_ids(sorted.to_lease), lease.token,

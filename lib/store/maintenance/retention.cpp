@@ -40,7 +40,7 @@ constexpr std::string_view deliveries_after = R"sql(
     TIMESTAMPDIFF(MICROSECOND, creada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM entregas WHERE id > ? ORDER BY id LIMIT ?)sql";
 constexpr std::string_view notifications_after = R"sql(
-  SELECT id, IF(origen = 'prueba', 2, error IS NOT NULL) AS clase,
+  SELECT id, IF(origen = 'prueba', 2, error IS NOT NULL AND estado <> 'procesada') AS clase,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
@@ -85,7 +85,7 @@ constexpr std::string_view delete_deliveries = R"sql(
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id)sql";
 
 constexpr std::string_view notifications_by_id = R"sql(
-  SELECT n.id, IF(n.origen = 'prueba', 2, n.error IS NOT NULL) AS clase,
+  SELECT n.id, IF(n.origen = 'prueba', 2, n.error IS NOT NULL AND n.estado <> 'procesada') AS clase,
     TIMESTAMPDIFF(MICROSECOND, n.terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
 constexpr std::string_view lock_ended_notifications = "AND n.estado <> 'pendiente' FOR UPDATE SKIP LOCKED";
@@ -97,6 +97,10 @@ constexpr std::string_view lock_ended_without_deliveries = R"sql(
 constexpr std::string_view delete_notifications = R"sql(
   DELETE n FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = j.id)sql";
+
+constexpr std::string_view forget_withdrawals = R"sql(
+  DELETE a FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN notificaciones_anuladas a FORCE INDEX (notificaciones_anuladas_de) ON a.notificacion_id = j.id)sql";
 
 constexpr std::string_view present_by_id = "SELECT id FROM notificaciones_pendientes WHERE id IN";
 
@@ -192,11 +196,18 @@ Table notifications(const RetentionSettings& retention);
 Table deliveries(const RetentionSettings& retention);
 Table webhooks(const RetentionSettings& retention);
 
+/// Deletes locked notifications without deliveries. Returns how many.
+std::uint64_t delete_with_withdrawals(Session& session, const Ids& ids) {
+  const std::string text = json_ids(ids);
+  session.update(without_waiting<forget_withdrawals>, text);
+  return session.update(without_waiting<delete_notifications>, text);
+}
+
 Removed remove_notifications(Session& session, const RetentionSettings& retention, const Ids& seen) {
   const auto locked = query_ids(session, notifications_by_id, seen, lock_ended_without_deliveries);
   const auto ids = expired_ids(notifications(retention), locked);
   if (ids.empty()) return {};
-  return {session.update(without_waiting<delete_notifications>, json_ids(ids))};
+  return {delete_with_withdrawals(session, ids)};
 }
 
 using Groups = std::map<std::int64_t, Ids>;  // ids of deliveries, by notification
@@ -276,7 +287,7 @@ Removed remove_deliveries(Session& session, const RetentionSettings& retention, 
   const std::string text = json_ids(ids);
   session.update(without_waiting<delete_attempts>, text);
   removed.rows = session.update(without_waiting<delete_deliveries>, text);
-  removed.rows += session.update(without_waiting<delete_notifications>, json_ids(theirs));
+  removed.rows += delete_with_withdrawals(session, theirs);
   return removed;
 }
 

@@ -41,7 +41,8 @@ constexpr std::string_view columns_of_notifications = R"sql(
   SELECT n.id, n.entidad_id, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida, LENGTH(n.datos) AS octetos,
     IF(LENGTH(n.datos) <= 1024, n.datos, NULL) AS datos,
     COALESCE(CHAR_LENGTH(n.clave) BETWEEN 1 AND 64, TRUE) AS clave_valida,
-    COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE) AS caducada)sql";
+    n.clave IS NOT NULL AS con_clave, n.urgente, COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE) AS caducada,
+    COALESCE(n.no_antes_de > UTC_TIMESTAMP(3), FALSE) AS prematura)sql";
 constexpr std::string_view by_id =
     " FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.estado = 'pendiente' AND n.id IN";
 constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";
@@ -94,13 +95,26 @@ constexpr std::string_view entities_by_id =
 constexpr std::string_view process_notifications = R"sql(
   UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY)
   SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3), relleno = NULL WHERE id IN)sql";
+/// An `error` frees the `clave`: once a webhook is subscribed, the job that runs again reaches it.
+constexpr std::string_view process_unreached = R"sql(
+  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY)
+  SET estado = 'procesada', error = 'La entidad no tenía ningún webhook suscrito', terminada_en = UTC_TIMESTAMP(3),
+    relleno = NULL
+  WHERE id IN)sql";
+constexpr std::string_view defer_notifications = R"sql(
+  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY) SET estado = 'aplazada' WHERE id IN)sql";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
+constexpr std::string_view list_deferred = R"sql(
+  INSERT INTO notificaciones_aplazadas (notificacion_id, no_antes_de)
+  SELECT n.id, n.no_antes_de FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
+constexpr std::string_view or_again = "ON DUPLICATE KEY UPDATE no_antes_de = n.no_antes_de";
 
 constexpr std::string_view create_deliveries = R"sql(
   INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo,
     arriendo_hasta) VALUES)sql";
 constexpr std::string_view new_delivery =
-    "(?, ?, ?, FALSE, ?, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)";
+    "(?, ?, ?, FALSE, ?, UTC_TIMESTAMP(3) - INTERVAL ? SECOND, UTC_TIMESTAMP(3), ?,"
+    " UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)";
 
 /// Reads the leased ones of the deliveries that this session has just inserted. The reading begins at the
 /// first inserted row, by default that of the last INSERT. The LIMIT is the number of the leased ones, so the
@@ -118,13 +132,27 @@ PendingNotification read_notification(const Row& row) {
           .bytes = static_cast<std::uint64_t>(row.integer("octetos")),
           .data = row.optional_text("datos"),
           .valid_key = row.boolean("clave_valida"),
-          .expired = row.boolean("caducada")};
+          .expired = row.boolean("caducada"),
+          .has_key = row.boolean("con_clave"),
+          .urgent = row.boolean("urgente"),
+          .later = row.boolean("prematura")};
+}
+
+/// Changes locked, pending notifications with `update`.
+void change_pending(Session& session, std::string_view update, const std::vector<NotificationId>& ids) {
+  if (ids.empty()) return;
+  if (update_ids(session, update, ids, if_pending) != ids.size())
+    throw Conflict(0, "a notification was taken by another dispatcher");
 }
 
 void mark_processed(Session& session, const std::vector<NotificationId>& processed) {
-  if (processed.empty()) return;
-  if (update_ids(session, without_waiting<process_notifications>, processed, if_pending) != processed.size())
-    throw Conflict(0, "a notification was taken by another dispatcher");
+  change_pending(session, without_waiting<process_notifications>, processed);
+}
+
+void defer(Session& session, const std::vector<NotificationId>& ids) {
+  if (ids.empty()) return;
+  change_pending(session, without_waiting<defer_notifications>, ids);
+  update_ids(session, list_deferred, ids, or_again);
 }
 
 std::vector<Parameter> parameters_of(const std::vector<NewDelivery>& deliveries, const Lease& lease) {
@@ -132,7 +160,8 @@ std::vector<Parameter> parameters_of(const std::vector<NewDelivery>& deliveries,
   for (const auto& delivery : deliveries) {
     const bool leased = delivery.state == delivery::DeliveryState::leased;
     append_row(values, delivery.notification, delivery.webhook, webhook::name(delivery.event),
-               name(delivery.state), leased ? Parameter(lease.token) : nullptr,
+               name(delivery.state), std::int64_t{delivery.urgent ? urgent_head_start.count() : 0},
+               leased ? Parameter(lease.token) : nullptr,
                leased ? Parameter(microseconds(lease.duration)) : nullptr);
   }
   return values;
@@ -253,6 +282,8 @@ std::map<EntityId, Recipient> load_recipients(Session& session, const std::vecto
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOutRows& fan_out, const Lease& lease) {
   try {
     mark_processed(session, fan_out.processed);
+    change_pending(session, without_waiting<process_unreached>, fan_out.unreached);
+    defer(session, fan_out.deferred);
   } catch (const LockTimeout& error) {
     throw NotificationLocked(error.code, error.what());
   }

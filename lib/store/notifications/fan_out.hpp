@@ -1,6 +1,7 @@
 // The statements of the fan-out: a search without a lock, then one transaction that locks, reads and writes.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,6 +31,9 @@ struct PendingNotification {
   std::optional<std::string> data;  // unset: too long to be read with the row (read_data)
   bool valid_key = true;
   bool expired = false;  // its time, `caduca_en`, has come: a claim cancels its deliveries
+  bool has_key = false;  // a `clave`
+  bool urgent = false;   // `urgente`: it goes before its entity's others
+  bool later = false;    // its time, `no_antes_de`, is to come
 };
 
 struct TakeRequest {
@@ -83,14 +87,20 @@ struct Recipient {
 /// share: none of them is deleted, disabled or enabled until the transaction ends. Waits for no lock.
 std::map<EntityId, Recipient> load_recipients(Session& session, const std::vector<EntityId>& entities);
 
+/// What an urgent delivery passes: a webhook's others that have been due for less than this. So what is not
+/// urgent waits no longer than this for what is.
+inline constexpr std::chrono::seconds urgent_head_start = std::chrono::hours(1);
 struct NewDelivery {
   NotificationId notification;
   WebhookId webhook;
   webhook::Event event;
   delivery::DeliveryState state;  // pending, leased or held
+  bool urgent = false;            // it is due as if it had waited for urgent_head_start
 };
 struct FanOutRows {
   std::vector<NotificationId> processed;
+  std::vector<NotificationId> unreached;       // processed without a delivery: their `clave` is free again
+  std::vector<NotificationId> deferred;        // their time, `no_antes_de`, is to come
   std::vector<RejectedNotification> rejected;  // for reject_notifications()
   std::vector<NewDelivery> deliveries;
 };
@@ -101,9 +111,10 @@ struct CreatedDelivery {
   WebhookId webhook;
   UtcTime created;
 };
-/// Writes what is processed and its deliveries. Gives `lease` to the new deliveries that have the state
-/// `leased`, and returns them in the order of their ids. Throws Conflict when a notification is not pending,
-/// NotificationLocked, and Refused when the database refuses the content of a row.
+/// Writes what is processed and its deliveries, and what is deferred (deferred.hpp). Gives `lease` to the new
+/// deliveries that have the state `leased`, and returns them in the order of their ids. Throws Conflict when
+/// a notification is not pending, NotificationLocked, and Refused when the database refuses the content of a
+/// row.
 std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOutRows& fan_out, const Lease& lease);
 
 /// For a notification that is pending although its deliveries exist: an earlier release created them while

@@ -25,7 +25,8 @@ constexpr std::string_view filtered_notifications = R"sql(
 /// CHECK disabled, data may have any length.
 constexpr std::string_view notification_with_data = R"sql(
   SELECT id, entidad_id, evento, estado, origen, error, clave, CAST(ocurrida_en AS CHAR) AS ocurrida_en,
-    CAST(caduca_en AS CHAR) AS caduca_en, IF(origen = 'prueba' OR LENGTH(datos) <= 65536, datos, NULL) AS datos
+    CAST(caduca_en AS CHAR) AS caduca_en, CAST(no_antes_de AS CHAR) AS no_antes_de, urgente,
+    IF(origen = 'prueba' OR LENGTH(datos) <= 65536, datos, NULL) AS datos
   FROM notificaciones_pendientes WHERE id = ?)sql";
 
 constexpr std::string_view lock_notification = R"sql(
@@ -92,6 +93,7 @@ Notification read_notification(const Row& row) {
           row.optional_text("clave"),
           row.optional_time("ocurrida_en"),
           {},
+          {},
           {}};
 }
 
@@ -100,6 +102,9 @@ std::optional<std::string> lock_state(Session& session, NotificationId id) {
   const auto rows = session.query(lock_notification, id);
   return rows.empty() ? std::nullopt : std::optional(rows.front().text("estado"));
 }
+
+/// Whether a notification of this state has no deliveries yet.
+bool waits(std::string_view state) { return state == "pendiente" || state == "aplazada"; }
 
 /// Runs `update` if the row is rechazada.
 NotificationChange change_rejected(Session& session, NotificationId id, std::string_view update) {
@@ -113,15 +118,16 @@ NotificationChange change_rejected(Session& session, NotificationId id, std::str
 }
 
 std::uint64_t cancel_deliveries(Session& session, NotificationId id) {
-  return session.update("UPDATE entregas SET " + ends_cancelled().append(waiting_of_notification), id);
+  return session.update("UPDATE entregas SET " + ends_cancelled(called_off).append(waiting_of_notification),
+                        id);
 }
 
 std::uint64_t count_in_flight(Session& session, NotificationId id) {
   return session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
 }
 
-/// Changes a notification from pendiente or procesada to cancelada, and cancels its deliveries that wait.
-/// Returns wrong_state if it is procesada and no delivery waits or is in flight.
+/// Changes a notification from pendiente, aplazada or procesada to cancelada, and cancels its deliveries that
+/// wait. Returns wrong_state if it is procesada and no delivery waits or is in flight.
 CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending) {
   CancelResult result{NotificationChange::done};
   result.cancelled_deliveries = cancel_deliveries(session, id);
@@ -188,6 +194,8 @@ std::optional<Notification> find_notification(Session& session, NotificationId i
   auto notification = read_notification(rows.front());
   notification.data = rows.front().optional_text("datos");
   notification.expires = rows.front().optional_time("caduca_en");
+  notification.not_before = rows.front().optional_time("no_antes_de");
+  notification.urgent = rows.front().boolean("urgente");
   return notification;
 }
 
@@ -203,8 +211,8 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
   auto result = transaction(session, [&]() -> CancelResult {
     const auto state = lock_state(session, id);
     if (!state) return {NotificationChange::not_found};
-    if (state != "pendiente" && state != "procesada") return {NotificationChange::wrong_state};
-    return cancel_unfinished(session, id, state == "pendiente");
+    if (!waits(*state) && state != "procesada") return {NotificationChange::wrong_state};
+    return cancel_unfinished(session, id, waits(*state));
   });
   if (result.change != NotificationChange::done) return result;
   // A delivery in flight may have become pending before the commit, or even been claimed again, because a
@@ -221,9 +229,8 @@ CancelResult preview_cancel_notification(Session& session, NotificationId id) {
   const CancelResult result{NotificationChange::done,
                             session.query(count_waiting, id).at(0).unsigned_integer("contadas"),
                             count_in_flight(session, id)};
-  const bool unfinished =
-      notification->state == "pendiente" ||
-      (notification->state == "procesada" && result.cancelled_deliveries + result.in_flight > 0);
+  const bool unfinished = waits(notification->state) || (notification->state == "procesada" &&
+                                                         result.cancelled_deliveries + result.in_flight > 0);
   return unfinished ? result : CancelResult{NotificationChange::wrong_state};
 }
 

@@ -35,7 +35,8 @@ constexpr std::string_view of_later_ones = R"sql(
 constexpr std::string_view reported_by_id = R"sql(
   SELECT r.notificacion_id, r.entidad_id, t.nombre, CAST(r.ocurrida_en AS CHAR) AS ocurrida_en, r.estado,
     r.webhooks, r.entregadas, r.pendientes, r.fallidas, r.retenidas, r.canceladas, r.caducadas, r.ultimo_error,
-    (SELECT CAST(n.terminada_en AS CHAR) FROM notificaciones_pendientes n WHERE n.id = r.notificacion_id) AS terminada_en
+    (SELECT CAST(n.terminada_en AS CHAR) FROM notificaciones_pendientes n
+     WHERE n.id = r.notificacion_id AND n.no_antes_de IS NULL) AS terminada_en
   FROM notificaciones_resultado r LEFT JOIN entidades t ON t.id = r.entidad_id
   WHERE r.notificacion_id IN)sql";
 

@@ -22,7 +22,7 @@ constexpr std::size_t fewest_minutes = 3;
 constexpr std::string_view latest_of_event = R"sql(
   SELECT n.id, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en, CAST(n.terminada_en AS CHAR) AS terminada_en
   FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_evento)
-  WHERE n.evento = ? AND n.ocurrida_en > UTC_TIMESTAMP(3) - INTERVAL 2 DAY AND n.origen = 'evaluacion'
+  WHERE n.evento = ? AND n.ocurrida_en > UTC_TIMESTAMP(3) - INTERVAL 2 DAY AND n.origen = 'evaluacion' AND n.no_antes_de IS NULL
   ORDER BY n.evento DESC, n.ocurrida_en DESC, n.id DESC LIMIT 1000)sql";
 
 struct Shifted {

@@ -25,11 +25,11 @@ bool sees_triggers(Session& session) {
 }  // namespace
 
 std::string id_triggers_note(Session& session) {
-  constexpr auto wanted = 2;   // as in packaging/apientidades-setup-database, which makes them
-  std::set<std::string> good;  // BEFORE and AFTER
+  constexpr auto wanted = 3;   // as in packaging/apientidades-setup-database, which makes them
+  std::set<std::string> good;  // tables, and BEFORE or AFTER
   for (const auto& row : session.query(R"sql(
-    SELECT action_timing AS momento, action_statement AS texto FROM information_schema.triggers
-    WHERE trigger_schema = DATABASE() AND event_object_table = 'notificaciones_pendientes'
+    SELECT CONCAT(event_object_table, ' ', action_timing) AS momento, action_statement AS texto FROM information_schema.triggers
+    WHERE trigger_schema = DATABASE() AND event_object_table IN ('notificaciones_pendientes', 'notificaciones_anuladas')
       AND event_manipulation = 'INSERT' AND definer LIKE 'apientidades\_triggers@%')sql"))
     if (triggers_sql.find(row.text("texto")) != std::string_view::npos) good.insert(row.text("momento"));
   if (good.size() == wanted) return {};

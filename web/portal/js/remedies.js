@@ -35,6 +35,7 @@ const KNOWN = [
   [/^El secreto del webhook no se puede leer/, () => ({ cause: "el servicio no puede leer el secreto", remedy: "Lo tiene que resolver el operador; mientras, lo que haya se retiene.", ours: true, operator: true })],
   [/^Los datos de la prueba no se pueden leer/, () => ({ cause: "el servicio no puede leer los datos de la prueba", remedy: "Lo tiene que resolver el operador. Puede lanzar otra prueba.", ours: true, operator: true })],
   [/ha estado retenida demasiado tiempo/, () => ({ cause: "estuvo retenida demasiado tiempo", remedy: "Reactive el webhook y reenvíela.", active: "Reenvíela." })],
+  [/^La notificación ha sido anulada/, () => ({ cause: "la notificación se anuló antes de entregarse", remedy: "No haga nada: quien la escribió, o el operador, la ha retirado." })],
   [/^La notificación ha caducado/, () => ({ cause: "la notificación caducó antes de entregarse", remedy: "Pasó el plazo fijado por el sistema de evaluación para enviarla, y ya no se envía. Si hubo intentos, corrija lo que los hizo fallar." })],
   [/^La notificación es de otra entidad/, () => ({ cause: "la notificación era de otra entidad", remedy: "No hay nada que corregir en su receptor: se escribió mal en el sistema de evaluación, y se canceló. Avise al operador.", ours: true, operator: true })],
 ];

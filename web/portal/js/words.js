@@ -23,7 +23,7 @@ export const STATES = {
   en_curso: ["Enviándose", "info", "➤", "Se está enviando.", "Enviándose"],
   entregada: ["Entregada", "good", "✓", "El receptor la aceptó.", "Entregadas"],
   fallida: ["Fallida", "bad", "✕", "No se entregó y ya no se reintenta: puede reenviarla.", "Fallidas"],
-  cancelada: ["Cancelada", "muted", "–", "La canceló el operador, el aviso caducó antes de entregarse, o no era para su entidad.", "Canceladas"],
+  cancelada: ["Cancelada", "muted", "–", "La anuló el operador o el sistema de evaluación, el aviso caducó antes de entregarse, o no era para su entidad.", "Canceladas"],
   retenida: ["Retenida", "warning", "‖", "Espera a que el webhook vuelva a estar activo, o a que el operador resuelva lo que no se puede leer.", "Retenidas"],
 };
 

@@ -1,0 +1,147 @@
+// Notifications for later (no_antes_de): aplazada until then, and found by their time.
+#include <boost/test/unit_test.hpp>
+
+#include "lib/store/notifications/deferred.hpp"
+#include "lib/store/session/batches.hpp"
+#include "tests/store/delivery_support.hpp"
+
+using namespace store;
+using namespace store::testing;
+
+BOOST_FIXTURE_TEST_SUITE(deferred_notifications, DeliveryFixture)
+
+namespace {
+
+/// Writes `count` notifications of entity 1 for tomorrow, defers them, and returns their ids.
+std::vector<NotificationId> defer_some(Session& session, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) insert_notification(session, 1);
+  session.execute("UPDATE notificaciones_pendientes SET no_antes_de = UTC_TIMESTAMP(3) + INTERVAL 1 DAY");
+  std::vector<NotificationId> ids;
+  for (const auto& key : find_oldest_pending(session, {{1, 0, count}})) ids.push_back(key.id);
+  transaction(session, [&] {
+    for (const auto& one : lock_pending(session, ids)) BOOST_REQUIRE(one.later);
+    return write_fan_out(
+        session, {.processed = {}, .unreached = {}, .deferred = ids, .rejected = {}, .deliveries = {}},
+        long_lease);
+  });
+  BOOST_REQUIRE_EQUAL(ids.size(), count);
+  return ids;
+}
+
+/// As if their time had come.
+void hasten(Session& session) {
+  for (const auto* table : {"notificaciones_pendientes", "notificaciones_aplazadas"})
+    session.execute(std::string("UPDATE ") + table + " SET no_antes_de = UTC_TIMESTAMP(3)");
+}
+
+DeferredWalk release_all(Session& session) {
+  DeferredWalk walk;
+  while (!walk.done) release_deferred(session, walk);
+  return walk;
+}
+
+std::int64_t count(Session& session, const std::string& of) {
+  return session.query("SELECT COUNT(*) AS n FROM " + of).at(0).integer("n");
+}
+constexpr auto* listed = "notificaciones_aplazadas";
+constexpr auto* waiting = "notificaciones_pendientes WHERE estado = 'aplazada'";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(it_is_out_of_the_queue_until_its_time_and_pending_from_then_on) {
+  const auto ids = defer_some(session, 2);
+  BOOST_TEST(!peek_queue(session).pending_notifications);
+  BOOST_TEST(!any_deferred_due(session));
+  BOOST_TEST(release_all(session).released == 0U);
+  BOOST_TEST(queue_status(session).deferred == 2);
+  BOOST_TEST(queue_status(session).pending_notifications == 0);
+  hasten(session);
+  BOOST_TEST(any_deferred_due(session));
+  const auto walk = release_all(session);
+  BOOST_TEST(walk.released == 2U);
+  BOOST_TEST((walk.entities == std::set<EntityId>{1}));
+  BOOST_TEST((find_pending(session, ids).size()) == 2U);
+  BOOST_TEST(count(session, listed) == 0);
+  BOOST_TEST(fan_out(session).size() == 0U);
+  BOOST_TEST(list_deliveries(session, {}).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(more_than_a_batch_of_the_same_instant_is_released) {
+  defer_some(session, batch_rows + 100);
+  hasten(session);
+  session.execute("UPDATE notificaciones_aplazadas SET no_antes_de = '2026-01-01'");
+  BOOST_TEST(release_all(session).released == batch_rows + 100);
+  BOOST_TEST(count(session, listed) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_one_only_leaves_the_list) {
+  const auto ids = defer_some(session, 2);
+  const auto preview = preview_cancel_notification(session, ids[0]);
+  BOOST_TEST((preview.change == NotificationChange::done));
+  BOOST_TEST((cancel_notification(session, ids[0]).change == NotificationChange::done));
+  hasten(session);
+  BOOST_TEST(release_all(session).released == 1U);
+  BOOST_TEST(find_notification(session, ids[0])->state == "cancelada");
+  BOOST_TEST(count(session, listed) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_locked_one_waits_for_the_next_walk_alone) {
+  const auto ids = defer_some(session, 3);
+  hasten(session);
+  auto other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT id FROM notificaciones_pendientes WHERE id = ? FOR UPDATE", ids[0]);
+  BOOST_TEST(release_all(session).released == 2U);
+  BOOST_TEST(count(session, listed) == 1);
+  other.execute("ROLLBACK");
+  BOOST_TEST(release_all(session).released == 1U);
+  BOOST_TEST(count(session, waiting) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_the_database_refuses_stops_no_other) {
+  const auto ids = defer_some(session, 3);
+  hasten(session);
+  session.execute(
+      "CREATE TRIGGER del_sitio BEFORE UPDATE ON notificaciones_pendientes FOR EACH ROW IF NEW.id = " +
+      to_string(ids[1]) + " THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF");
+  const auto walk = release_all(session);
+  BOOST_TEST(walk.released == 2U);
+  BOOST_TEST(walk.refusal.find(to_string(ids[1])) != std::string::npos);
+  session.execute("DROP TRIGGER del_sitio");
+  BOOST_TEST(release_all(session).released == 1U);
+}
+
+// What an earlier deferral has listed is no second notification: a refused one would be marked procesada.
+BOOST_AUTO_TEST_CASE(one_that_is_listed_already_is_deferred_again) {
+  const auto ids = defer_some(session, 1);
+  session.execute("UPDATE notificaciones_pendientes SET estado = 'pendiente'");
+  session.execute("UPDATE notificaciones_aplazadas SET no_antes_de = '2026-01-01'");
+  transaction(session, [&] {
+    return write_fan_out(
+        session, {.processed = {}, .unreached = {}, .deferred = ids, .rejected = {}, .deliveries = {}},
+        long_lease);
+  });
+  BOOST_TEST(count(session, listed) == 1);
+  BOOST_TEST(!any_deferred_due(session));
+}
+
+BOOST_AUTO_TEST_CASE(the_schema_knows_which_states_have_an_end) {
+  const auto ids = defer_some(session, 1);
+  session.execute("SET @any_state = 1");
+  for (const auto* change : {"terminada_en = UTC_TIMESTAMP(3)", "estado = 'procesada'"})
+    BOOST_CHECK_THROW(session.execute(std::string("UPDATE notificaciones_pendientes SET ") + change),
+                      Refused);
+  BOOST_CHECK_NO_THROW(session.execute(
+      "UPDATE notificaciones_pendientes SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3)"));
+}
+
+// It would seem hours old, or shifted by hours.
+BOOST_AUTO_TEST_CASE(its_age_counts_from_its_time) {
+  defer_some(session, 1);
+  session.execute("UPDATE notificaciones_pendientes SET ocurrida_en = '2026-01-01'");
+  hasten(session);
+  release_all(session);
+  BOOST_TEST(queue_status(session).oldest_notification_s < 60);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
