@@ -17,8 +17,7 @@ constexpr unsigned rows_per_batch = 256;
 constexpr unsigned rows_with_turns = 128;    // the line waits for the commit of what takes turns
 constexpr unsigned entities_per_batch = 64;  // entities that take turns; each costs a seek in the index
 constexpr unsigned rows_per_turn = 8;  // one entity takes a turn for every 8 rows of room; at least one does
-constexpr unsigned entities_ahead = 16;       // busy entities in one batch of run_ahead()
-constexpr unsigned rows_ahead = 16;           // of each of these entities
+constexpr unsigned entities_ahead = 16;  // busy entities in one batch of run_ahead(), which share its rows
 constexpr unsigned entities_with_large = 16;  // one row each; 16 of the largest fill a batch
 constexpr unsigned rows_of_suspect = 8;       // of one entity: each row may cost two transactions
 constexpr unsigned rows_of_wrong = 512;       // of all entities; they need no slot
@@ -139,8 +138,11 @@ void FanOut::run_suspect(LeasedBatch& into) {
 }
 
 void FanOut::run_ahead(LeasedBatch& into) {
-  if (busy_pacer_.due(monotonic_now()))
-    run_kind(Kind::busy, entities_ahead, rows_ahead, Ahead::yes, busy_pacer_, into);
+  const auto now = monotonic_now();
+  if (!busy_pacer_.due(now)) return;
+  const auto entities = static_cast<unsigned>(
+      std::clamp<std::size_t>(ready_.entities.count(Kind::busy, now), 1, entities_ahead));
+  run_kind(Kind::busy, entities, rows_per_batch / entities, Ahead::yes, busy_pacer_, into);
 }
 
 void FanOut::run_passed_over(LeasedBatch& into) {
