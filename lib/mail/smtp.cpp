@@ -70,9 +70,24 @@ struct ListDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
-Sent judge(long code, Stage stage) {
+/// Whether a 5xx says that the mailbox does not exist or is disabled (RFC 3463). Others, such as a relay that
+/// refuses this host, would meet every address, and pass once they are mended.
+bool is_of_address(std::string_view answer, Stage stage) {
+  constexpr std::size_t code_length = 4;  // "550 "
+  if (stage != Stage::recipient && stage != Stage::body) return false;
+  const auto status = answer.substr(std::min(answer.size(), code_length));
+  const auto code = status.substr(0, status.find(' '));
+  if (code.starts_with("5.")) {
+    const bool of_sender = code == "5.1.7" || code == "5.1.8";
+    return (code.starts_with("5.1.") && !of_sender) || code == "5.2.1";
+  }
+  return stage == Stage::recipient &&
+         (answer.starts_with("550") || answer.starts_with("551") || answer.starts_with("553"));
+}
+
+Sent judge(long code, std::string_view answer, Stage stage) {
   constexpr long closing = 421;
-  if (code >= 500 && (stage == Stage::recipient || stage == Stage::body)) return Sent::refused;
+  if (code >= 500 && is_of_address(answer, stage)) return Sent::refused;
   // Before the recipient a refusal concerns the sender or the connection, so every mail would meet it.
   if (stage == Stage::connecting || code == closing || (stage == Stage::sender && code >= 500))
     return Sent::unavailable;
@@ -160,7 +175,7 @@ SendResult SmtpClient::send(const std::string& to, const std::string& message) {
   const std::string said = answered                ? dialogue.answer
                            : error.front() != '\0' ? text::one_line(error.data())
                                                    : curl_easy_strerror(result);
-  return {judge(answered ? code : 0, dialogue.stage), said};
+  return {judge(answered ? code : 0, dialogue.answer, dialogue.stage), said};
 }
 
 }  // namespace mail

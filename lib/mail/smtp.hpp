@@ -11,7 +11,7 @@ namespace mail {
 
 enum class Sent {
   accepted,
-  refused,      // for good: the server answered 5xx to the recipient or to the mail
+  refused,      // for good: the server answered that the mailbox does not exist or is disabled
   deferred,     // a later try may succeed; whether the server has taken the mail may be unknown
   unavailable,  // as deferred, and another mail would fare no better now
 };
