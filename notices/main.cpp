@@ -15,6 +15,10 @@ int run(const config::Config& config, const program::Signals& signals) {
     log.debug("mail.server is empty: no contact is told");
     return program::exit_done;
   }
+  if (!settings.delivery.sandbox.empty()) {
+    log.info("SANDBOX: delivery.sandbox is set: no contact is told");
+    return program::exit_done;
+  }
   const auto keys = webhook::read_key_file(settings.secrets.key_file);
   store::Session session(settings.database, {.program_user = store::database_user(store::Program::notices),
                                              .read_timeout_s = 30});
@@ -37,6 +41,6 @@ int main(int argc, char** argv) {
       "Tells the contacts of the entities, and the operator, by mail what happens to their webhooks.\n"
       "Decides from the tables what must be told, sends what is due, and ends; a timer runs it every "
       "minute.\n"
-      "With mail.server empty it does nothing.",
+      "With mail.server empty, or with delivery.sandbox, it does nothing.",
       run);
 }

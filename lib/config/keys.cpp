@@ -127,7 +127,7 @@ std::vector<ConfigKey> delivery_keys() {
        [](Settings& s, Text t) { s.delivery.host_overrides = read_overrides(t); }},
       {{"delivery.sandbox", "", "host names (name or *.name), comma-separated, or empty",
         "for tests: only these hosts are reached, and deliveries to any other end as entregada without being "
-        "sent; empty: all are sent"},
+        "sent, and no notice is mailed; empty: all are sent"},
        [](Settings& s, Text t) { s.delivery.sandbox = read_patterns(t); }},
       {{"delivery.ca_file", "", "absolute path or empty",
         "certificate authorities of the receivers; empty: the system's"},
