@@ -80,7 +80,7 @@ Text failing(const Data& of) {
       "El " + of.number_of_webhook() + " no recibe sus avisos",
       {{of.webhook() + " falla desde el " + of.time("desde") +
         ": desde entonces ningún intento ha terminado bien. Lo pendiente se sigue intentando, cada vez más "
-        "espaciado, y nada se ha perdido todavía."},
+        "espaciado."},
        of.last_error(),
        of.link("Qué hacer: compruebe que el receptor funciona y es accesible desde Internet. El diagnóstico "
                "del portal dice qué falla; el primer intento que salga bien adelanta todo lo pendiente.",
