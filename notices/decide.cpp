@@ -28,6 +28,9 @@ constexpr platform::Milliseconds failing_time = 1h;
 /// One failure alone says little: its delivery may have been cancelled.
 constexpr std::int64_t least_failures = 2;
 constexpr platform::Milliseconds before_secret_ends = 24h;
+/// What is older is told to no one: not to a new contact, nor again once its notice is forgotten.
+constexpr std::chrono::days told_within{7};
+static_assert(told_within < store::notices_kept);
 
 json::Object about(const WebhookFacts& webhook) {
   return {{"webhook", webhook.id}, {"nombre", webhook.name}, {"host", webhook.host}};
@@ -63,18 +66,22 @@ std::vector<NewNotice> of_streak(const WebhookFacts& webhook, const Moment& mome
                                  {"desactivacion", format_iso8601(end)},
                                  {"parte", part}}));
   };
+  const auto reached = [&](platform::Milliseconds stage) {
+    return failing >= stage && failing < stage + told_within;
+  };
   const bool counts = moment.disable_after.count() > 0 && webhook.failures >= store::min_failures_to_disable;
-  if (counts && failing >= moment.disable_after * 9 / 10) near("nueve_decimos");
-  if (counts && failing >= moment.disable_after / 2) near("mitad");
-  if (failing >= failing_time)
+  if (counts && reached(moment.disable_after * 9 / 10)) near("nueve_decimos");
+  if (counts && reached(moment.disable_after / 2)) near("mitad");
+  if (reached(failing_time))
     stages.push_back(
         of_webhook(Kind::failing, webhook, start, {{"desde", start}, {"error", webhook.last_error}}));
   return stages;
 }
 
-std::optional<NewNotice> of_deactivation(const WebhookFacts& webhook) {
+std::optional<NewNotice> of_deactivation(const WebhookFacts& webhook, UtcTime now) {
   // An entity knows what it has deactivated itself.
   if (webhook.active || !webhook.deactivated || webhook.reason == "entidad") return std::nullopt;
+  if (now - *webhook.deactivated >= told_within) return std::nullopt;
   const auto at = format_iso8601(*webhook.deactivated);
   return of_webhook(Kind::deactivated, webhook, at, {{"motivo", webhook.reason}, {"cuando", at}});
 }
@@ -98,6 +105,8 @@ std::optional<NewNotice> of_secret(const WebhookFacts& webhook, UtcTime now) {
   if (!webhook.previous_until || *webhook.previous_until <= now ||
       *webhook.previous_until - now > before_secret_ends)
     return std::nullopt;
+  // A grace no longer than the warning needs none: who has begun it knows its end.
+  if (*webhook.previous_until - webhook.changed <= before_secret_ends) return std::nullopt;
   const auto end = format_iso8601(*webhook.previous_until);
   return of_webhook(Kind::secret, webhook, end, {{"hasta", end}});
 }
@@ -131,8 +140,8 @@ class Bulletin {
  public:
   void add(const WebhookFacts& webhook, const Moment& moment) {
     if (auto stages = of_streak(webhook, moment); !stages.empty()) streaks_.push_back(std::move(stages));
-    for (auto notice :
-         {of_deactivation(webhook), of_certificate(webhook, moment.now), of_secret(webhook, moment.now)})
+    for (auto notice : {of_deactivation(webhook, moment.now), of_certificate(webhook, moment.now),
+                        of_secret(webhook, moment.now)})
       if (notice) others_.push_back(std::move(*notice));
   }
   void add(std::optional<NewNotice> notice) {

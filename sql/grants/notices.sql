@@ -3,7 +3,7 @@
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_notices'@'localhost';
 GRANT SELECT (id, entidad_id, plaza, correo, avisos, confirmado_en, codigo_emitido, rechazado_en), UPDATE (rechazado_en, rechazo)
   ON contactos TO 'apientidades_notices'@'localhost';
-GRANT SELECT (id, entidad_id, plaza, nombre, url, activo, motivo, desactivado_en, secreto_anterior_hasta)
+GRANT SELECT (id, entidad_id, plaza, nombre, url, activo, motivo, desactivado_en, secreto_anterior_hasta, fecha_modificacion)
   ON webhooks TO 'apientidades_notices'@'localhost';
 GRANT SELECT (webhook_id, ultima_ejecucion, ultimo_estado, ultimo_error, fallos, fallos_desde, fallos_ultimo, certificado_caduca)
   ON webhook_ejecuciones TO 'apientidades_notices'@'localhost';

@@ -75,6 +75,7 @@ def given_certificate(stack, entity, hook):
 def given_secret(stack, entity, hook):
     entity.api("PUT", f"/apientidades/v1/webhooks/{hook.id}/secreto",
                json_body={"secreto": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "graciaSegundos": 80000})
+    stack.sql(f"UPDATE webhooks SET fecha_modificacion = fecha_modificacion - INTERVAL 2 DAY WHERE id = {hook.id}")
 
 
 def given_token(stack, entity, hook):

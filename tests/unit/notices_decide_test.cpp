@@ -101,8 +101,20 @@ BOOST_AUTO_TEST_CASE(no_deactivation_is_near_without_ten_failures_or_without_a_l
   BOOST_TEST(told(failing(days(3), 9)) == "fallo w3 2026-11-27T12:00:00.000Z");
   Given given;
   given.disable_after = 0ms;
-  given.facts.webhooks = {failing(days(30))};
-  BOOST_TEST(given.told() == "fallo w3 2026-10-31T12:00:00.000Z");
+  given.facts.webhooks = {failing(days(6))};
+  BOOST_TEST(given.told() == "fallo w3 2026-11-24T12:00:00.000Z");
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_that_was_reached_a_week_ago_is_told_to_no_one) {
+  Given given;
+  given.disable_after = 0ms;
+  given.facts.webhooks = {failing(days(7) + 1h)};
+  BOOST_TEST(given.told() == "");
+  given.disable_after = days(100);
+  given.facts.webhooks = {failing(days(57) - 1ms)};
+  BOOST_TEST(given.told() == "desactivacion_proxima w3 2026-10-04T12:00:00.001Z mitad");
+  given.facts.webhooks = {failing(days(57))};
+  BOOST_TEST(given.told() == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_deactivation_is_told_unless_the_entity_has_made_it) {
@@ -111,6 +123,10 @@ BOOST_AUTO_TEST_CASE(a_deactivation_is_told_unless_the_entity_has_made_it) {
   facts.reason = "fallos";
   facts.deactivated = now - 1min;
   BOOST_TEST(told(facts) == "desactivado w3 2026-11-30T11:59:00.000Z");
+  facts.deactivated = now - days(7);  // a contact that is confirmed later
+  BOOST_TEST(told(facts) == "");
+  facts.deactivated = now - days(7) + 1ms;
+  BOOST_TEST(told(facts) == "desactivado w3 2026-11-23T12:00:00.001Z");
   facts.reason = "entidad";
   BOOST_TEST(told(facts) == "");
   facts.reason = "operador";
@@ -166,6 +182,11 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_previous_secret_is_told_a_day_ahead) {
   BOOST_TEST(told(facts) == "secreto w3 2026-12-01T12:00:00.000Z");
   facts.previous_until = now + 24h + 1ms;
   BOOST_TEST(told(facts) == "");
+  facts.previous_until = now + 23h;  // its grace was a day: the warning would come at once
+  facts.changed = now - 1h;
+  BOOST_TEST(told(facts) == "");
+  facts.changed = now - 1h - 1ms;
+  BOOST_TEST(told(facts) == "secreto w3 2026-12-01T11:00:00.000Z");
 }
 
 BOOST_AUTO_TEST_CASE(failed_deliveries_are_a_sum_of_a_day) {

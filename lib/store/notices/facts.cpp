@@ -32,9 +32,9 @@ constexpr std::string_view waiting_codes = R"sql(
 constexpr std::string_view webhooks_columns = R"sql(
   SELECT w.id, w.entidad_id, w.nombre, w.url, w.activo, w.motivo, CAST(w.desactivado_en AS CHAR) AS desactivado_en,
     IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
-    CAST(x.certificado_caduca AS CHAR) AS certificado_caduca, x.ultimo_error,
+    CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion, CAST(x.certificado_caduca AS CHAR) AS certificado_caduca, x.ultimo_error,
     IF(x.ultimo_error = '', CAST(x.ultima_ejecucion AS CHAR), NULL) AS funciono,
-    CAST(x.fallos_desde AS CHAR) AS fallos_desde, COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 48 HOUR AS reciente,
+    CAST(x.fallos_desde AS CHAR) AS fallos_desde, COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 4 DAY AS reciente,
     COALESCE(x.fallos > 0 AND NOT EXISTS (SELECT 1 FROM cambios_webhook c WHERE c.webhook_id = w.id) AND )sql";
 constexpr std::string_view from_webhooks = R"sql(, FALSE) AS falla, x.fallos
   FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
@@ -88,6 +88,7 @@ WebhookFacts read_facts(const Row& row) {
                      .last_error = row.optional_text("ultimo_error").value_or(""),
                      .certificate = row.optional_time("certificado_caduca"),
                      .previous_until = row.optional_time("anterior_hasta"),
+                     .changed = row.optional_time("fecha_modificacion").value_or(UtcTime{}),
                      .failed_lately = row.optional_integer("reciente").value_or(0) != 0};
   if (!facts.active) facts.deactivated = row.optional_time("desactivado_en");
   if (row.boolean("falla")) facts.failing_since = row.optional_time("fallos_desde");

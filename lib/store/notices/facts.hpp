@@ -48,7 +48,8 @@ struct WebhookFacts {
   std::string last_error{};                 // a sentence of ours
   std::optional<UtcTime> certificate{};     // the end of the receiver's certificate
   std::optional<UtcTime> previous_until{};  // the end of the previous secret
-  bool failed_lately = false;               // a failure counted in the last two days
+  UtcTime changed{};           // the last time that it was changed: the secret or something later
+  bool failed_lately = false;  // a failure counted in the last four days
 };
 /// Reads the webhooks of the entities, without deleted ones.
 std::vector<WebhookFacts> read_webhook_facts(Session& session, const std::vector<EntityId>& entities);

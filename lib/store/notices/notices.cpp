@@ -27,8 +27,11 @@ constexpr std::string_view give_up = R"sql(
 constexpr std::string_view ended_failures = R"sql(
   SELECT a.id FROM avisos a FORCE INDEX (avisos_por_enviar)
   LEFT JOIN webhooks w ON w.id = a.webhook_id LEFT JOIN webhook_ejecuciones x ON x.webhook_id = a.webhook_id
-  WHERE a.estado = 'pendiente' AND a.tipo IN ('fallo', 'desactivacion_proxima', 'desactivado')
-    AND (w.plaza IS NULL OR (w.activo AND COALESCE(x.fallos, 0) = 0))
+  WHERE a.estado = 'pendiente' AND (
+    a.tipo IN ('fallo', 'desactivacion_proxima', 'desactivado') AND (w.plaza IS NULL OR (w.activo AND COALESCE(x.fallos, 0) = 0))
+    OR a.tipo = 'secreto' AND NOT COALESCE(w.plaza IS NOT NULL AND w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE)
+    OR a.tipo = 'certificado' AND NOT COALESCE(w.plaza IS NOT NULL AND x.certificado_caduca > UTC_TIMESTAMP(3)
+                                               AND x.certificado_caduca <= UTC_TIMESTAMP(3) + INTERVAL 14 DAY, FALSE))
   LIMIT ?)sql";
 constexpr std::string_view discard_by_id = R"sql(
   UPDATE avisos SET estado = 'descartado', error = 'it ended before the mail' WHERE estado = 'pendiente' AND id IN)sql";

@@ -75,7 +75,7 @@ void note_refused(Session& session, const Mail& mail, std::string_view error);
 
 /// Gives up a batch of what has waited for longer than notice_patience. Returns their number.
 std::uint64_t give_up_old(Session& session);
-/// Discards what waits to be told of failures that have ended.
+/// Discards what waits to be told of failures, secrets and certificates that have ended or were renewed.
 std::uint64_t discard_ended(Session& session);
 /// Deletes a batch older than notices_kept.
 std::uint64_t forget_old_notices(Session& session);
