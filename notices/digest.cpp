@@ -1,5 +1,7 @@
 #include "notices/digest.hpp"
 
+#include <ranges>
+
 #include "lib/json/json.hpp"
 #include "lib/store/notices/facts.hpp"
 #include "lib/store/webhooks/failing.hpp"
@@ -33,9 +35,9 @@ json::Array failing_lines(store::Session& session, platform::Milliseconds disabl
   return lines;
 }
 
-json::Array entity_lines(store::Session& session) {
+json::Array entity_lines(const std::vector<store::EntityWithoutContact>& entities) {
   json::Array lines;
-  for (const auto& one : store::read_entities_without_contact(session, most_lines + 1))
+  for (const auto& one : entities | std::views::take(most_lines + 1))
     lines.emplace_back("entity " + to_string(one.entity) + ", " + one.name);
   return lines;
 }
@@ -57,12 +59,13 @@ void add_list(mail::Message& message, const std::string& title, const json::Valu
 std::optional<store::NewNotice> make_digest(store::Session& session, std::chrono::sys_days day,
                                             platform::Milliseconds disable_after) {
   auto failing = failing_lines(session, disable_after);
-  auto alone = entity_lines(session);
+  const auto alone = store::read_entities_without_contact(session);
   const auto counts = store::count_notices(session);
   if (failing.empty() && alone.empty() && counts.given_up == 0 && counts.refused == 0) return std::nullopt;
   json::Object data{{"dia", platform::format_iso8601(day).substr(0, 10)},
                     {"fallan", std::move(failing)},
-                    {"sin_contacto", std::move(alone)},
+                    {"sin_contacto", entity_lines(alone)},
+                    {"cuantas_sin_contacto", static_cast<std::int64_t>(alone.size())},
                     {"fallidos", counts.given_up},
                     {"rechazados", counts.refused}};
   return store::NewNotice{.contact = store::operator_contact,
@@ -78,8 +81,10 @@ void write_digest(mail::Message& message, const store::Notice& digest) {
   message.language = "en";
   message.subject = "apientidades: digest of " + text_in(data, "dia");
   add_list(message, "Webhooks that fail", data, "fallan", "apientidades-admin webhook list --failing");
-  add_list(message, "Entities with webhooks and no confirmed contact: they are told nothing", data,
-           "sin_contacto", "apientidades-admin entity contact list");
+  add_list(message,
+           "Entities with webhooks and no confirmed contact, which are told nothing: " +
+               text_in(data, "cuantas_sin_contacto"),
+           data, "sin_contacto", "apientidades-admin entity list --without-contact");
   message.body.push_back({"Mails", {}, true});
   message.body.push_back({"Addresses that the mail server has refused: " + text_in(data, "rechazados") +
                           ". Notices given up in three days: " + text_in(data, "fallidos") +

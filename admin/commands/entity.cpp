@@ -1,11 +1,14 @@
 // entity add|list|disable|enable
 
+#include <set>
+
 #include "admin/commands.hpp"
 #include "admin/lookup.hpp"
 #include "admin/output/explanation.hpp"
 #include "admin/output/render.hpp"
 #include "lib/store/backlog/webhook_backlog.hpp"
 #include "lib/store/entities/tokens.hpp"
+#include "lib/store/notices/facts.hpp"
 
 namespace admin {
 
@@ -29,9 +32,14 @@ Result add(Context& context, const Arguments& arguments) {
   return {to_row(entity), text};
 }
 
-Result list(Context& context, const Arguments&) {
+Result list(Context& context, const Arguments& arguments) {
+  const bool all = !arguments.has("without-contact");
+  std::set<store::EntityId> listed;
+  if (!all)
+    for (const auto& one : store::read_entities_without_contact(context.session)) listed.insert(one.entity);
   json::Array rows;
-  for (const auto& entity : store::list_entities(context.session)) rows.emplace_back(to_row(entity));
+  for (const auto& entity : store::list_entities(context.session))
+    if (all || listed.contains(entity.id)) rows.emplace_back(to_row(entity));
   return {std::move(rows)};
 }
 
@@ -108,6 +116,9 @@ std::vector<Command> entity_commands() {
        .run = add},
       {.words = "entity list",
        .summary = "List the entities: id, nombre, activa, fecha_alta",
+       .options =
+           {.options = {{"without-contact", "",
+                         "those with a webhook and no confirmed contact: they are told nothing by mail"}}},
        .example = "apientidades-admin entity list",
        .recorded = Recorded::never,
        .run = list},

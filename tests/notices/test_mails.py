@@ -233,6 +233,10 @@ def test_a_digest_tells_the_operator_once_a_day(stack, post, server, entity):
     mail = only_mail(server, to)
     assert is_well_formed(mail)
     assert f"entity {entity.id}, webhook {hook.id}" in text_of(mail) and f"entity {entity.id}, {entity.name}" in text_of(mail)
+    alone = [row["id"] for row in stack.admin("entity", "list", "--without-contact")]
+    assert entity.id in alone and f"which are told nothing: {len(alone)}" in text_of(mail)
+    add_contact(stack, entity.id)
+    assert entity.id not in [row["id"] for row in stack.admin("entity", "list", "--without-contact")]
 
 
 def test_without_a_mail_server_nothing_is_decided(stack, post, entity):

@@ -73,7 +73,7 @@ constexpr std::string_view without_contact = R"sql(
   SELECT t.id, t.nombre FROM entidades t
   WHERE t.activa AND EXISTS (SELECT 1 FROM webhooks w WHERE w.entidad_id = t.id AND w.plaza BETWEEN 1 AND 5)
     AND NOT EXISTS (SELECT 1 FROM contactos c WHERE c.entidad_id = t.id AND c.confirmado_en IS NOT NULL AND c.rechazado_en IS NULL)
-  ORDER BY t.id LIMIT ?)sql";
+  ORDER BY t.id)sql";
 
 constexpr unsigned most_contacts = 5;  // of an entity
 
@@ -157,9 +157,9 @@ NoticeTimes read_notice_times(Session& session) {
   return {now, std::move(outages), believed && list_running_outages(session).empty()};
 }
 
-std::vector<EntityWithoutContact> read_entities_without_contact(Session& session, unsigned limit) {
+std::vector<EntityWithoutContact> read_entities_without_contact(Session& session) {
   std::vector<EntityWithoutContact> result;
-  for (const auto& row : session.query(without_contact, limit))
+  for (const auto& row : session.query(without_contact))
     result.push_back({row.integer("id"), row.text("nombre")});
   return result;
 }

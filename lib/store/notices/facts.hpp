@@ -87,12 +87,11 @@ struct NoticeTimes {
 };
 NoticeTimes read_notice_times(Session& session);
 
-/// For the digest.
 struct EntityWithoutContact {
   EntityId entity;
   std::string name;
 };
-/// Reads active entities that have a webhook and no confirmed contact, at most `limit`, by id.
-std::vector<EntityWithoutContact> read_entities_without_contact(Session& session, unsigned limit);
+/// Reads active entities that have a webhook and no confirmed contact, by id.
+std::vector<EntityWithoutContact> read_entities_without_contact(Session& session);
 
 }  // namespace store
