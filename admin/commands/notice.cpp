@@ -51,11 +51,28 @@ Result show(Context& context, const Arguments& arguments) {
   return {std::move(row)};
 }
 
+Result resend_all_refused(store::Session& session) {
+  const auto lifted = store::resend_refused(session);
+  return {json::Object{{"direcciones", static_cast<std::int64_t>(lifted.contacts)},
+                       {"avisos", static_cast<std::int64_t>(lifted.notices)}},
+          std::to_string(lifted.contacts) + " addresses are no longer marked; " +
+              std::to_string(lifted.notices) +
+              " notices are sent with the next run of apientidades-notices."};
+}
+
 Result resend(Context& context, const Arguments& arguments) {
+  if (arguments.has("refused") == arguments.has("id"))
+    throw UsageError("expected either the ID of a notice or --refused");
+  if (arguments.has("refused")) return resend_all_refused(context.session);
   const store::NoticeId id = arguments.required_id();
-  const auto before = require_notice(context.session, id);
-  if (!store::resend_notice(context.session, id))
-    throw Failure("notice " + to_string(id) + " is in a mail that is under way: it is " + before.state);
+  require_notice(context.session, id);
+  const auto resent = store::resend_notice(context.session, id);
+  if (resent == store::Resent::under_way)
+    throw Failure("notice " + to_string(id) + " is in a mail that is under way: it is enviando");
+  if (resent == store::Resent::unwanted)
+    throw Failure("notice " + to_string(id) +
+                  " cannot be sent: its contact is gone, is not confirmed or does not want this kind, or its "
+                  "code no longer counts");
   return {to_row(require_notice(context.session, id)),
           "Notice " + to_string(id) + " is sent with the next run of apientidades-notices."};
 }
@@ -77,8 +94,9 @@ mail::Message test_message(const config::Settings& settings, const std::string& 
 /// for the database.
 Result test(Context& context, const Arguments& arguments) {
   const auto& settings = context.config.settings;
-  const auto to = arguments.text("to").value();
-  if (!text::is_email_address(to)) throw UsageError("--to: '" + to + "' is no address (avisos@example.org)");
+  const auto to = arguments.text("id").value();
+  if (!text::is_email_address(to))
+    throw UsageError("ADDRESS: '" + to + "' is no address (avisos@example.org)");
   if (settings.mail.server.empty()) throw Failure("mail.server is empty: no mail is sent");
   const auto message = test_message(settings, to);
   const auto sent = mail::SmtpClient(settings.mail).send(to, mail::format(message));
@@ -115,15 +133,19 @@ std::vector<Command> notice_commands() {
        .run = show},
       {.words = "notice resend",
        .summary = "Send a notice again, also to an address that the mail server has refused",
-       .options = {.id = IdWord::required},
+       .details =
+           "With --refused: every address that the mail server has refused is no longer marked, and its "
+           "fallido\nnotices of the last seven days are sent again.",
+       .options = {.id = IdWord::optional,
+                   .options = {{"refused", "", "those of every address that the mail server has refused"}}},
        .example = "apientidades-admin notice resend 12",
        .recorded = Recorded::in_transaction,
        .run = resend},
       {.words = "notice test",
        .summary = "Send a mail to an address now, and tell what the mail server says",
        .details = "Uses the keys mail.* of the configuration; changes nothing in the database.",
-       .options = {.options = {{"to", "ADDRESS", "where to", true}}},
-       .example = "apientidades-admin notice test --to operador@example.org",
+       .options = {.id = IdWord::required, .word = "ADDRESS"},
+       .example = "apientidades-admin notice test operador@example.org",
        .recorded = Recorded::never,
        .run = test,
        .needs_password = false},

@@ -75,7 +75,8 @@ po::variables_map parse(const OptionTable& table, const std::vector<std::string>
 }
 
 void require(const OptionTable& table, const Arguments& arguments) {
-  if (table.id == IdWord::required && !arguments.has("id")) throw UsageError("the ID is missing");
+  if (table.id == IdWord::required && !arguments.has("id"))
+    throw UsageError("the " + std::string(table.word) + " is missing");
   for (const auto& option : table.options) {
     if (option.required && !arguments.has(option.name)) {
       throw UsageError("--" + std::string(option.name) + " " + std::string(option.value) +

@@ -24,6 +24,7 @@ enum class IdWord { none, required, optional };
 
 struct OptionTable {
   IdWord id = IdWord::none;
+  std::string_view word = "ID";  // what the word is, in --help
   std::vector<Option> options = {};
 };
 

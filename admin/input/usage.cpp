@@ -28,8 +28,8 @@ std::string synopsis_of(const Option& option) {
 /// For example "token list [--entity N]".
 std::string synopsis(const Command& command) {
   std::string text(command.words);
-  if (command.options.id == IdWord::required) text += " ID";
-  if (command.options.id == IdWord::optional) text += " [ID]";
+  if (command.options.id == IdWord::required) text += " " + std::string(command.options.word);
+  if (command.options.id == IdWord::optional) text += " [" + std::string(command.options.word) + "]";
   for (const auto& option : command.options.options) {
     const auto shown = synopsis_of(option);
     text += option.required ? " " + shown : " [" + shown + "]";

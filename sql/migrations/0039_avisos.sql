@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS avisos (
   error           VARCHAR(500) NOT NULL DEFAULT '',
   UNIQUE KEY avisos_una_vez (contacto_id, tipo, episodio),
   KEY avisos_por_enviar (estado, proximo_intento),
+  KEY avisos_por_tipo (estado, tipo, proximo_intento),
   KEY avisos_de_webhook (webhook_id, tipo),
   KEY avisos_de_mensaje (mensaje),
   KEY avisos_por_fecha (creado_en),

@@ -255,10 +255,14 @@ def test_the_operator_sees_resends_and_tests(stack, post, server, entity):
     assert notice["estado"] == "enviado" and notice["correo"] == address and notice["tipo"] == "fallo"
     shown = stack.admin("notice", "show", notice["id"])
     assert json.loads(shown["datos"])["webhook"] == hook.id and shown["mensaje"] in server.mails_to(address)[0].message["message-id"]
-    assert stack.admin("notice", "resend", notice["id"])["estado"] == "pendiente"
-    post.pass_time(3600)
+    make_work(stack, hook.id)  # what has ended is sent again, too, and at once
+    assert stack.admin("notice", "resend", notice["id"])["estado"] == "enviando"
     post.run()
-    wait_until(lambda: len(server.mails_to(address)) == 2, what="the mail again")
+    assert [len(server.mails_to(address)), stack.admin("notice", "show", notice["id"])["estado"]] == [2, "enviado"]
+    stack.sql(f"UPDATE contactos SET avisos = '' WHERE correo = '{address}'")
+    refused = stack.try_admin("notice", "resend", notice["id"])
+    assert refused.returncode == 1 and "cannot be sent" in refused.stderr
+    assert stack.admin("notice", "show", notice["id"])["estado"] == "enviado"
     to = f"prueba{secrets.token_hex(4)}@ejemplo.es"
-    answer = json.loads(stack.dev("admin", "notice", "test", "--to", to, "--json", **post.settings).stdout)
+    answer = json.loads(stack.dev("admin", "notice", "test", to, "--json", **post.settings).stdout)
     assert answer["correo"] == to and "prueba" in only_mail(server, to).message["subject"]

@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(each_text_says_what_when_and_where) {
   const auto decided = given.decided();
   BOOST_REQUIRE(decided.size() == 2U);
   for (const auto& one : decided) {
-    const store::Notice notice{1, one.entity, one.webhook, one.kind, one.data, now};
+    const store::Notice notice{1, one.entity, one.webhook, one.kind, one.episode, one.data, now};
     const auto text = text_of(notice, "https://api.example.org/apientidades/portal/");
     std::string all;
     for (const auto& paragraph : text.body) all += paragraph.text + ' ' + paragraph.link + '\n';

@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "lib/crypto/crypto.hpp"
 #include "lib/store/contacts/confirmation.hpp"
 #include "lib/store/notices/notices.hpp"
+#include "lib/store/notices/recipient.hpp"
 #include "lib/store/session/microseconds.hpp"
 #include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
@@ -30,11 +30,15 @@ constexpr std::string_view lease_again = R"sql(
   WHERE mensaje = ? AND estado = 'enviando' AND proximo_intento <= UTC_TIMESTAMP(3))sql";
 
 constexpr std::string_view notice_columns = R"sql(
-  SELECT id, contacto_id, entidad_id, webhook_id, tipo, datos, intentos, CAST(creado_en AS CHAR) AS creado_en
+  SELECT id, contacto_id, entidad_id, webhook_id, tipo, episodio, datos, intentos, CAST(creado_en AS CHAR) AS creado_en
   FROM avisos)sql";
 constexpr std::string_view of_mail = " WHERE mensaje = ? AND estado = 'enviando' ORDER BY id";
 constexpr std::string_view notices_of_mail = joined<notice_columns, of_mail>;
 
+/// Not in the order of their time over both kinds: that would sort all that are due, for each mail.
+constexpr std::string_view urgent_contacts = R"sql(
+  SELECT contacto_id, tipo = 'codigo' AS codigo FROM avisos FORCE INDEX (avisos_por_tipo)
+  WHERE estado = 'pendiente' AND tipo IN ('codigo', 'desactivado') AND proximo_intento <= UTC_TIMESTAMP(3) LIMIT ?)sql";
 constexpr std::string_view due_contacts = R"sql(
   SELECT contacto_id, tipo = 'codigo' AS codigo FROM avisos FORCE INDEX (avisos_por_enviar)
   WHERE estado = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento LIMIT ?)sql";
@@ -42,11 +46,6 @@ constexpr std::string_view that_wait = R"sql(
   FORCE INDEX (avisos_una_vez) WHERE contacto_id = ? AND estado = 'pendiente' AND (tipo = 'codigo') = ?
   ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view lock_waiting = joined<notice_columns, that_wait>;
-
-constexpr std::string_view contact_by_id = R"sql(
-  SELECT c.correo, c.avisos, c.confirmado_en IS NOT NULL AS confirmado, c.rechazado_en IS NOT NULL AS rechazado,
-    CAST(c.codigo_emitido AS CHAR) AS codigo_emitido, c.entidad_id, t.nombre, t.activa
-  FROM contactos c JOIN entidades t ON t.id = c.entidad_id WHERE c.id = ?)sql";
 
 /// A mail that is under way counts as one of now.
 constexpr std::string_view earliest_next_mail = R"sql(
@@ -63,7 +62,8 @@ constexpr std::string_view begin_sending = R"sql(
     proximo_intento = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
   WHERE estado = 'pendiente' AND id = ?)sql";
 constexpr std::string_view discard = R"sql(
-  UPDATE avisos SET estado = 'descartado', error = ? WHERE estado = 'pendiente' AND id = ?)sql";
+  UPDATE avisos SET estado = 'descartado', error = 'the contact does not want it, or is gone'
+  WHERE estado IN ('pendiente', 'enviando') AND id = ?)sql";
 
 constexpr std::string_view sent = R"sql(
   UPDATE avisos FORCE INDEX (avisos_de_mensaje) SET estado = 'enviado', enviado_en = UTC_TIMESTAMP(3), error = ''
@@ -77,54 +77,14 @@ constexpr std::string_view refused = R"sql(
 
 constexpr std::size_t longest_error = 500;
 
-Notice read_notice(const Row& row) {
-  return {row.integer("id"),
-          row.optional_integer("entidad_id"),
-          row.optional_integer("webhook_id"),
-          row.text("tipo"),
-          row.text("datos"),
-          row.time("creado_en")};
-}
-
-/// The contact of a mail; `address` is empty if the contact was removed.
-struct Recipient {
-  Mail mail;
-  contacts::KindSet kinds;
-  bool usable = false;
-  bool confirmed = false;
-};
-
-Recipient find_recipient(Session& session, ContactId contact) {
-  Recipient found;
-  found.mail.contact = contact;
-  if (contact.number() == operator_contact) {
-    found.usable = found.confirmed = true;
-    return found;
+void take_wanted(Session& session, Recipient& to, const Rows& rows) {
+  for (const auto& row : rows) {
+    auto notice = read_notice(row);
+    if (is_wanted(to, notice))
+      to.mail.notices.push_back(std::move(notice));
+    else
+      session.update(discard, notice.id);
   }
-  const auto rows = session.query(contact_by_id, contact);
-  if (rows.empty()) return found;
-  const auto& row = rows.front();
-  found.mail.address = row.text("correo");
-  found.mail.entity = row.integer("entidad_id");
-  found.mail.entity_name = row.text("nombre");
-  found.mail.code_issued = row.optional_time("codigo_emitido");
-  found.kinds = contacts::KindSet::from_joined(row.text("avisos"));
-  found.usable = row.boolean("activa") && !row.boolean("rechazado");
-  found.confirmed = row.boolean("confirmado");
-  return found;
-}
-
-bool is_wanted(const Recipient& to, const Notice& notice) {
-  if (!to.usable) return false;
-  if (notice.kind == code_notice) return !to.confirmed && to.mail.code_issued;
-  if (notice.kind == digest_notice) return to.mail.contact.number() == operator_contact;
-  const auto kind = contacts::find_kind(notice.kind);
-  return to.confirmed && kind && to.kinds.contains(*kind);
-}
-
-std::string new_mail_id(NoticeId first) {
-  constexpr std::size_t random_bytes = 12;
-  return crypto::to_hex(crypto::random_bytes(random_bytes)) + '.' + to_string(first);
 }
 
 std::optional<Mail> take_again(Session& session) {
@@ -136,9 +96,8 @@ std::optional<Mail> take_again(Session& session) {
     auto to = find_recipient(session, notices.front().integer("contacto_id"));
     to.mail.id = id;
     to.mail.tries = static_cast<unsigned>(notices.front().integer("intentos"));
-    for (const auto& row : notices) to.mail.notices.push_back(read_notice(row));
-    if (to.usable && (to.confirmed || to.mail.code_issued)) return std::move(to.mail);
-    session.update(refused, "the contact was removed or refused", id);
+    take_wanted(session, to, notices);
+    if (!to.mail.notices.empty()) return std::move(to.mail);
   }
   return std::nullopt;
 }
@@ -153,14 +112,8 @@ Begun begin_mail(Session& session, ContactId contact, bool code) {
   const auto rows = session.query(lock_waiting, contact, code, most_notices);
   if (rows.empty()) return {};
   auto to = find_recipient(session, contact);
-  auto& notices = to.mail.notices;
-  for (const auto& row : rows) {
-    auto notice = read_notice(row);
-    if (is_wanted(to, notice))
-      notices.push_back(std::move(notice));
-    else
-      session.update(discard, "the contact does not want it, or is gone", notice.id);
-  }
+  take_wanted(session, to, rows);
+  const auto& notices = to.mail.notices;
   if (notices.empty()) return {{}, true};
   const bool urgent =
       code || std::ranges::find(notices, name(contacts::Kind::deactivated), &Notice::kind) != notices.end();
@@ -177,14 +130,12 @@ Begun begin_mail(Session& session, ContactId contact, bool code) {
   return {std::move(to.mail), true};
 }
 
-}  // namespace
-
-std::optional<Mail> take_mail(Session& session) {
-  if (auto mail = take_again(session)) return mail;
+/// Begins a mail to one of the contacts that `contacts` lists.
+std::optional<Mail> take_new(Session& session, std::string_view contacts) {
   for (bool changed = true; changed;) {
     changed = false;
     std::set<std::pair<ContactId, bool>> due;
-    for (const auto& row : session.query(due_contacts, contacts_at_once))
+    for (const auto& row : session.query(contacts, contacts_at_once))
       due.emplace(row.integer("contacto_id"), row.boolean("codigo"));
     for (const auto& [contact, code] : due) {
       auto begun = transaction(session, [&] { return begin_mail(session, contact, code); });
@@ -193,6 +144,14 @@ std::optional<Mail> take_mail(Session& session) {
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Mail> take_mail(Session& session) {
+  if (auto mail = take_new(session, urgent_contacts)) return mail;
+  if (auto mail = take_again(session)) return mail;
+  return take_new(session, due_contacts);
 }
 
 void note_sent(Session& session, const Mail& mail) { session.update(sent, mail.id); }

@@ -51,13 +51,7 @@ constexpr std::string_view that_match = R"sql(
   ORDER BY a.id DESC LIMIT ?)sql";
 constexpr std::string_view matching_notices = joined<listed, that_match>;
 
-constexpr std::string_view send_again = R"sql(
-  UPDATE avisos SET estado = 'pendiente', enviado_en = NULL, mensaje = NULL, intentos = 0, error = '',
-    creado_en = UTC_TIMESTAMP(3), proximo_intento = UTC_TIMESTAMP(3)
-  WHERE id = ? AND estado <> 'enviando')sql";
-constexpr std::string_view lift_refusal = R"sql(
-  UPDATE contactos SET rechazado_en = NULL, rechazo = NULL WHERE id = (SELECT contacto_id FROM avisos WHERE id = ?))sql";
-
+/// An unconfirmed address may be wrong, so a code that was not accepted is not the operator's.
 constexpr std::string_view counts = R"sql(
   SELECT
     (SELECT COUNT(*) FROM avisos WHERE estado IN ('pendiente', 'enviando')) AS esperan,
@@ -151,12 +145,6 @@ std::optional<ListedNotice> find_notice(Session& session, NoticeId id) {
   const auto rows = session.query(notice_by_id, id);
   if (rows.empty()) return std::nullopt;
   return read_listed(rows.front());
-}
-
-bool resend_notice(Session& session, NoticeId id) {
-  if (session.update(send_again, id) == 0) return false;
-  session.update(lift_refusal, id);
-  return true;
 }
 
 NoticeCounts count_notices(Session& session) {

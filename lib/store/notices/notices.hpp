@@ -46,6 +46,7 @@ struct Notice {
   std::optional<EntityId> entity;
   std::optional<WebhookId> webhook;
   std::string kind;
+  std::string episode;
   std::string data;
   UtcTime created;
 };
@@ -61,16 +62,17 @@ struct Mail {
   std::vector<Notice> notices;         // by id; never empty
   unsigned tries = 1;                  // with the one to come
 };
-/// Takes the next mail that is due, under a lease of mail_lease: a mail of before whose next try is due or
-/// whose run has died, or a new one of what waits for one contact. A new mail of notices other than codes and
-/// deactivations comes at the earliest an hour after the contact's last. Discards what the contact no longer
-/// wants. Returns nullopt when nothing is due.
+/// Takes the next mail that is due, under a lease of mail_lease: a new one with a code or a deactivation,
+/// then a mail of before whose next try is due or whose run has died, then a new one of what waits for one
+/// contact. A new mail of notices other than codes and deactivations comes at the earliest an hour after the
+/// contact's last. Discards what the contact no longer wants, and codes that no longer count. Returns nullopt
+/// when nothing is due.
 std::optional<Mail> take_mail(Session& session);
 
 void note_sent(Session& session, const Mail& mail);
 /// Another try follows `wait` from now.
 void note_deferred(Session& session, const Mail& mail, platform::Milliseconds wait, std::string_view error);
-/// The server has refused the mail for good: marks the contact, too.
+/// The server has refused the contact's address for good: marks it.
 void note_refused(Session& session, const Mail& mail, std::string_view error);
 
 /// Gives up a batch of what has waited for longer than notice_patience. Returns their number.
@@ -102,9 +104,21 @@ struct ListedNotice {
 /// Lists the newest that match entity, webhook, state and since of the filter, oldest first.
 std::vector<ListedNotice> list_notices(Session& session, const ListFilter& filter);
 std::optional<ListedNotice> find_notice(Session& session, NoticeId id);
-/// Makes it `pendiente` and due, as if it were new, unless a mail with it is under way. Lifts the refusal of
-/// its contact. Returns false if nothing was changed.
-bool resend_notice(Session& session, NoticeId id);
+enum class Resent {
+  done,
+  under_way,  // a mail with it is
+  unwanted,  // its contact is gone, not confirmed, or does not want it; or it is a code that no longer counts
+};
+/// Makes a mail of it that is due, and lifts the refusal of its contact. Requires a transaction, which its
+/// caller takes back unless it is done.
+Resent resend_notice(Session& session, NoticeId id);
+
+struct RefusalsLifted {
+  std::uint64_t contacts;
+  std::uint64_t notices;  // `fallido` ones of seven days that are `pendiente` again
+};
+/// Lifts every refusal.
+RefusalsLifted resend_refused(Session& session);
 
 struct NoticeCounts {
   std::int64_t waiting = 0;   // pendiente or enviando
