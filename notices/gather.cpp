@@ -21,17 +21,13 @@ std::vector<store::EntityId> told_entities(const std::vector<store::NoticeContac
   return {entities.begin(), entities.end()};
 }
 
-/// Whether the day before today is yet to be summed up; a row of the operator's notes that it was.
-struct Day {
-  std::chrono::sys_days day;
-  bool due;
-};
+using Days = std::vector<std::chrono::sys_days>;
 
 class Walk {
  public:
   Walk(store::Session& session, const store::NoticeTimes& times, platform::Milliseconds disable_after,
-       Day yesterday)
-      : session_(session), moment_{times.now, times.outages, disable_after}, yesterday_(yesterday) {}
+       Days days)
+      : session_(session), moment_{times.now, times.outages, disable_after}, days_(std::move(days)) {}
 
   std::uint64_t take_page(const std::vector<store::NoticeContact>& contacts) {
     Facts facts;
@@ -39,7 +35,7 @@ class Walk {
     facts.webhooks = store::read_webhook_facts(session_, entities);
     facts.tokens = store::read_ending_tokens(session_, entities, first_warning);
     facts.told = store::read_told_failures(session_, working_webhooks(facts.webhooks));
-    if (yesterday_.due) facts.failed = count_failed(facts.webhooks);
+    facts.failed = count_failed(facts.webhooks);
     return store::add_notices(session_, decide(contacts, facts, moment_));
   }
 
@@ -55,19 +51,36 @@ class Walk {
     std::vector<FailedOfDay> all;
     for (const auto& webhook : webhooks) {
       if (!webhook.failed_lately) continue;
-      const auto count =
-          store::count_failed(session_, webhook.id, yesterday_.day, yesterday_.day + std::chrono::days(1));
-      if (count > 0) all.push_back({webhook.id, yesterday_.day, count});
+      for (const auto day : days_) {
+        const auto count = store::count_failed(session_, webhook.id, day, day + std::chrono::days(1));
+        if (count > 0) all.push_back({webhook.id, day, count});
+      }
     }
     return all;
   }
 
   store::Session& session_;
   Moment moment_;
-  Day yesterday_;
+  Days days_;
 };
 
 std::string episode_of(std::chrono::sys_days day) { return platform::format_iso8601(day).substr(0, 10); }
+
+/// The days that are yet to be summed up, the last one first: those since the last whose row of the
+/// operator's notes that it was (end_day), at most three.
+Days due_days(store::Session& session, platform::UtcTime now) {
+  constexpr std::size_t most_days = 3;
+  Days days;
+  for (auto day = std::chrono::floor<std::chrono::days>(now) - std::chrono::days(1); days.size() < most_days;
+       day -= std::chrono::days(1)) {
+    const auto is_done = [&](std::string_view kind) {
+      return store::has_notice(session, store::operator_contact, kind, episode_of(day));
+    };
+    if (is_done(store::digest_notice) || is_done(store::nothing_to_tell)) break;
+    days.push_back(day);
+  }
+  return days;
+}
 
 /// After the walk of a day's sums, the operator's digest. Without one, its row is `descartado` at once
 /// (store::take_mail): it only notes that the day is done.
@@ -85,14 +98,14 @@ void end_day(store::Session& session, const config::Settings& settings, std::chr
   store::add_notices(session, {*digest});
 }
 
+}  // namespace
+
 std::uint64_t gather_codes(store::Session& session) {
   std::vector<store::NewNotice> codes;
   for (const auto& code : store::read_waiting_codes(session, codes_at_once))
     codes.push_back(code_notice(code));
   return store::add_notices(session, codes);
 }
-
-}  // namespace
 
 std::uint64_t gather(store::Session& session, const config::Settings& settings,
                      const platform::StopSignal& stop, const platform::Log& log) {
@@ -105,12 +118,9 @@ std::uint64_t gather(store::Session& session, const config::Settings& settings,
   store::give_up_old(session);
   store::discard_ended(session);
   store::forget_old_notices(session);
-  const auto yesterday = std::chrono::floor<std::chrono::days>(times.now) - std::chrono::days(1);
-  const auto is_done = [&](std::string_view kind) {
-    return store::has_notice(session, store::operator_contact, kind, episode_of(yesterday));
-  };
-  const Day day{yesterday, !is_done(store::digest_notice) && !is_done(store::nothing_to_tell)};
-  Walk walk(session, times, settings.delivery.disable_after, day);
+  const auto days = due_days(session, times.now);
+  bool complete = true;
+  Walk walk(session, times, settings.delivery.disable_after, days);
   for (store::EntityId after = 0;;) {
     const auto page = store::read_contacts_page(session, after, contacts_per_page);
     if (page.empty()) break;
@@ -120,12 +130,13 @@ std::uint64_t gather(store::Session& session, const config::Settings& settings,
     } catch (const store::Unavailable&) {
       throw;
     } catch (const std::exception& error) {  // the other pages go on
+      complete = false;
       log.error("some notices were not decided; trying again in the next run",
                 {{"from_entity", page.front().entity}, {"to_entity", after}, {"error", error.what()}});
     }
     if (stop.requested()) return added;
   }
-  if (day.due) end_day(session, settings, yesterday);
+  if (complete && !days.empty()) end_day(session, settings, days.front());
   return added;
 }
 

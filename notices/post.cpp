@@ -6,6 +6,7 @@
 #include "lib/mail/smtp.hpp"
 #include "lib/store/notices/notices.hpp"
 #include "lib/text/email_address.hpp"
+#include "notices/gather.hpp"
 #include "notices/letter.hpp"
 
 namespace notices {
@@ -15,6 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 
 static_assert(store::mail_lease > 2 * mail::longest_send, "a mail must not outlive its lease");
+
+/// A long run looks for new codes this often.
+constexpr platform::Milliseconds codes_interval = 15s;
 
 /// Spaces the mails.
 class Pace {
@@ -52,6 +56,14 @@ class Post {
     return result.outcome != mail::Sent::unavailable;
   }
 
+  /// For a mail that no text could be written for: the others go on.
+  void defer(const store::Mail& mail, std::string_view why) {
+    ++posted_.deferred;
+    log_.warning("a mail was not accepted; trying again",
+                 {{"contact", mail.contact}, {"mail", mail.id}, {"tries", mail.tries}, {"answer", why}});
+    store::note_deferred(session_, mail, wait_after(mail.tries), why);
+  }
+
   const Posted& posted() const { return posted_; }
 
  private:
@@ -62,18 +74,14 @@ class Post {
         return store::note_sent(session_, mail);
       case mail::Sent::refused:
         ++posted_.refused;
-        log_.warning("the mail server refuses a contact's address or its mail",
+        log_.warning("the mail server refuses a contact's address",
                      {{"contact", mail.contact}, {"mail", mail.id}, {"answer", result.text}});
         return store::note_refused(session_, mail, result.text);
       case mail::Sent::deferred:
       case mail::Sent::unavailable:
         break;
     }
-    ++posted_.deferred;
-    log_.warning(
-        "a mail was not accepted; trying again",
-        {{"contact", mail.contact}, {"mail", mail.id}, {"tries", mail.tries}, {"answer", result.text}});
-    store::note_deferred(session_, mail, wait_after(mail.tries), result.text);
+    defer(mail, result.text);
   }
 
   store::Session& session_;
@@ -97,9 +105,21 @@ Posted post(store::Session& session, const config::Settings& settings, const web
             const platform::StopSignal& stop, const platform::Log& log) {
   Post post(session, settings, keys, log);
   const auto end = platform::monotonic_now() + longest_run;
+  auto look = platform::monotonic_now() + codes_interval;
   while (!stop.requested() && platform::monotonic_now() < end) {
+    if (platform::monotonic_now() >= look) {
+      gather_codes(session);
+      look = platform::monotonic_now() + codes_interval;
+    }
     const auto mail = store::take_mail(session);
-    if (!mail || !post.send(*mail)) break;
+    if (!mail) break;
+    try {
+      if (!post.send(*mail)) break;
+    } catch (const store::Unavailable&) {
+      throw;
+    } catch (const std::exception& error) {
+      post.defer(*mail, error.what());
+    }
   }
   return post.posted();
 }

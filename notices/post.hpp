@@ -20,7 +20,7 @@ struct Posted {
 Posted post(store::Session& session, const config::Settings& settings, const webhook::KeyRing& keys,
             const platform::StopSignal& stop, const platform::Log& log);
 
-inline constexpr std::chrono::minutes longest_run{5};
+inline constexpr std::chrono::minutes longest_run{12};
 /// Mails begin at least this far apart: 20 a second.
 inline constexpr platform::Milliseconds mail_interval{50};
 
