@@ -112,11 +112,11 @@ std::vector<Metric> gauges() {
        "Entities that changed a webhook within an hour, up to 100, at the last look at the queue."},
       {Kind::gauge, "apientidades_notices",
        "Notices by mail, at the last look at the queue, by state: waiting, sent in the last 24 h, and "
-       "given_up "
-       "in the last three days. Every dispatcher of a database has the same value.",
+       "given_up in the last three days (to confirmed addresses that are not refused). Every dispatcher of a "
+       "database has the same value.",
        series("state", {"waiting", "sent", "given_up"})},
       {Kind::gauge, "apientidades_notices_oldest_seconds",
-       "Age of the oldest notice that is due, at the last look at the queue; 0: none is due."},
+       "How long the oldest notice is due or under way, at the last look at the queue; 0: none is."},
       {Kind::gauge, "apientidades_addresses_refused",
        "Addresses of contacts that the mail server has refused for good, at the last look at the queue."},
   };

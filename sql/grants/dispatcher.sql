@@ -30,6 +30,6 @@ GRANT SELECT (notificacion_id), DELETE ON notificaciones_anuladas TO 'apientidad
 GRANT SELECT, INSERT, UPDATE, DELETE ON notificaciones_aplazadas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora, salto_ms) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT (estado, proximo_intento, creado_en, enviado_en) ON avisos TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT (id, rechazado_en) ON contactos TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (contacto_id, tipo, estado, proximo_intento, creado_en, enviado_en) ON avisos TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (id, confirmado_en, rechazado_en) ON contactos TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON migraciones TO 'apientidades_dispatcher'@'localhost';

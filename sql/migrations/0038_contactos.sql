@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS contactos (
   UNIQUE KEY contactos_cinco_por_entidad (entidad_id, plaza),
   UNIQUE KEY contactos_de_entidad (entidad_id, correo),
   KEY contactos_por_codigo (codigo_emitido),
+  KEY contactos_rechazados (rechazado_en),
   CONSTRAINT contactos_entidad FOREIGN KEY (entidad_id) REFERENCES entidades (id),
   CONSTRAINT contactos_plaza CHECK (plaza BETWEEN 1 AND 5),
   CONSTRAINT contactos_correo CHECK (correo LIKE '_%@_%'),

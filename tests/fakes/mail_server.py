@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 
 from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP
+from aiosmtpd.smtp import SMTP, AuthResult
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,13 @@ class MailServer:
     """`answers`: by recipient, lists of answers to RCPT, each used once; the default is "250 OK". `at_data`: called with the
     recipient before the answer to a mail's end; what it returns is the answer, and None ends the connection instead."""
 
-    def __init__(self, certificate: tuple | None = None, implicit_tls: bool = False):
+    def __init__(self, certificate: tuple | None = None, implicit_tls: bool = False, password: str | None = None):
         self.accepted: list[Accepted] = []
         self.answers: dict[str, list[str]] = {}
         self.at_data = lambda recipient: "250 OK"
         self.accepts_first = False  # accepts a mail before at_data() is called
         self.connections = 0
+        self.password = password
         context = None
         if certificate:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -50,6 +51,8 @@ class MailServer:
         class Here(Controller):
             def factory(self):
                 options = {"tls_context": context, "require_starttls": True} if context and not implicit_tls else {}
+                if password:
+                    options |= {"auth_required": True, "auth_require_tls": False, "authenticator": server.log_in}
                 return Protocol(self.handler, hostname="correo.test", **options)
 
         self.controller = Here(self, hostname="127.0.0.1", port=0, ssl_context=context if implicit_tls else None,
@@ -83,6 +86,10 @@ class MailServer:
         self.thread.join(10)
 
     # aiosmtpd calls these.
+
+    def log_in(self, server, session, envelope, mechanism, given) -> AuthResult:
+        right = mechanism in ("LOGIN", "PLAIN") and given.password == self.password.encode()
+        return AuthResult(success=right, handled=False)
 
     async def handle_RCPT(self, server, session, envelope, address, options):
         answers = self.answers.get(address)

@@ -8,6 +8,7 @@ from fakes.certificates import issue
 from fakes.mail_server import MailServer
 from fakes.receiver import self_signed
 from support.mail import Post, add_contact, make_fail
+from support.metrics import observed_dispatcher
 from support.wait import wait_until
 
 
@@ -70,6 +71,62 @@ def test_a_refused_address_is_marked_and_told_nothing_more(stack, post, server, 
     assert len(server.mails_to(other)) == 2 and not server.mails_to(address)
 
 
+def test_only_an_address_that_does_not_exist_is_marked(stack, post, server, new_entity):
+    """A relay that refuses this host says 5xx to every address."""
+    answers = {"550 5.1.1 No such user": True, "553 5.1.3 Bad address": True, "550 5.2.1 Disabled": True, "550 No such user": True,
+               "554 5.7.1 Relay access denied": False, "550 5.7.26 Not authenticated": False, "530 Login first": False,
+               "554 No thanks": False, "550 5.1.8 Bad sender": False, "552 5.2.2 Full": False}
+    addresses = {}
+    for answer in answers:
+        entity = new_entity()
+        make_fail(stack, entity.register().id)
+        addresses[answer] = add_contact(stack, entity.id)
+        server.answers[addresses[answer]] = [answer]
+    post.run_late()
+    marked = {answer: stack.value(f"SELECT rechazo FROM contactos WHERE correo = '{one}'") == answer for answer, one in addresses.items()}
+    assert marked == answers
+    post.pass_time(60)
+    post.run()
+    assert {answer for answer, one in addresses.items() if server.mails_to(one)} == {answer for answer in answers if not answers[answer]}
+
+
+@pytest.mark.parametrize("change", ["avisos = ''", "confirmado_en = NULL, codigo_emitido = UTC_TIMESTAMP(3)", None])
+def test_a_mail_that_is_tried_again_is_still_wanted(stack, post, server, address, change):
+    server.answers[address] = ["451 later"]
+    post.run_late()
+    stack.sql(f"UPDATE contactos SET {change} WHERE correo = '{address}'" if change else "DELETE FROM contactos")
+    post.pass_time(60)
+    post.run()
+    assert stack.sql("SELECT tipo, estado FROM avisos WHERE tipo NOT IN ('codigo', 'sin_novedad')") == [["fallo", "descartado"]]
+    assert not [mail for mail in server.mails_to(address) if "recibe" in mail.message["subject"]]
+
+
+@pytest.mark.parametrize("change", ["confirmado_en = UTC_TIMESTAMP(3), codigo_emitido = NULL",
+                                    "codigo_emitido = UTC_TIMESTAMP(3) - INTERVAL 25 HOUR"])
+def test_a_code_that_no_longer_counts_is_not_mailed_again(stack, post, server, new_entity, change):
+    first, second = (add_contact(stack, new_entity().id, confirmed=False) for _ in range(2))
+    server.at_data = lambda recipient: None if recipient == first else "250 OK"
+    post.run()
+    post.pass_time(60)
+    stack.sql(f"UPDATE contactos SET {change} WHERE correo = '{first}'")
+    server.at_data = lambda recipient: "250 OK"
+    post.run()
+    assert len(server.mails_to(first)) == 1 and len(server.mails_to(second)) == 1
+    assert sorted(stack.sql("SELECT estado FROM avisos WHERE tipo = 'codigo'")) == [["descartado"], ["enviado"]]
+
+
+def test_a_code_overtakes_what_else_is_due(stack, post, server, new_entity):
+    for _ in range(3):
+        entity = new_entity()
+        make_fail(stack, entity.register().id)
+        add_contact(stack, entity.id)
+    post.run()
+    post.pass_time(61)
+    waiting = add_contact(stack, entity.id, confirmed=False)
+    post.run()
+    assert server.accepted[0].recipient == waiting and len(server.accepted) == 4
+
+
 def test_a_mail_with_an_unknown_outcome_is_repeated_with_the_same_message_id(stack, post, server, address):
     server.at_data = lambda recipient: None  # accepts, and ends the connection without an answer
     post.run_late()
@@ -100,6 +157,72 @@ def test_a_server_that_is_away_costs_one_try_a_run_and_no_notice(stack, server, 
     back.pass_time(60)
     back.run()
     assert all(len(server.mails_to(one)) == 1 for one in addresses)
+
+
+@pytest.fixture
+def gauge(stack, server):
+    """Waits for a gauge of the notices, as a dispatcher shows it."""
+    stack.start("dispatcher")
+    with observed_dispatcher(stack) as scrape:
+        def wait(name, holds, **labels):
+            wait_until(lambda: holds(scrape().value(name, **labels)), 10, name)
+        yield wait
+    stack.stop("dispatcher")
+
+
+def test_the_gauges_tell_of_a_server_that_is_away_but_not_of_a_wrong_address(stack, server, new_entity, address, gauge):
+    class Away:
+        port = 1
+
+    away = Post(stack, Away)
+    away.run_late()
+    away.pass_time(3000)
+    away.run()
+    gauge("apientidades_notices_oldest_seconds", lambda value: value > 3000)  # though its next try is not due
+    away.pass_time(2 * 86400)
+    away.run()
+    gauge("apientidades_notices", lambda value: value == 1, state="given_up")
+    stack.sql(f"UPDATE contactos SET rechazado_en = UTC_TIMESTAMP(3), rechazo = '550' WHERE correo = '{address}'")
+    gauge("apientidades_notices", lambda value: value == 0, state="given_up")
+    wrong = add_contact(stack, new_entity().id, confirmed=False)
+    server.answers[wrong] = ["450 4.1.2 Domain not found"] * 2
+    back = Post(stack, server)
+    back.run()
+    back.pass_time(3000)
+    back.run()
+    gauge("apientidades_notices", lambda value: value == 1, state="waiting")
+    gauge("apientidades_notices_oldest_seconds", lambda value: value == 0)
+    back.pass_time(2 * 86400)
+    back.run()
+    gauge("apientidades_notices", lambda value: value == 0, state="waiting")
+    gauge("apientidades_notices", lambda value: value == 0, state="given_up")
+
+
+@pytest.mark.parametrize("password, arrives", [("correcta", True), ("otra", False)])
+def test_the_server_may_want_a_password(stack, server, address, tmp_path, password, arrives):
+    given = tmp_path / "mail"
+    given.write_text(password)
+    given.chmod(0o600)
+    with MailServer(password="correcta") as wants:
+        Post(stack, wants, mail_user="avisos", mail_password_file=given).run_late()
+        assert bool(wants.mails_to(address)) == arrives
+    notice = notice_to(stack, address)
+    assert notice["estado"] == ("enviado" if arrives else "enviando") and (arrives or notice["error"].startswith("535 "))
+
+
+def test_the_operator_lifts_every_refusal_at_once(stack, post, server, new_entity):
+    addresses = []
+    for _ in range(2):
+        entity = new_entity()
+        make_fail(stack, entity.register().id)
+        addresses.append(add_contact(stack, entity.id))
+        server.answers[addresses[-1]] = ["550 5.1.1 No such user"]
+    post.run_late()
+    assert not server.accepted
+    assert stack.admin("notice", "resend", "--refused") == {"direcciones": 2, "avisos": 2}
+    post.run()
+    assert [len(server.mails_to(one)) for one in addresses] == [1, 1]
+    assert stack.try_admin("notice", "resend").returncode == 2
 
 
 def test_what_was_not_sent_in_two_days_is_given_up(stack, post, server, address):

@@ -239,11 +239,45 @@ def test_a_digest_tells_the_operator_once_a_day(stack, post, server, entity):
     assert entity.id not in [row["id"] for row in stack.admin("entity", "list", "--without-contact")]
 
 
-def test_without_a_mail_server_nothing_is_decided(stack, post, entity):
+def test_without_a_mail_server_or_with_a_sandbox_nothing_is_decided(stack, post, entity):
     make_fail(stack, entity.register().id)
     add_contact(stack, entity.id)
     assert Post(stack, None).run().stdout == ""
+    assert "SANDBOX" in (run := post.run(APIENTIDADES_DELIVERY_SANDBOX="none")).stdout + run.stderr
     assert states(stack, entity.id) == []
+
+
+def test_what_has_ended_before_its_mail_is_not_told(stack, post, server, new_entity):
+    for begin, end in ((given_secret, "UPDATE webhooks SET secreto_anterior_hasta = UTC_TIMESTAMP(3) WHERE id = {}"),
+                       (given_certificate, "UPDATE webhook_ejecuciones SET certificado_caduca = UTC_TIMESTAMP(3) + INTERVAL 90 DAY WHERE webhook_id = {}")):
+        entity = new_entity()
+        hook = entity.register()
+        address = add_contact(stack, entity.id)
+        begin(stack, entity, hook)
+        post.run()
+        assert [state for _, state in states(stack, entity.id)] == ["pendiente"]
+        stack.sql(end.format(hook.id))
+        post.run_late()
+        assert [state for _, state in states(stack, entity.id)] == ["descartado"] and not server.mails_to(address)
+
+
+def test_the_sums_of_a_day_are_made_up_for(stack, post, server, entity):
+    """A page of contacts that cannot be read leaves the day open."""
+    hook = entity.register()
+    address = add_contact(stack, entity.id, kinds="entregas_fallidas")
+    given_failed(stack, entity, hook)
+    stack.sql("ALTER TABLE avisos ADD CONSTRAINT roto CHECK (tipo <> 'entregas_fallidas')")
+    try:
+        post.run()
+        assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'sin_novedad'") == "0"
+    finally:
+        stack.sql("ALTER TABLE avisos DROP CONSTRAINT roto")
+    day = f"UTC_DATE() - INTERVAL 53 HOUR"
+    stack.sql(f"UPDATE entregas SET proximo_intento = {day}, terminada_en = {day}, creada_en = {day} WHERE webhook_id = {hook.id}")
+    stack.sql(f"UPDATE webhook_ejecuciones SET fallos_ultimo = {day} WHERE webhook_id = {hook.id}")
+    post.run_late()
+    assert "Entregas fallidas" in only_mail(server, address).message["subject"]
+    assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'sin_novedad'") == "1"
 
 
 def test_the_operator_sees_resends_and_tests(stack, post, server, entity):

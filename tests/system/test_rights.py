@@ -50,7 +50,7 @@ FORBIDDEN = {
         "INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (1, 1, 'x')", "UPDATE diagnosticos SET entidad_id = 1",
         "INSERT INTO notificaciones_anuladas (notificacion_id) VALUES (1)", "SELECT motivo FROM notificaciones_anuladas",
         "SELECT * FROM altas_webhook", "SELECT respuesta FROM claves_idempotencia", "SELECT cuerpo_huella FROM claves_idempotencia",
-        "SELECT id FROM contactos", "SELECT detalle FROM auditoria", "INSERT INTO cambios_webhook VALUES (1, 1, 0)", "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",
+        "SELECT correo FROM contactos", "SELECT error FROM avisos", "SELECT detalle FROM auditoria", "INSERT INTO cambios_webhook VALUES (1, 1, 0)", "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",
         "SELECT nombre FROM entidades", "UPDATE notificaciones_pendientes SET datos = '{}'",
         "UPDATE notificaciones_pendientes SET entidad_id = 1", "UPDATE notificaciones_pendientes SET evento = 'evaluacion.abierta'",
         "UPDATE notificaciones_pendientes SET clave = NULL", "UPDATE notificaciones_pendientes SET ocurrida_en = NOW()",

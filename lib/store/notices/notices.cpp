@@ -24,6 +24,7 @@ constexpr std::string_view notice_by_key = R"sql(
 constexpr std::string_view give_up = R"sql(
   UPDATE avisos SET estado = 'fallido', error = IF(error = '', 'not sent in two days', error)
   WHERE estado = ? AND creado_en < UTC_TIMESTAMP(3) - INTERVAL ? DAY ORDER BY proximo_intento LIMIT ?)sql";
+/// A certificate of more than 14 days ahead is a renewed one.
 constexpr std::string_view ended_failures = R"sql(
   SELECT a.id FROM avisos a FORCE INDEX (avisos_por_enviar)
   LEFT JOIN webhooks w ON w.id = a.webhook_id LEFT JOIN webhook_ejecuciones x ON x.webhook_id = a.webhook_id
@@ -55,10 +56,14 @@ constexpr std::string_view matching_notices = joined<listed, that_match>;
 constexpr std::string_view counts = R"sql(
   SELECT
     (SELECT COUNT(*) FROM avisos WHERE estado IN ('pendiente', 'enviando')) AS esperan,
-    (SELECT COALESCE(GREATEST(0, MAX(TIMESTAMPDIFF(SECOND, creado_en, UTC_TIMESTAMP(3)))), 0) FROM avisos
-     WHERE estado IN ('pendiente', 'enviando') AND proximo_intento <= UTC_TIMESTAMP(3)) AS antiguo_s,
+    TIMESTAMPDIFF(SECOND, LEAST(
+      UTC_TIMESTAMP(3), COALESCE((SELECT MIN(proximo_intento) FROM avisos WHERE estado = 'pendiente'), UTC_TIMESTAMP(3)),
+      COALESCE((SELECT MIN(creado_en) FROM avisos WHERE estado = 'enviando' AND tipo <> 'codigo'), UTC_TIMESTAMP(3))),
+      UTC_TIMESTAMP(3)) AS antiguo_s,
     (SELECT COUNT(*) FROM avisos WHERE enviado_en > UTC_TIMESTAMP(3) - INTERVAL 1 DAY) AS enviados,
-    (SELECT COUNT(*) FROM avisos WHERE estado = 'fallido' AND creado_en > UTC_TIMESTAMP(3) - INTERVAL 3 DAY) AS fallidos,
+    (SELECT COUNT(*) FROM avisos a JOIN contactos c ON c.id = a.contacto_id
+     WHERE a.estado = 'fallido' AND a.proximo_intento > UTC_TIMESTAMP(3) - INTERVAL 3 DAY AND a.tipo <> 'codigo'
+       AND c.confirmado_en IS NOT NULL AND c.rechazado_en IS NULL) AS fallidos,
     (SELECT COUNT(*) FROM contactos WHERE rechazado_en IS NOT NULL) AS rechazados)sql";
 
 using Key = std::tuple<std::int64_t, std::string, std::string>;

@@ -122,9 +122,10 @@ RefusalsLifted resend_refused(Session& session);
 
 struct NoticeCounts {
   std::int64_t waiting = 0;   // pendiente or enviando
-  std::int64_t oldest_s = 0;  // the age of the oldest of them that is due; 0: none is
+  std::int64_t oldest_s = 0;  // how long the oldest of them is due or under way; 0: none is. Without codes
+                              // that were not accepted at once
   std::int64_t sent = 0;      // in the last 24 h
-  std::int64_t given_up = 0;  // fallido, of the last 3 days
+  std::int64_t given_up = 0;  // fallido in the last 3 days, of confirmed contacts that are not refused
   std::int64_t refused = 0;   // contacts that the mail server has refused
 };
 NoticeCounts count_notices(Session& session);
