@@ -19,13 +19,24 @@ bool is_plain(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f'; });
 }
 
+/// Encoded words (RFC 2047), each on a line of its own.
+std::string encoded_words(std::string_view text) {
+  constexpr std::size_t longest = 39;  // 52 characters of base64: an encoded word of 64
+  std::string result;
+  while (!text.empty()) {
+    const auto piece = text::cut(text, longest);
+    const auto taken = piece.empty() ? text.substr(0, longest) : piece;
+    if (!result.empty()) result.append(line_end).append(" ");
+    result += "=?UTF-8?B?" + crypto::to_base64(taken) + "?=";
+    text.remove_prefix(taken.size());
+  }
+  return result;
+}
+
 /// A display name (RFC 5322 section 3.4): a phrase of words, or encoded.
 std::string phrase(std::string_view name) {
   const auto is_word = [](char c) { return text::is_letter(c) || text::is_digit(c) || c == ' '; };
-  if (std::ranges::all_of(name, is_word)) return encode_header(name);
-  std::string plain = encode_header(name);
-  if (plain != name) return plain;
-  return "=?UTF-8?B?" + crypto::to_base64(name) + "?=";
+  return std::ranges::all_of(name, is_word) ? encode_header(name) : encoded_words(name);
 }
 
 std::string header(std::string_view name, std::string_view value) {
@@ -137,17 +148,7 @@ std::string format_date(platform::UtcTime time) {
 }
 
 std::string encode_header(std::string_view text) {
-  if (is_plain(text)) return std::string(text);
-  constexpr std::size_t longest = 39;  // 52 characters of base64: an encoded word of 64
-  std::string result;
-  while (!text.empty()) {
-    const auto piece = text::cut(text, longest);
-    const auto taken = piece.empty() ? text.substr(0, longest) : piece;
-    if (!result.empty()) result.append(line_end).append(" ");
-    result += "=?UTF-8?B?" + crypto::to_base64(taken) + "?=";
-    text.remove_prefix(taken.size());
-  }
-  return result;
+  return is_plain(text) ? std::string(text) : encoded_words(text);
 }
 
 std::string quoted_printable(std::string_view text) {

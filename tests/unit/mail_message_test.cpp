@@ -50,6 +50,16 @@ BOOST_AUTO_TEST_CASE(a_name_begins_no_header_of_its_own) {
   BOOST_TEST(text.find("\r\n.\r\n") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(no_encoded_word_is_longer_than_75_characters) {
+  for (const std::size_t length : {45U, 46U, 60U, 61U, 200U}) {
+    auto message = simple();
+    message.from_name = std::string(length - 1, 'x') + '.';
+    const auto text = format(message);
+    for (auto at = text.find("=?UTF-8?B?"); at != std::string::npos; at = text.find("=?UTF-8?B?", at + 1))
+      BOOST_TEST(text.find("?=", at) + 2 - at <= 75U, length);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_date_has_the_form_of_rfc_5322) {
   BOOST_TEST(format_date(platform::parse_iso8601("2026-11-30T19:04:05Z").value()) ==
              "Mon, 30 Nov 2026 19:04:05 +0000");
