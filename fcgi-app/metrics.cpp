@@ -16,13 +16,15 @@ using Kind = Metric::Kind;
 
 constexpr std::array statuses{200, 201, 202, 400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429, 500, 503};
 
-/// A label for each route, and one for requests without a route: an unknown path, or a method that the path
-/// does not accept. The path itself is never a label, because clients can send any number of paths.
+/// A label for each route, one for requests without a route (an unknown path, or a method that the path does
+/// not accept), and one for the link of a mail. The path itself is never a label, because clients can send
+/// any number of paths.
 std::vector<std::string> route_labels() {
   std::vector<std::string> labels;
   for (const Route& route : routes())
     labels.push_back(std::string(route.method) + " " + std::string(route.pattern));
   labels.emplace_back("other");
+  labels.emplace_back("mail link");
   return labels;
 }
 
@@ -102,7 +104,14 @@ Metrics::Metrics(const config::MetricsSettings& settings, const platform::Log& l
 }
 
 void Metrics::count_request(const Match& match, int status, std::chrono::microseconds duration) const {
-  const auto route = route_index(match);
+  count(route_index(match), status, duration);
+}
+
+void Metrics::count_mail_link(int status, std::chrono::microseconds duration) const {
+  count(routes().size() + 1, status, duration);
+}
+
+void Metrics::count(std::size_t route, int status, std::chrono::microseconds duration) const {
   const auto known = std::ranges::find(statuses, status) - statuses.begin();  // past the end: other
   requests_[route * (statuses.size() + 1) + static_cast<std::size_t>(known)].add();
   durations_[route].observe(duration);

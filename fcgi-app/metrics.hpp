@@ -21,12 +21,15 @@ class Metrics {
   Metrics(const config::MetricsSettings& settings, const platform::Log& log);
 
   void count_request(const Match& match, int status, std::chrono::microseconds duration) const;
+  /// A request for the link of a mail, which is no route of the API.
+  void count_mail_link(int status, std::chrono::microseconds duration) const;
   void count_error(store::ErrorKind kind) const;
 
   /// The metrics of all processes in Prometheus' text format.
   std::string text() const { return table_.text(); }
 
  private:
+  void count(std::size_t route, int status, std::chrono::microseconds duration) const;
   static metrics::Table make_table(const config::MetricsSettings& settings, const platform::Log& log);
 
   metrics::Table table_;

@@ -79,6 +79,10 @@ void log_failure(const platform::Log& log, std::string_view message, const Reque
   log.error(message, {{"request", request.id}, {"error", e.what()}});
 }
 
+std::chrono::microseconds duration_of(const Request& request) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(platform::monotonic_now() - request.arrived);
+}
+
 }  // namespace
 
 bool is_json(std::string_view content_type) { return is_type(content_type, "application/json"); }
@@ -100,8 +104,11 @@ std::optional<Response> Service::respond(Request& request) {
       return respond_to_balancer(request.method);
     case Purpose::metrics:
       return Response{200, shared_.observation.metrics.text(), {}, prometheus_text_type};
-    case Purpose::unsubscribe:
-      return respond_to_mail_link(request);
+    case Purpose::unsubscribe: {
+      auto response = respond_to_mail_link(request);
+      shared_.observation.metrics.count_mail_link(response.status, duration_of(request));
+      return response;
+    }
     case Purpose::api:
       break;
   }
@@ -267,8 +274,7 @@ std::optional<store::Caller> Service::find_caller(const Route* route, const stor
 void Service::record(const Request& request, const Match& match, int status) const {
   constexpr std::size_t longest_method = 32;
   Observation& seen = shared_.observation;
-  const auto duration =
-      std::chrono::duration_cast<std::chrono::microseconds>(platform::monotonic_now() - request.arrived);
+  const auto duration = duration_of(request);
   seen.metrics.count_request(match, status, duration);
   ++seen.answered;
   const std::string_view route = match.pattern;

@@ -48,6 +48,15 @@ def test_what_clients_send_adds_no_series(scrape, entity):
     assert after.value(REQUESTS, **unknown) - before.value(REQUESTS, **unknown) == 20
 
 
+def test_the_link_of_a_mail_is_one_route(scrape, stack):
+    labels = dict(route="mail link", status="404")
+    before = scrape().value(REQUESTS, **labels)
+    for end in ("", "?codigo=1", "?x=unmistakable"):
+        stack.api("GET", "/apientidades/avisos/baja" + end)
+    after = scrape()
+    assert after.value(REQUESTS, **labels) - before == 3 and "unmistakable" not in after.text
+
+
 def test_health_and_scrapes_are_not_counted(scrape, stack):
     before = scrape().value(REQUESTS)
     stack.api("GET", "/apientidades/salud")
