@@ -10,6 +10,7 @@
 
 #include "lib/platform/log.hpp"
 #include "lib/store/audit/audit.hpp"
+#include "lib/store/contacts/contacts.hpp"
 #include "lib/text/text.hpp"
 
 namespace admin {
@@ -69,7 +70,9 @@ store::OperatorAction action_of(const Command& command, const Arguments& argumen
   action.webhook = group == "webhook" ? id : number_of(result.value, "webhook_id");
   if (!action.webhook && command.has_option("webhook")) action.webhook = arguments.id("webhook");
   json::Object typed;
-  for (const auto& [name, value] : arguments.values()) typed.emplace_back(name, value);
+  const auto number = number_of(result.value, "numero").value_or(0);
+  for (const auto& [name, value] : arguments.values())
+    typed.emplace_back(name, name == "address" ? store::audited_contact(number, value) : value);
   action.detail = json::dump(std::move(typed));
   return action;
 }

@@ -38,6 +38,11 @@ std::string message_of(const store::OverQuota& refused, const config::LimitSetti
     case store::Quota::contact_codes:
       return "La entidad ha pedido demasiados códigos de confirmación: el máximo es " +
              std::to_string(limits.contact_codes) + " al día; vuelva a intentarlo más tarde";
+    case store::Quota::codes_to_address:
+      static_assert(store::most_codes_to_address_of_entity == 3 && store::most_codes_to_address == 6);
+      return "A esa dirección se han enviado ya demasiados códigos: en un día, el máximo es 3 de una "
+             "entidad, "
+             "y 6 en total; vuelva a intentarlo más tarde";
     case store::Quota::test_bytes:
       return "Las pruebas de la entidad ocupan demasiado: el máximo es " + bytes_text(limits.test_bytes) +
              " al día, sea cual sea el token; reduzca datosExtra, o vuelva a intentarlo más tarde";

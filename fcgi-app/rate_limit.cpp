@@ -29,8 +29,9 @@ Policy policy_of(store::Quota quota, const config::LimitSettings& limits) {
       return {"bytes-de-prueba", limits.test_bytes, ";qu=\"content-bytes\""};
     case store::Quota::replayed:
       return {"reenviadas", limits.replayed};
-    case store::Quota::pending_tests:
-      break;  // a number at once, which no time gives back
+    case store::Quota::pending_tests:     // a number at once, which no time gives back
+    case store::Quota::codes_to_address:  // of an address, not of the entity
+      break;
   }
   return {};
 }

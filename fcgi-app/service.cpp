@@ -129,12 +129,13 @@ Response Service::respond_to_mail_link(const Request& request) {
   const bool changes = request.method == "POST";
   if (!changes && request.method != "GET" && request.method != "HEAD")
     return error_response(MethodNotAllowed("GET, HEAD, POST"));
-  const auto contact = contacts::read_unsubscribe_token(
-      *shared_.keys.current(), unsubscribe_token_in(query_of(request.target)), platform::utc_now());
-  if (!contact) return unsubscribe_page(UnsubscribePage::invalid);
+  const auto keys = shared_.keys.current();
+  const auto link = contacts::read_unsubscribe_token(*keys, unsubscribe_token_in(query_of(request.target)),
+                                                     platform::utc_now());
+  if (!link) return unsubscribe_page(UnsubscribePage::invalid);
   if (!changes) return unsubscribe_page(UnsubscribePage::question);
   try {
-    store::unsubscribe(session_, *contact);
+    store::unsubscribe(session_, *link, *keys);
     return unsubscribe_page(UnsubscribePage::done);
   } catch (const std::exception& e) {
     log_failure(log_, "notices not ended", request, e);

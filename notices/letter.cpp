@@ -24,7 +24,7 @@ std::string unsubscribe_link(const store::Mail& mail, const config::Settings& se
                              const webhook::KeyRing& keys, platform::UtcTime now) {
   if (settings.api.address.empty()) return {};
   return settings.api.address + std::string(contacts::unsubscribe_target) +
-         contacts::unsubscribe_token(keys, mail.contact, now + contacts::unsubscribe_valid);
+         contacts::unsubscribe_token(keys, mail.contact, mail.address, now + contacts::unsubscribe_valid);
 }
 
 std::string service_of(const config::Settings& settings) {

@@ -1,6 +1,7 @@
 #include "lib/contacts/bodies.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "lib/text/email_address.hpp"
 #include "lib/text/text.hpp"
@@ -34,10 +35,9 @@ std::string checked_address(const json::Value& contact) {
   return read_address(*value->string());
 }
 
-/// Every kind if none is sent: a person who says nothing wants to know.
-KindSet checked_kinds(const json::Value& contact) {
+std::optional<KindSet> checked_kinds(const json::Value& contact) {
   const json::Value* value = contact.find("avisos");
-  if (value == nullptr || value->is_null()) return KindSet::all();
+  if (value == nullptr || value->is_null()) return std::nullopt;
   if (value->array() == nullptr) throw InvalidRequest("avisos: debe ser una lista de clases de aviso");
   KindSet kinds;
   for (const auto& element : *value->array()) {
@@ -82,8 +82,10 @@ std::vector<WantedContact> parse_contacts(std::string_view body) {
   std::vector<WantedContact> wanted;
   for (const auto& element : *list->array()) {
     auto contact = checked_contact(element);
-    if (std::ranges::find(wanted, contact.address, &WantedContact::address) != wanted.end())
-      throw InvalidRequest("contactos: hay una dirección repetida");
+    const auto is_same = [&](const WantedContact& other) {
+      return text::equal_ignoring_case(other.address, contact.address);
+    };
+    if (std::ranges::any_of(wanted, is_same)) throw InvalidRequest("contactos: hay una dirección repetida");
     wanted.push_back(std::move(contact));
   }
   return wanted;

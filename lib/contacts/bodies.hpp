@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,16 +15,16 @@ namespace contacts {
 inline constexpr unsigned max_contacts_per_entity = 5;
 
 struct WantedContact {
-  std::string address;  // as read_address() returns it
-  KindSet kinds;
+  std::string address;           // as read_address() returns it
+  std::optional<KindSet> kinds;  // unset: as they are; for a new address, every kind
 };
 
 /// Returns the address as it is stored: its domain in lower case. Throws webhook::InvalidRequest unless it is
 /// a text::is_email_address whose domain is a name with a dot.
 std::string read_address(std::string_view text);
 
-/// Reads PUT /entidad/contactos: at most max_contacts_per_entity different addresses. Throws
-/// webhook::InvalidRequest for the first rule that fails, in the order of
+/// Reads PUT /entidad/contactos: at most max_contacts_per_entity addresses, which differ not in case alone.
+/// Throws webhook::InvalidRequest for the first rule that fails, in the order of
 /// web/docs/avisos-por-correo.md#las-reglas.
 std::vector<WantedContact> parse_contacts(std::string_view body);
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view code_purpose = "contact-code";
 constexpr std::string_view unsubscribe_purpose = "contact-unsubscribe";
+constexpr std::string_view address_purpose = "contact-address";
+constexpr std::size_t mark_size = 16;
 
 /// An address contains no blank, so different codes are computed from different texts.
 std::string code_text(const CodeFor& whose) {
@@ -43,26 +45,35 @@ bool is_confirmation_code(const webhook::KeyRing& keys, const CodeFor& whose, st
 }
 
 std::string unsubscribe_token(const webhook::KeyRing& keys, webhook::ContactId contact,
-                              platform::UtcTime expires) {
+                              std::string_view address, platform::UtcTime expires) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(expires).time_since_epoch().count();
-  const auto text = to_string(contact) + '.' + std::to_string(seconds);
+  const auto text = to_string(contact) + '.' + std::to_string(seconds) + '.' +
+                    keys.authenticate(address_purpose, address).substr(0, mark_size);
   return text + '.' + keys.authenticate(unsubscribe_purpose, text);
 }
 
-std::optional<webhook::ContactId> read_unsubscribe_token(const webhook::KeyRing& keys, std::string_view token,
-                                                         platform::UtcTime now) {
-  constexpr std::size_t longest = 80;
-  const auto first = token.find('.');
+std::optional<UnsubscribeLink> read_unsubscribe_token(const webhook::KeyRing& keys, std::string_view token,
+                                                      platform::UtcTime now) {
+  constexpr std::size_t longest = 100;
   const auto last = token.rfind('.');
-  if (token.size() > longest || first == std::string_view::npos || first == last) return std::nullopt;
-  const auto contact = text::parse_number<std::int64_t>(token.substr(0, first));
-  const auto expires = text::parse_number<std::int64_t>(token.substr(first + 1, last - first - 1));
-  if (!contact || !expires ||
-      !keys.is_authentic(unsubscribe_purpose, token.substr(0, last), token.substr(last + 1)))
+  if (token.size() > longest || last == std::string_view::npos) return std::nullopt;
+  const auto text = token.substr(0, last);
+  const auto first = text.find('.');
+  const auto second = text.rfind('.');
+  if (first == std::string_view::npos || first == second) return std::nullopt;
+  const auto contact = text::parse_number<std::int64_t>(text.substr(0, first));
+  const auto expires = text::parse_number<std::int64_t>(text.substr(first + 1, second - first - 1));
+  if (!contact || !expires || !keys.is_authentic(unsubscribe_purpose, text, token.substr(last + 1)))
     return std::nullopt;
   // Only an authentic time is converted: another could exceed the range of UtcTime.
   if (platform::UtcTime(std::chrono::seconds(*expires)) <= now) return std::nullopt;
-  return *contact;
+  return UnsubscribeLink{*contact, std::string(text.substr(second + 1))};
+}
+
+bool is_for_address(const webhook::KeyRing& keys, const UnsubscribeLink& link, std::string_view address) {
+  return std::ranges::any_of(keys.authenticate_by_each(address_purpose, address), [&](const auto& one) {
+    return crypto::equal_in_constant_time(one.substr(0, mark_size), link.mark);
+  });
 }
 
 }  // namespace contacts

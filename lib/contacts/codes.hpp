@@ -39,14 +39,22 @@ inline constexpr std::chrono::days unsubscribe_valid{60};
 /// nginx keeps queries, unlike paths, out of its log.
 inline constexpr std::string_view unsubscribe_target = "/apientidades/avisos/baja?codigo=";
 
-/// Returns a text of [0-9a-f.], under the current key. It names the contact by its id alone, because an id is
-/// never given to another address: it can be checked without the database, and shows no address.
-/// `expires` is cut to a second.
+/// Returns a text of [0-9a-f.], under the current key. It can be checked without the database, and shows no
+/// address. `address` is as stored; `expires` is cut to a second.
 std::string unsubscribe_token(const webhook::KeyRing& keys, webhook::ContactId contact,
-                              platform::UtcTime expires);
-/// Returns the contact of a token that any key of the ring has made and that ends after `now`; otherwise
+                              std::string_view address, platform::UtcTime expires);
+
+/// What a token names. The database must be asked for the contact's address, because a restore of a backup
+/// gives ids again.
+struct UnsubscribeLink {
+  webhook::ContactId contact;
+  std::string mark;  // 16 hexadecimal digits of a code of the address
+};
+/// Returns what is named by a token that any key of the ring has made and that ends after `now`; otherwise
 /// nullopt.
-std::optional<webhook::ContactId> read_unsubscribe_token(const webhook::KeyRing& keys, std::string_view token,
-                                                         platform::UtcTime now);
+std::optional<UnsubscribeLink> read_unsubscribe_token(const webhook::KeyRing& keys, std::string_view token,
+                                                      platform::UtcTime now);
+/// Whether the link was made for this address, under any key of the ring.
+bool is_for_address(const webhook::KeyRing& keys, const UnsubscribeLink& link, std::string_view address);
 
 }  // namespace contacts

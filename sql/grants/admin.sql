@@ -7,6 +7,7 @@ GRANT CREATE, UPDATE, DELETE ON altas_webhook TO 'apientidades_admin'@'localhost
 GRANT CREATE, UPDATE, DELETE ON avisos TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON cambios_webhook TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON claves_idempotencia TO 'apientidades_admin'@'localhost';
+GRANT CREATE, UPDATE, DELETE ON codigos_pedidos TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON contactos TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON control_envio TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON cortes_envio TO 'apientidades_admin'@'localhost';

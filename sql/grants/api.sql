@@ -1,7 +1,7 @@
 -- apientidades-fcgi: authenticates, maintains the webhooks of the entities, queues test events, shows entities their
 -- deliveries and changes, requests replays and diagnoses, and writes the audit. It reads no secret, sealed or not. It deletes only old
--- Idempotency-Keys, entries of the list of pending test deliveries, and contacts that their entity removes. In a webhook it cannot
--- change the entity or the date of registration.
+-- Idempotency-Keys, old counts of codes, entries of the list of pending test deliveries, and contacts that their entity removes. In a
+-- webhook it cannot change the entity or the date of registration.
 GRANT SELECT (id, nombre, activa) ON entidades TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, hash, etiqueta, caduca, revocado, solo_lectura) ON tokens_acceso TO 'apientidades_api'@'localhost';
 GRANT SELECT (id, entidad_id, plaza, nombre, url, eventos, activo, motivo, desactivado_en, fecha_alta, fecha_modificacion, secreto_clave,
@@ -44,5 +44,6 @@ GRANT SELECT (id, entidad_id, plaza, correo, avisos, fecha_alta, confirmado_en, 
       INSERT (entidad_id, plaza, correo, avisos, codigo_emitido),
       UPDATE (avisos, confirmado_en, codigo_emitido, codigo_intentos, rechazado_en, rechazo), DELETE
   ON contactos TO 'apientidades_api'@'localhost';
+GRANT SELECT, INSERT, DELETE ON codigos_pedidos TO 'apientidades_api'@'localhost';
 GRANT SELECT, INSERT (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, respuesta), DELETE
   ON claves_idempotencia TO 'apientidades_api'@'localhost';

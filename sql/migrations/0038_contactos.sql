@@ -1,4 +1,4 @@
--- Takes: nothing, however many rows: a new table, and a column that is added at once (MariaDB and MySQL: INSTANT).
+-- Takes: nothing, however many rows: two new tables.
 -- The addresses that an entity wants to be told at. A removed one leaves no row, and no later one gets its id, which the mails'
 -- links name. No confirmation code is kept: it is computed from the row and a key of secrets.key_file.
 CREATE TABLE IF NOT EXISTS contactos (
@@ -29,13 +29,14 @@ CREATE TABLE IF NOT EXISTS contactos (
   CONSTRAINT contactos_rechazo CHECK ((rechazado_en IS NULL) = (rechazo IS NULL))
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- limits.contact_codes: by when the codes that an entity has asked for will no longer count.
-SET @codigos_saldados = IF(
-  EXISTS (SELECT 1 FROM information_schema.columns
-          WHERE table_schema = DATABASE() AND table_name = 'altas_webhook' AND column_name = 'codigos_saldados_hasta'),
-  'DO 0',
-  "ALTER TABLE altas_webhook
-     ADD COLUMN codigos_saldados_hasta DATETIME(6) NULL COMMENT 'as saldadas_hasta, of limits.contact_codes; NULL: none so far'");
-PREPARE codigos_saldados FROM @codigos_saldados;
-EXECUTE codigos_saldados;
-DEALLOCATE PREPARE codigos_saldados;
+-- The codes that were asked for in the last day, for limits.contact_codes and for what one address may get. The place lets one
+-- address have six rows at most, under any concurrency. An entity's next code removes its older rows.
+CREATE TABLE IF NOT EXISTS codigos_pedidos (
+  huella      BINARY(32)   NOT NULL,          -- SHA-256 of the address in lower case: a removed address is not kept
+  plaza       TINYINT      NOT NULL,
+  entidad_id  BIGINT       NOT NULL,
+  pedido_en   DATETIME(3)  NOT NULL CHECK (pedido_en + INTERVAL 0 DAY <=> pedido_en),
+  PRIMARY KEY (huella, plaza),
+  KEY codigos_de_entidad (entidad_id, pedido_en),
+  CONSTRAINT codigos_plaza CHECK (plaza BETWEEN 1 AND 6)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -19,8 +19,14 @@ def mailing(stack):
         yield
 
 
+@pytest.fixture(autouse=True)
+def no_codes_before(stack):
+    stack.sql("DELETE FROM codigos_pedidos")
+
+
 def link_of(stack, contact: int, lasts: int = 60) -> str:
-    text = f"{contact}.{int(time.time()) + lasts}"
+    address = stack.value(f"SELECT COALESCE(MAX(correo), 'x@ejemplo.es') FROM contactos WHERE id = {contact}")
+    text = f"{contact}.{int(time.time()) + lasts}.{authentic(stack, 'contact-address', address)[:16]}"
     return f"{LINK}?codigo={text}.{authentic(stack, 'contact-unsubscribe', text)}"
 
 
@@ -72,16 +78,28 @@ def test_after_five_tries_another_code_must_be_asked_for(mailing, entity, stack)
 
 
 def test_a_day_has_five_codes_however_they_are_asked_for(mailing, entity, new_entity):
-    for _ in range(3):
-        put(entity, "victima@ejemplo.es")
+    for name in "abc":
+        put(entity, f"{name}@ejemplo.es")
         put(entity)
-    put(entity, "victima@ejemplo.es")
+    put(entity, "a@ejemplo.es")
     assert entity.api("POST", f"{PATH}/1/codigo").headers["ratelimit"].startswith('"codigos-de-confirmacion";r=0;')
     put(entity)
-    refused = entity.api("PUT", PATH, json_body={"contactos": [{"correo": "victima@ejemplo.es"}]})
-    assert refused.status == 429 and int(refused.headers["retry-after"]) > 3600 and "5 al día" in refused.message
+    refused = entity.api("PUT", PATH, json_body={"contactos": [{"correo": "d@ejemplo.es"}]})
+    assert refused.status == 429 and int(refused.headers["retry-after"]) > 86000 and "5 al día" in refused.message
     assert entity.api("GET", PATH).json()["contactos"] == []
-    assert len(put(new_entity(), "victima@ejemplo.es")) == 1, "another entity has its own"
+    assert len(put(new_entity(), "d@ejemplo.es")) == 1, "another entity has its own"
+
+
+def test_a_stranger_gets_few_codes_and_one_entity_blocks_no_other(mailing, entity, new_entity):
+    put(entity, "victima@ejemplo.es")
+    assert [entity.api("POST", f"{PATH}/1/codigo").status for _ in range(2)] == [202, 202]
+    refused = entity.api("POST", f"{PATH}/1/codigo")
+    assert refused.status == 429 and "el máximo es 3 de una entidad, y 6 en total" in refused.message
+    assert int(refused.headers["retry-after"]) > 86000
+    for _ in range(3):
+        put(new_entity(), "Victima@ejemplo.es")
+    seventh = new_entity().api("PUT", PATH, json_body={"contactos": [{"correo": "VICTIMA@ejemplo.es"}]})
+    assert refusal(seventh) == refusal(refused)
 
 
 @pytest.mark.parametrize("body, message", [
@@ -93,6 +111,7 @@ def test_a_day_has_five_codes_however_they_are_asked_for(mailing, entity, new_en
     ({"contactos": [{"avisos": []}]}, "correo: indique la dirección de cada contacto"),
     ({"contactos": [{"correo": f"{n}@ejemplo.es"} for n in range(6)]}, "Máximo 5 contactos"),
     ({"contactos": [{"correo": "a@EJEMPLO.es"}, {"correo": "a@ejemplo.es"}]}, "contactos: hay una dirección repetida"),
+    ({"contactos": [{"correo": "A@ejemplo.es"}, {"correo": "a@ejemplo.es"}]}, "contactos: hay una dirección repetida"),
     ({"contactos": [{"correo": "a@ejemplo.es", "avisos": "fallo"}]}, "avisos: debe ser una lista de clases de aviso"),
     ({"contactos": [{"correo": "a@ejemplo.es", "avisos": ["Fallo"]}]}, "avisos: las clases de aviso son " + ", ".join(KINDS)),
 ])
@@ -145,7 +164,7 @@ def test_the_activity_tells_of_contacts_with_little_of_their_addresses(mailing, 
     entity.token = entity.issue_token("--read-only")
     found = entity.api("GET", "/apientidades/v1/actividad").json()["actividad"]
     assert [one["detalle"] for one in found] == [
-        {"baja": ["b…@ejemplo.es"]}, {"confirmado": "m…@ejemplo.es"}, {"alta": ["m…@ejemplo.es", "b…@ejemplo.es"]}]
+        {"baja": ["b…@ejemplo.es (2)"]}, {"confirmado": "m…@ejemplo.es (1)"}, {"alta": ["m…@ejemplo.es (1)", "b…@ejemplo.es (2)"]}]
     assert {(one["accion"], one["webhook"]) for one in found} == {("contactos", None)}
 
 
@@ -157,6 +176,7 @@ def test_the_operator_vouches_for_an_address_and_sees_what_the_mail_server_said(
     stack.sql(f"UPDATE contactos SET rechazado_en = UTC_TIMESTAMP(3), rechazo = '550 unknown' WHERE entidad_id = {entity.id}")
     assert stack.admin("entity", "contact", "list", entity.id)[0]["rechazo"] == "550 unknown"
     refused = entity.api("GET", PATH)
+    assert confirm(entity, "123456").status == 409, "a refused address gets no notice"
     assert refused.json()["contactos"][0]["rechazado"] and "550" not in refused.text
     for wrong in (["--address", "ñ@ejemplo.es"], ["--address", "a@ejemplo.es", "--kinds", "fallo,otra"], ["--address", "a@ejemplo.es", "--kinds", ""]):
         assert stack.try_admin("entity", "contact", "add", entity.id, *wrong).returncode == 2
@@ -165,6 +185,9 @@ def test_the_operator_vouches_for_an_address_and_sees_what_the_mail_server_said(
     stack.admin("entity", "contact", "remove", entity.id, "--address", "a@ejemplo.es")
     assert stack.try_admin("entity", "contact", "remove", entity.id, "--address", "a@ejemplo.es").returncode == 1
     assert [one["correo"][0] for one in entity.api("GET", PATH).json()["contactos"]] == list("bcde")
+    audited = stack.sql(f"SELECT accion, detalle FROM auditoria WHERE entidad_id = {entity.id} AND accion LIKE 'entity contact %'")
+    assert [one[0].split()[-1] for one in audited] == ["add", "remove"]
+    assert all('a…@' in one[1] and "(1)" in one[1] and "a@" not in one[1] for one in audited), audited
 
 
 def kinds(entity) -> list[list[str]]:
@@ -189,8 +212,12 @@ def test_a_link_asks_first_and_a_post_ends_the_notices(entity, stack):
     done = [stack.api("POST", link, body=b"List-Unsubscribe=One-Click", headers=form) for _ in range(2)]
     assert [one.status for one in done] == [200, 200] and done[0].text == done[1].text and "Ya no recibirá" in done[0].text
     assert kinds(entity) == [[], KINDS]
-    entry = entity.api("GET", "/apientidades/v1/actividad").json()["actividad"][0]
-    assert (entry["accion"], entry["token"], entry["detalle"]) == ("contactos", None, {"sinAvisos": "a…@ejemplo.es"})
+    put(entity, "a@ejemplo.es", "b@ejemplo.es")
+    assert kinds(entity) == [[], KINDS], "a list that says nothing of kinds leaves them"
+    put(entity, ("a@ejemplo.es", ["token"]), "b@ejemplo.es")
+    assert entity.api("GET", PATH).json()["contactos"][0]["confirmado"] is None, "it must be confirmed again"
+    entry = entity.api("GET", "/apientidades/v1/actividad").json()["actividad"][1]
+    assert (entry["accion"], entry["token"], entry["detalle"]) == ("contactos", None, {"sinAvisos": "a…@ejemplo.es (1)"})
     assert stack.api("POST", link_of(stack, 10**15)).text == done[0].text, "no contact has that id"
 
 
@@ -205,7 +232,8 @@ def test_a_link_that_is_not_ours_or_has_ended_does_nothing(entity, stack):
             answer = stack.api(method, bad)
             assert answer.status == 404 and "no es válido o ha caducado" in answer.text, bad
     assert (stack.api("PUT", link).status, stack.api("TRACE", link).headers["allow"]) == (405, "GET, HEAD, POST")
-    assert stack.api("POST", link, body=b"x" * 1025).status == 413
+    too_long = stack.api("POST", link, body=b"x" * 1025)
+    assert too_long.status == 413 and too_long.headers["content-type"] == "text/html; charset=utf-8" and '<h1>No se ha podido' in too_long.text
     assert kinds(entity) == [KINDS]
 
 

@@ -22,7 +22,7 @@ FORBIDDEN = {
         "UPDATE notificaciones_pendientes SET datos = '{}'", "DELETE FROM notificaciones_pendientes",
         "UPDATE entregas SET estado = 'cancelada'", "DELETE FROM entregas", "UPDATE intentos_entrega SET error = ''",
         "UPDATE control_envio SET pausada = 1", "UPDATE webhook_ejecuciones SET ultimo_error = 'x'",
-        "DELETE FROM altas_webhook", "UPDATE claves_idempotencia SET webhook_id = 1",
+        "DELETE FROM altas_webhook", "UPDATE codigos_pedidos SET pedido_en = NOW()", "UPDATE claves_idempotencia SET webhook_id = 1",
         "SELECT rechazo FROM contactos", "UPDATE contactos SET correo = 'x@ejemplo.es'", "UPDATE contactos SET entidad_id = 1",
         "INSERT INTO contactos (entidad_id, plaza, correo, avisos, confirmado_en) VALUES (1, 1, 'x@ejemplo.es', '', NOW())",
         "INSERT INTO claves_idempotencia (entidad_id, clave, webhook_id, cuerpo_clave, cuerpo_huella, respuesta, creada_en)"
@@ -49,7 +49,7 @@ FORBIDDEN = {
         "INSERT INTO reenvios (entidad_id, webhook_id, candidatas, tope) VALUES (1, 1, 1, 1)", "UPDATE reenvios SET webhook_id = 1",
         "INSERT INTO diagnosticos (webhook_id, entidad_id, entidad_nombre) VALUES (1, 1, 'x')", "UPDATE diagnosticos SET entidad_id = 1",
         "INSERT INTO notificaciones_anuladas (notificacion_id) VALUES (1)", "SELECT motivo FROM notificaciones_anuladas",
-        "SELECT * FROM altas_webhook", "SELECT respuesta FROM claves_idempotencia", "SELECT cuerpo_huella FROM claves_idempotencia",
+        "SELECT * FROM altas_webhook", "SELECT * FROM codigos_pedidos", "SELECT respuesta FROM claves_idempotencia", "SELECT cuerpo_huella FROM claves_idempotencia",
         "SELECT correo FROM contactos", "SELECT error FROM avisos", "SELECT detalle FROM auditoria", "INSERT INTO cambios_webhook VALUES (1, 1, 0)", "UPDATE intentos_entrega SET error = ''", "UPDATE control_envio SET pausada = 1",
         "SELECT nombre FROM entidades", "UPDATE notificaciones_pendientes SET datos = '{}'",
         "UPDATE notificaciones_pendientes SET entidad_id = 1", "UPDATE notificaciones_pendientes SET evento = 'evaluacion.abierta'",

@@ -79,16 +79,20 @@ BOOST_AUTO_TEST_CASE(a_code_of_any_key_of_the_ring_counts) {
   const auto code = contacts::confirmation_code(ring("a"), whose);
   BOOST_TEST(contacts::is_confirmation_code(ring("ba"), whose, code));
   BOOST_TEST(!contacts::is_confirmation_code(ring("b"), whose, code));
-  const auto token = contacts::unsubscribe_token(ring("a"), 7, now);
+  const auto token = contacts::unsubscribe_token(ring("a"), 7, "a@ejemplo.es", now);
   BOOST_TEST(contacts::read_unsubscribe_token(ring("ba"), token, now - 1h).has_value());
   BOOST_TEST(!contacts::read_unsubscribe_token(ring("b"), token, now - 1h));
 }
 
 BOOST_AUTO_TEST_CASE(a_token_is_of_one_contact_and_ends) {
   const auto keys = ring("a");
-  const auto token = contacts::unsubscribe_token(keys, 7, now);
+  const auto token = contacts::unsubscribe_token(keys, 7, "a@ejemplo.es", now);
   BOOST_TEST(token.find_first_not_of("0123456789abcdef.") == std::string::npos);
-  BOOST_TEST((contacts::read_unsubscribe_token(keys, token, now - 1s) == webhook::ContactId(7)));
+  const auto link = contacts::read_unsubscribe_token(keys, token, now - 1s);
+  BOOST_TEST((link.value().contact == webhook::ContactId(7)));
+  BOOST_TEST(contacts::is_for_address(ring("ba"), *link, "a@ejemplo.es"));
+  BOOST_TEST(!contacts::is_for_address(keys, *link, "b@ejemplo.es"));
+  BOOST_TEST(!contacts::is_for_address(ring("b"), *link, "a@ejemplo.es"));
   BOOST_TEST(!contacts::read_unsubscribe_token(keys, token, now));
   for (const auto& forged : with_one_other_character(token))
     BOOST_TEST(!contacts::read_unsubscribe_token(keys, forged, UtcTime{}), forged);
@@ -97,10 +101,10 @@ BOOST_AUTO_TEST_CASE(a_token_is_of_one_contact_and_ends) {
 BOOST_AUTO_TEST_CASE(what_is_no_token_names_no_contact) {
   const auto keys = ring("a");
   const auto code = keys.authenticate("contact-unsubscribe", "");
-  const auto token = contacts::unsubscribe_token(keys, 7, now);
-  for (const std::string& text :
-       {std::string(), std::string("."), std::string(".."), "." + code, ".." + code, "7." + code,
-        "7..1." + code, token + "0", "0" + token, token + "." + token, std::string(100000, '.')})
+  const auto token = contacts::unsubscribe_token(keys, 7, "a@ejemplo.es", now);
+  for (const std::string& text : {std::string(), std::string("."), std::string(".."), "." + code, ".." + code,
+                                  "7." + code, "7..1." + code, "7.1..1." + code, token + "0", "0" + token,
+                                  token + "." + token, std::string(100000, '.')})
     BOOST_TEST(!contacts::read_unsubscribe_token(keys, text, UtcTime{}), text.substr(0, 90));
 }
 

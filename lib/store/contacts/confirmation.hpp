@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "lib/contacts/codes.hpp"
 #include "lib/store/contacts/contacts.hpp"
 #include "lib/webhook/sealed_secret.hpp"
 
@@ -20,7 +21,8 @@ struct Confirmation {
     done,  // also if the contact was confirmed before
     not_found,
     wrong,    // and the code has `tries_left`
-    no_code,  // none was asked for, it has expired, or its tries are used up
+    no_code,  // none was asked for, also since the mail server refuses the contact; it has expired; or its
+              // tries are used up
   };
   Result result;
   std::int64_t tries_left = 0;
@@ -29,9 +31,10 @@ struct Confirmation {
 Confirmation confirm_contact(Session& session, const Author& author, std::int64_t number,
                              std::string_view code, const webhook::KeyRing& keys);
 
-/// Ends every kind of notice to the contact, without a token (RFC 8058). Returns false when there is no such
-/// contact, or it gets none.
-bool unsubscribe(Session& session, ContactId id);
+/// Ends every kind of notice to the contact, without a token (RFC 8058). It must be confirmed again, so that
+/// no change of its kinds that the entity makes alone brings it a mail. Returns false when there is no such
+/// contact, its id belongs to another address now, or that is so already.
+bool unsubscribe(Session& session, const contacts::UnsubscribeLink& link, const webhook::KeyRing& keys);
 
 /// The mail server has refused the address for good. `answer` is cut to 500 bytes. The first refusal stays.
 void mark_refused(Session& session, ContactId id, std::string_view answer);

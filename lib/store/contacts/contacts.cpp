@@ -44,6 +44,11 @@ std::int64_t free_number(const std::vector<Contact>& contacts) {
   return 0;
 }
 
+/// A person who says nothing wants to know.
+contacts::KindSet kinds_of(const WantedContact& added) {
+  return added.kinds.value_or(contacts::KindSet::all());
+}
+
 struct Difference {
   std::vector<Contact> removed;
   std::vector<Contact> changed;  // with the kinds that are wanted
@@ -57,25 +62,31 @@ Difference difference(const std::vector<Contact>& before, const std::vector<Want
   for (const auto& contact : before) {
     const auto kept = std::ranges::find(wanted, contact.address, &WantedContact::address);
     (kept == wanted.end() ? result.removed : after).push_back(contact);
-    if (kept == wanted.end() || kept->kinds == contact.kinds) continue;
+    if (kept == wanted.end() || kept->kinds.value_or(contact.kinds) == contact.kinds) continue;
     result.changed.push_back(contact);
-    result.changed.back().kinds = kept->kinds;
+    result.changed.back().kinds = *kept->kinds;
   }
   for (const auto& one : wanted) {
     if (std::ranges::find(before, one.address, &Contact::address) != before.end()) continue;
     Contact contact{};
     contact.number = free_number(after);
     contact.address = one.address;
-    contact.kinds = one.kinds;
+    contact.kinds = kinds_of(one);
     after.push_back(contact);
     result.added.push_back(contact);
   }
   return result;
 }
 
+std::vector<std::string> addresses_of(const std::vector<Contact>& contacts) {
+  std::vector<std::string> result;
+  for (const auto& contact : contacts) result.push_back(contact.address);
+  return result;
+}
+
 json::Array audited(const std::vector<Contact>& contacts) {
   json::Array result;
-  for (const auto& contact : contacts) result.emplace_back(audited_address(contact.address));
+  for (const auto& contact : contacts) result.emplace_back(audited_contact(contact.number, contact.address));
   return result;
 }
 
@@ -129,7 +140,7 @@ std::vector<Contact> replace_contacts(Session& session, const Author& author,
     if (change.empty()) return before;
     use_quota(session, Quota::changes, author.entity, policy.changes_per_hour);
     if (policy.sends_mail && !change.added.empty())
-      use_quota(session, Quota::contact_codes, author.entity, policy.codes_per_day, change.added.size());
+      use_codes(session, author.entity, policy.codes_per_day, addresses_of(change.added));
     write(session, author, change, policy.sends_mail);
     return list_contacts(session, author.entity);
   });
@@ -148,13 +159,13 @@ ContactAdded add_contact(Session& session, EntityId entity, const WantedContact&
     const auto before = list_contacts(session, entity);
     const auto found = std::ranges::find(before, wanted.address, &Contact::address);
     if (found != before.end()) {
-      session.update(confirm_again, wanted.kinds.joined(), found->id);
+      session.update(confirm_again, kinds_of(wanted).joined(), found->id);
       return ContactAdded::changed;
     }
     const auto number = free_number(before);
     if (number == 0) return ContactAdded::full;
     const auto added =
-        session.update(insert_confirmed, number, wanted.address, wanted.kinds.joined(), entity);
+        session.update(insert_confirmed, number, wanted.address, kinds_of(wanted).joined(), entity);
     return added == 1 ? ContactAdded::added : ContactAdded::no_entity;
   });
 }
@@ -163,12 +174,12 @@ bool remove_contact(Session& session, EntityId entity, std::string_view address)
   return session.update(delete_address, entity, address) > 0;
 }
 
-std::string audited_address(std::string_view address) {
+std::string audited_contact(std::int64_t number, std::string_view address) {
   constexpr std::size_t longest_domain = 60;
   const auto domain = address.substr(std::min(address.find('@'), address.size()));
   const auto shown = text::cut(domain, longest_domain);
   return std::string(address.substr(0, 1)) + "…" + std::string(shown) +
-         (shown.size() < domain.size() ? "…" : "");
+         (shown.size() < domain.size() ? "…" : "") + " (" + std::to_string(number) + ')';
 }
 
 }  // namespace store

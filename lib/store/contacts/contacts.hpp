@@ -40,9 +40,9 @@ struct ContactPolicy {
   unsigned codes_per_day = 0;     // limits.contact_codes; 0: no limit
   bool sends_mail = true;         // false: a new address gets no code, because no mail can bring it
 };
-/// Makes `wanted`, at most max_contacts_per_entity different addresses, the entity's contacts, and returns
+/// Makes `wanted`, as of contacts::parse_contacts, the entity's contacts, and returns
 /// them. An address that the entity has keeps its number and its confirmation. Each new one gets a
-/// confirmation code, which counts in limits.contact_codes. Throws OverQuota, and has then changed nothing.
+/// confirmation code, which use_codes() counts. Throws OverQuota, and has then changed no contact.
 std::vector<Contact> replace_contacts(Session& session, const Author& author,
                                       const std::vector<WantedContact>& wanted, const ContactPolicy& policy);
 
@@ -61,8 +61,8 @@ ContactAdded add_contact(Session& session, EntityId entity, const WantedContact&
 /// Returns false when the entity has no such address.
 bool remove_contact(Session& session, EntityId entity, std::string_view address);
 
-/// An address for the audit, which shows as little of it as tells the addresses of an entity apart:
-/// `m…@ejemplo.es`.
-std::string audited_address(std::string_view address);
+/// A contact for the audit, which shows little of the address: `m…@ejemplo.es (2)`, with its number, because
+/// other addresses of the entity may begin alike.
+std::string audited_contact(std::int64_t number, std::string_view address);
 
 }  // namespace store

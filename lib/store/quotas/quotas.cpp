@@ -24,8 +24,7 @@ constexpr std::string_view lock_row = R"sql(
   ON DUPLICATE KEY UPDATE turnos = IF(turnos < 4294967295, turnos + 1, 0),
     saldadas_hasta = LEAST(saldadas_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
     reenvios_saldados_hasta = LEAST(reenvios_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
-    diagnosticos_saldados_hasta = LEAST(diagnosticos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR),
-    codigos_saldados_hasta = LEAST(codigos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 DAY))sql";
+    diagnosticos_saldados_hasta = LEAST(diagnosticos_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR))sql";
 constexpr std::string_view lock_test_row = R"sql(
   INSERT INTO turnos_prueba (entidad_id, turno) VALUES (?, 1) ON DUPLICATE KEY UPDATE turno = IF(turno < 4294967295, turno + 1, 0),
     bytes_saldados_hasta = LEAST(bytes_saldados_hasta, UTC_TIMESTAMP(6) + INTERVAL 1 DAY))sql";
@@ -89,8 +88,6 @@ Bucket bucket_of(Quota quota) {
       return {"altas_webhook", "reenvios_saldados_hasta", "1 HOUR"};
     case Quota::diagnostics:
       return {"altas_webhook", "diagnosticos_saldados_hasta", "1 HOUR"};
-    case Quota::contact_codes:
-      return {"altas_webhook", "codigos_saldados_hasta", "1 DAY"};
     case Quota::test_bytes:
       return {"turnos_prueba", "bytes_saldados_hasta", "1 DAY"};
     case Quota::registrations:
@@ -98,6 +95,8 @@ Bucket bucket_of(Quota quota) {
       return {"altas_webhook", "saldadas_hasta", "1 HOUR"};
     case Quota::replayed:
     case Quota::pending_tests:
+    case Quota::contact_codes:
+    case Quota::codes_to_address:
       break;  // other tables say how much is used
   }
   throw std::logic_error("no bucket");
@@ -188,6 +187,10 @@ unsigned window_s(Quota quota) {
 }
 
 BucketLevel level_of(Session& session, Quota quota, EntityId entity, std::uint64_t limit) {
+  if (quota == Quota::contact_codes) {
+    const auto codes = codes_left(session, entity, limit);
+    return {codes.left, codes.left == limit ? 0 : codes.retry_after_s};
+  }
   constexpr double rounding = 1e-6;  // so that one request does not count as two
   const auto rows = session.query(statement_of(bucket_of(quota), until_full), entity);
   const double window_us = window_s(quota) * 1e6;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "lib/store/session/session.hpp"
 #include "lib/store/types.hpp"
@@ -12,15 +14,16 @@
 namespace store {
 
 enum class Quota {
-  registrations,    // limits.registrations, an hour: registrations; a deletion gives nothing back
-  changes,          // the bucket of `registrations`: changes of a webhook, of its secret, or of the contacts
-  replay_requests,  // limits.replay_requests, an hour: replays of ranges, and simulations
-  diagnostics,      // limits.diagnostics, an hour
-  contact_codes,    // limits.contact_codes, a day: mails with a code that confirms an address
-  test_bytes,       // limits.test_bytes, a day
-  replayed,         // limits.replayed, 24 h: the deliveries that ended replays have replayed, and the most
-                    // that running replays may replay
-  pending_tests,    // limits.pending_test_deliveries: test deliveries that have not ended
+  registrations,     // limits.registrations, an hour: registrations; a deletion gives nothing back
+  changes,           // the bucket of `registrations`: changes of a webhook, of its secret, or of the contacts
+  replay_requests,   // limits.replay_requests, an hour: replays of ranges, and simulations
+  diagnostics,       // limits.diagnostics, an hour
+  contact_codes,     // limits.contact_codes, 24 h: mails with a code that confirms an address
+  codes_to_address,  // most_codes_to_address and most_codes_to_address_of_entity, 24 h
+  test_bytes,        // limits.test_bytes, a day
+  replayed,          // limits.replayed, 24 h: the deliveries that ended replays have replayed, and the most
+                     // that running replays may replay
+  pending_tests,     // limits.pending_test_deliveries: test deliveries that have not ended
 };
 
 /// The entity has used its quota. A transaction that throws this is committed. It may have inserted the
@@ -64,6 +67,17 @@ QuotaLeft replays_left(Session& session, EntityId entity, unsigned limit);
 /// pending_tests_left also forgets the deliveries that have ended.
 QuotaLeft peek_pending_tests_left(Session& session, EntityId entity, std::uint64_t limit);
 QuotaLeft pending_tests_left(Session& session, EntityId entity, std::uint64_t limit);
+/// Limit 0: nothing is left to say, and nothing is refused.
+QuotaLeft codes_left(Session& session, EntityId entity, std::uint64_t limit);
+/// The mails with a code that one address gets in 24 h from all entities, and from one. The second is less,
+/// so that no entity alone can keep another from confirming its address.
+inline constexpr std::int64_t most_codes_to_address = 6;
+inline constexpr std::int64_t most_codes_to_address_of_entity = 3;
+/// Counts a code to each of these addresses, which differ not in case alone. Throws OverQuota, and has then
+/// counted none. Requires a transaction_past_duplicates: another entity may take the same place of an
+/// address.
+void use_codes(Session& session, EntityId entity, std::uint64_t limit,
+               const std::vector<std::string>& addresses);
 /// Counts each delivery of the notification as a pending test until the delivery ends.
 void count_pending_tests(Session& session, EntityId entity, NotificationId notification);
 
@@ -72,7 +86,7 @@ struct BucketLevel {
   std::uint64_t left;
   unsigned more_s;  // until there is more; 0: the bucket is full
 };
-/// `quota` has a bucket, and `limit` is not 0.
+/// `quota` has a bucket or is contact_codes, and `limit` is not 0.
 BucketLevel level_of(Session& session, Quota quota, EntityId entity, std::uint64_t limit);
 /// The time in which `limit` of the quota may be used.
 unsigned window_s(Quota quota);
