@@ -41,14 +41,14 @@ export const fetchContacts = ({ api }, signal) => api.get(PATH, {}, signal);
 /**
  * Changes the list as it is now, which another person may have changed since it was shown.
  * @param {import("./main.js").Portal} portal
- * @param {(contacts: {correo: string, avisos: string[]}[]) => any[] | null} change makes the new list of the present one; null: there is nothing to change
+ * @param {(contacts: {correo: string}[]) => any[] | null} change makes the new list of the present one; without `avisos` an address keeps its own; null: there is nothing to change
  * @param {AbortSignal} signal
  * @returns {Promise<import("./api.js").Answer | null>} null: there was nothing to change
  */
 export async function changeContacts(portal, change, signal) {
   const now = await fetchContacts(portal, signal);
   if (!now.ok) return now;
-  const contactos = change(now.data.contactos.map(({ correo, avisos }) => ({ correo, avisos })));
+  const contactos = change(now.data.contactos.map(({ correo }) => ({ correo })));
   return contactos && portal.api.request("PUT", PATH, { body: { contactos }, signal });
 }
 
