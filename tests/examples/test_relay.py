@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,13 @@ if "EXAMPLES" not in os.environ:
 
 FOLDER = SOURCES / "evaluacion/postgresql"
 RELAY = ["/usr/bin/python3", str(FOLDER / "relevo.py"), "--vaciar"]
-# For each number N from 1: inserts two rows, and runs the program in a child that kills itself before its line N, counted as
-# they are run. Ends with the first child that is not killed, and prints N.
+DATA = '{"incidenciaId": 7, "titulo":  "ñ 👩‍🎓 7.50"}'
+# For each number N from 1: inserts two rows, unless some are left, and runs the program in a child that kills itself before its line
+# N, counted as they are run. Ends with the first child that is not killed. Prints that N, and the N of each insert.
 KILLER = """
 import os, signal, sys, psycopg2, pymysql
 _, program, insert = sys.argv
-code, line, status = compile(open(program).read(), program, "exec"), 0, signal.SIGKILL
+code, line, status, inserted = compile(open(program).read(), program, "exec"), 0, signal.SIGKILL, []
 source = psycopg2.connect(os.environ["RELEVO_POSTGRESQL"])
 def trace(frame, event, _):
     global left
@@ -35,7 +37,10 @@ def trace(frame, event, _):
 while status == signal.SIGKILL:
     line += 1
     with source, source.cursor() as cursor:
-        cursor.execute(insert.replace("KEY", f"{line:03}-1") + ";" + insert.replace("KEY", f"{line:03}-2"))
+        cursor.execute("SELECT COUNT(*) FROM avisos_salida")
+        if cursor.fetchone()[0] == 0:
+            cursor.execute(insert.replace("KEY", f"{line:03}-1") + ";" + insert.replace("KEY", f"{line:03}-2"))
+            inserted.append(line)
     child = os.fork()
     if child == 0:
         sys.argv, left = [program, "--vaciar"], line
@@ -43,7 +48,7 @@ while status == signal.SIGKILL:
         exec(code, {"__name__": "__main__"})
         os._exit(0)
     status = os.waitpid(child, 0)[1]
-print(line)
+print(line, *inserted)
 sys.exit(status != 0)
 """
 
@@ -82,15 +87,16 @@ def postgresql():
 @pytest.fixture
 def relay(postgresql, variables):
     """Returns a function that runs a command line with the relay's environment."""
-    def run(*command, check=True):
-        done = subprocess.run([*map(str, command or RELAY)], env=variables | {"RELEVO_POSTGRESQL": postgresql.place}, capture_output=True,
-                              encoding="utf-8", timeout=60, cwd="/", **as_nobody())
+    def run(*command, check=True, **more):
+        environment = variables | {"RELEVO_POSTGRESQL": postgresql.place + " options='-c lock_timeout=5s'"} | more
+        done = subprocess.run([*map(str, command or RELAY)], env=environment, capture_output=True, encoding="utf-8", timeout=60, cwd="/", **as_nobody())
         assert not check or done.returncode == 0, done.stderr
         return done
-    return run
+    yield run
+    postgresql("DELETE FROM avisos_salida")  # what a test that failed has left
 
 
-def insert(entity: int, key: str, event: str = "incidencia.cerrada", data: str = '{"incidenciaId": 7, "titulo":  "ñ 👩‍🎓 7.50"}') -> str:
+def insert(entity: int, key: str, event: str = "incidencia.cerrada", data: str = DATA) -> str:
     return f"INSERT INTO avisos_salida (entidad_id, evento, datos, clave) VALUES ({entity}, '{event}', '{data}', '{key}')"
 
 
@@ -99,9 +105,9 @@ def written(stack, entity) -> list[str]:
 
 
 def test_killed_at_any_line_it_loses_none_and_doubles_none(postgresql, relay, stack, entity):
-    line = int(relay("/usr/bin/python3", "-c", KILLER, RELAY[1], insert(entity.id, "KEY")).stdout)
-    assert line > 50
-    keys = [f"{number:03}-{which}" for number in range(1, line + 1) for which in (1, 2)]
+    last, *inserted = map(int, relay("/usr/bin/python3", "-c", KILLER, RELAY[1], insert(entity.id, "KEY")).stdout.split())
+    assert last > 80 and len(inserted) > 1
+    keys = [f"{number:03}-{which}" for number in inserted for which in (1, 2)]
     assert written(stack, entity.id) == keys
     assert postgresql("SELECT COUNT(*) FROM avisos_salida") == "0\n"
 
@@ -112,6 +118,81 @@ def test_what_it_carries_arrives_as_it_was_written(postgresql, relay, stack, rec
     relay()
     assert receiver.wait(hook.path)[0].body.decode() == (
         '{"evento":"incidencia.cerrada","timestamp":"2026-07-15T10:00:00.123Z","data":{"incidenciaId": 7, "titulo":  "ñ 👩‍🎓 7.50"}}')
+
+
+def test_a_deadline_is_passed_on(postgresql, relay, stack, entity):
+    for column in ("ocurrida_en", "caduca_en"):
+        postgresql(insert(entity.id, "never").replace("clave)", f"clave, {column})").replace("'never')", "'never', 'infinity')"), check=False)
+    postgresql(insert(entity.id, "soon").replace("clave)", "clave, caduca_en)").replace("'soon')", "'soon', '2046-07-15 12:00:00.123+02')"))
+    relay()
+    assert stack.sql(f"SELECT clave, caduca_en FROM notificaciones_pendientes WHERE entidad_id = {entity.id}") == [["soon", "2046-07-15 10:00:00.123"]]
+
+
+def test_an_entity_gets_its_rows_in_their_order(postgresql, relay, stack, entity):
+    keys = ["z", "a", "m"]
+    postgresql(*(insert(entity.id, key) for key in keys))
+    relay()
+    assert [key for key, in stack.sql(f"SELECT clave FROM notificaciones_pendientes WHERE entidad_id = {entity.id} ORDER BY id")] == keys
+
+
+def test_large_rows_full_of_quotes_fit_a_statement(postgresql, relay, stack, entity):
+    """A batch of rows is larger than max_allowed_packet, because JSON and SQL escape each quote: 64 KiB become 256."""
+    postgresql("INSERT INTO avisos_salida (entidad_id, evento, datos, clave)"
+               f""" SELECT {entity.id}, 'incidencia.cerrada', ('{DATA[:-1]}, "x": [' || repeat('"",', 21800) || '""]}}')::json, n FROM generate_series(1, 75) n""")
+    assert int(postgresql("SELECT SUM(octet_length(datos::text)) FROM avisos_salida")) * 4 > 16 << 20
+    relay()
+    assert len(written(stack, entity.id)) == 75
+
+
+def test_a_row_that_fails_stops_no_other(postgresql, relay, stack, entity):
+    writer = stack.writer()
+    try:
+        writer("BEGIN")
+        writer(f"INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave) VALUES ({entity.id}, 'incidencia.cerrada', '{{}}', 'held')")
+        postgresql(insert(entity.id, "before"), insert(entity.id, "held"), insert(entity.id, "after"))
+        done = relay(check=False)
+        assert done.returncode == 1
+        assert "aplazado: (1205" in done.stderr and "1 avisos no se han podido llevar" in done.stderr
+        assert written(stack, entity.id) == ["after", "before"]
+        assert postgresql("SELECT clave, rechazo FROM avisos_salida") == "held|\n"
+        writer("ROLLBACK")
+    finally:
+        writer.close()
+    relay()
+    assert written(stack, entity.id) == ["after", "before", "held"]
+
+
+def test_what_another_relay_carries_is_passed_over(postgresql, relay, stack, entity):
+    postgresql(insert(entity.id, "taken"), insert(entity.id, "free"))
+    with subprocess.Popen(["psql", "-qAtX", postgresql.place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", **as_nobody()) as other:
+        other.stdin.write("BEGIN; SELECT clave FROM avisos_salida ORDER BY id LIMIT 1 FOR UPDATE;\n")
+        other.stdin.flush()
+        assert other.stdout.readline() == "taken\n"
+        relay()
+        assert written(stack, entity.id) == ["free"]
+        other.stdin.close()
+    relay()
+    assert written(stack, entity.id) == ["free", "taken"]
+
+
+def test_two_relays_at_once_carry_each_row_once(postgresql, relay, stack, entity):
+    twice = "SELECT COUNT(*), COUNT(DISTINCT clave) FROM notificaciones_pendientes WHERE entidad_id = " + str(entity.id)
+    for half in (1, 2):  # each key is in two rows, in opposite orders
+        postgresql(f"INSERT INTO avisos_salida (entidad_id, evento, datos, clave) SELECT {entity.id}, 'incidencia.cerrada', '{DATA}', n"
+                   f" FROM generate_series(1, 500) n ORDER BY n {'DESC' if half == 2 else ''}")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: relay(), range(2)))
+    assert stack.sql(twice) == [["500", "500"]]
+    assert postgresql("SELECT COUNT(*) FROM avisos_salida") == "0\n"
+
+
+@pytest.mark.parametrize("away", [{"EVALUACION_SOCKET": "/nowhere"}, {"RELEVO_POSTGRESQL": "host=/nowhere"}], ids=["service", "postgresql"])
+def test_while_a_database_is_away_the_rows_wait(postgresql, relay, stack, entity, away):
+    postgresql(insert(entity.id, "waits"))
+    assert relay(check=False, **away).returncode == 1
+    assert written(stack, entity.id) == []
+    relay()
+    assert written(stack, entity.id) == ["waits"]
 
 
 def test_a_transaction_that_commits_late_is_carried_too(postgresql, relay, stack, entity):

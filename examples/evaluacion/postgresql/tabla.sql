@@ -6,7 +6,8 @@ CREATE TABLE avisos_salida (
   evento      text NOT NULL,
   datos       json NOT NULL CHECK (octet_length(datos::text) <= 65536),  -- json, y no jsonb: el texto no cambia
   clave       text NOT NULL DEFAULT gen_random_uuid() CHECK (length(clave) BETWEEN 1 AND 64),
-  ocurrida_en timestamptz NOT NULL DEFAULT now(),
+  ocurrida_en timestamptz NOT NULL DEFAULT now() CHECK (isfinite(ocurrida_en)),
+  caduca_en   timestamptz CHECK (isfinite(caduca_en)),  -- pasada esta hora no se envía; NULL: siempre
   rechazo     text  -- por qué no se puede avisar; con NULL otra vez, se vuelve a intentar
 );
 
