@@ -43,10 +43,11 @@ std::string show_line(const config::KeyValue& key) {
   return line + "  # " + key.source + '\n';
 }
 
-bool any_runs_with(std::string_view key) {
+bool dispatcher_runs_with(std::string_view key) {
   return std::ranges::any_of(config::read_running_notes(folders_of_notes()), [key](const auto& process) {
     const auto found = std::ranges::find(process.values, key, &config::KeyValue::name);
-    return found != process.values.end() && !found->value.empty();
+    return process.program == "apientidades-dispatcher" && found != process.values.end() &&
+           !found->value.empty();
   });
 }
 

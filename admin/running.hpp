@@ -12,8 +12,8 @@ namespace admin {
 /// Formats `key=value  # source`, with most sources aligned. Ends with a line end.
 std::string show_line(const config::KeyValue& key);
 
-/// Whether a process that this user may see has a value for the key that is not empty.
-bool any_runs_with(std::string_view key);
+/// Whether a dispatcher that this user may see has a value for the key that is not empty.
+bool dispatcher_runs_with(std::string_view key);
 
 // Both throw Failure if there is no note.
 

@@ -104,14 +104,14 @@ std::optional<Found> find_if_possible(store::Session& session,
 QueueSight look_at_queue(Context& context, std::optional<std::int64_t> limit = std::nullopt) {
   auto& session = context.session;
   const auto start = platform::monotonic_now();
-  QueueSight sight{
-      .status = store::queue_status(session, limit),
-      .at = start,
-      .outages = store::list_running_outages(session),
-      .pauses = store::read_pauses(session).parts,
-      .locked = {},
-      .sandbox = !context.config.settings.delivery.sandbox.empty() || any_runs_with("delivery.sandbox"),
-      .without_dispatcher_s = store::since_last_note(session) / std::chrono::seconds(1)};
+  QueueSight sight{.status = store::queue_status(session, limit),
+                   .at = start,
+                   .outages = store::list_running_outages(session),
+                   .pauses = store::read_pauses(session).parts,
+                   .locked = {},
+                   .sandbox = !context.config.settings.delivery.sandbox.empty() ||
+                              dispatcher_runs_with("delivery.sandbox"),
+                   .without_dispatcher_s = store::since_last_note(session) / std::chrono::seconds(1)};
   if (sight.status.oldest_notification_s >= 60 && !sight.status.paused)
     sight.locked = find_if_possible(session, store::find_locked_notifications);
   sight.blocked = find_if_possible(session, store::find_blocked_inserts);

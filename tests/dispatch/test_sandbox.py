@@ -1,6 +1,10 @@
 """delivery.sandbox: only the listed hosts are reached; a delivery to another ends as entregada, and says that it was not sent."""
+import json
+import os
 import re
+import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +83,30 @@ def test_the_operator_is_told(stack, what, status):
     assert "SANDBOX" not in off.stdout + off.stderr
     assert "SANDBOX" in on.stdout + on.stderr
     assert on.returncode == status
+
+
+@pytest.fixture
+def conf(stack):
+    file = Path(stack.folder, "apientidades.conf.d", "sandbox.conf")
+    file.parent.mkdir(exist_ok=True)
+    yield file
+    file.unlink(missing_ok=True)
+
+
+def test_a_dispatcher_tells_it_until_it_is_reloaded(stack, conf, tmp_path):
+    """Also when the file does not say it any more. What a process of the API has in force sends nothing."""
+    def told():
+        return json.loads(stack.dev("admin", "queue", "status", "--json", RUNTIME_DIRECTORY=str(tmp_path)).stdout)["entorno_de_pruebas"]
+    conf.write_text("[delivery]\nsandbox = none\n")
+    with stack.part_with("fcgi", RUNTIME_DIRECTORY=str(tmp_path)), stack.dispatcher_with(RUNTIME_DIRECTORY=str(tmp_path)):
+        conf.unlink()
+        assert told() is True
+        pid, = stack.pids("dispatcher")
+        os.kill(pid, signal.SIGHUP)
+        wait_until(lambda: not told(), 20, "the dispatcher to be reloaded")
+        notes = [note.read_text() for note in wait_until(lambda: len(list(tmp_path.glob("config.*"))) == 3 and tmp_path.glob("config.*"), 20, "three notes")]
+        assert sum("delivery.sandbox\tnone" in note for note in notes) == 2, "those of the API"
+        assert told() is False
 
 
 def test_a_log_and_the_status_in_json_tell_it(stack):
