@@ -8,7 +8,7 @@ from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.portal import answer
 from support.portal_changes import HOSTILE, HOSTILE_SHOWN, arrived, at, hide, lose, said, settle, shown
-from support.stack import EVENTS
+from support.stack import EVENTS, setting
 
 
 def screen(browser, entity, query="", **how):
@@ -37,6 +37,17 @@ def test_the_arrival_of_a_test_event_is_shown(browser, entity, receiver, expect)
     picture(page, "probar-llego")
     assert not receiver.requests(other.path)
     assert receiver.requests(hook.path)[0].json()["data"]["test"] is True
+
+
+def test_in_a_system_for_tests_nothing_arrives(browser, entity, stack, receiver, expect):
+    hook = entity.register()
+    page = screen(browser, entity)
+    with stack.dispatcher_with(**setting(delivery_sandbox="none")):
+        send(page)
+        expect(page.locator(".arrival")).to_contain_text("Entorno de pruebas: no se ha enviado.")
+        expect(said(page)).to_contain_text("Entorno de pruebas: no se ha enviado.")
+        expect(page.locator(".arrival")).not_to_contain_text("Llegó")
+    assert not receiver.requests(hook.path)
 
 
 def test_by_keyboard_alone_to_two_at_once(browser, entity, receiver, expect):

@@ -153,6 +153,7 @@ async function refresh(portal, one, test, signal) {
 function sentence({ delivery, detail }) {
   const last = detail?.historial.at(-1);
   if (!delivery) return ["En la cola."];
+  if (delivery.estado === "entregada" && delivery.ultimoEstado === null && last) return ["", last.error, "."]; // in a system for tests nothing is sent
   if (delivery.estado === "entregada") return [`Llegó: respondió ${delivery.ultimoEstado}${last ? ` en ${thousands(last.duracionMs)} ms` : ""}.`];
   if (delivery.estado === "fallida") return ["No llegó: ", delivery.ultimoError, "."];
   if (delivery.estado === "cancelada") return ["Se canceló."];
