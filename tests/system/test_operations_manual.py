@@ -12,7 +12,7 @@ from support import manual
 from support.actors import Entity, fresh_id
 from support.place import SETTINGS, Place
 from support.sql import SqlError, SqlSession
-from support.stack import Stack
+from support.stack import Stack, setting
 from support.wait import wait_until
 
 BLOCKS = manual.blocks()
@@ -237,6 +237,18 @@ def deactivated(place):
     place.arrived(case, 2)
 
 
+def not_sent(place):
+    with place.stack.dispatcher_with(**setting(delivery_sandbox="none")):
+        case = place.case()
+        place.stack.wait_delivery(case["DELIVERY"], "entregada")
+    sent = place.case()
+    place.arrived(sent)
+    yield {}
+    place.arrived(case)
+    place.stack.wait_delivery(sent["DELIVERY"], "entregada")
+    assert (place.folder / "unsent").read_text() == f"{case['DELIVERY']}\n"
+
+
 def tried(place):
     """Without a secret no check of a signature can go wrong: this receiver accepts everything."""
     entity = Entity(place.stack, place.receiver, "Universidad de Ejemplo")
@@ -245,7 +257,8 @@ def tried(place):
 
 STAGED = {
     "Entities and tokens": new_entity, "Who was reached": reached, "Pause in an emergency": healthy, "Cancel a wrong notification": cancelled,
-    "Replay after a receiver's outage": outage, "Back up": backed_up, "Restore": restored, "From MariaDB to MySQL, or back": moved, "Rotate": rotated,
+    "Replay after a receiver's outage": outage, "Send what a sandbox has not sent": not_sent, "Back up": backed_up, "Restore": restored,
+    "From MariaDB to MySQL, or back": moved, "Rotate": rotated,
     "An entity says it got nothing": failing, "Try a receiver": tried, "A receiver is a black hole": black_hole, "Our own outage": own_outage,
     "The database's clock has jumped": clock_jumped, "Notifications are locked": locked_notification,
     "Notifications cannot be inserted": out_of_numbers, "A row is rechazada": rejected,
