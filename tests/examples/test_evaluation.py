@@ -44,6 +44,15 @@ def run(request, socket, variables):
     return run
 
 
+@pytest.mark.parametrize("run", ["typeorm"], indirect=True)
+@pytest.mark.parametrize("number", [2 ** 53 + 1, "7.5", "siete"])
+def test_a_number_that_javascript_would_change_is_refused(run, stack, entity, number):
+    done = run("abrir", number, TITLE, entity.id, check=False)
+    assert done.returncode == 1
+    assert f"y es {number}" in done.stderr
+    assert stack.sql(f"SELECT id FROM notificaciones_pendientes WHERE entidad_id = {entity.id}") == []
+
+
 def test_what_it_writes_is_delivered_and_it_sees_so(run, stack, receiver, new_entity):
     ours, theirs, nowhere, evaluation = new_entity(), new_entity(), fresh_id(), fresh_id()
     hook, failing = ours.register(["evaluacion.abierta"]), theirs.register(["evaluacion.abierta"])

@@ -80,10 +80,18 @@ async function ver(evaluacion) {
   }
 }
 
-async function principal([orden, evaluacion, titulo, ...entidades]) {
+// Con un número mayor, JavaScript avisaría de otra evaluación.
+function identificador(texto) {
+  const numero = Number(texto)
+  if (!Number.isSafeInteger(numero)) throw new Error(`la evaluación debe ser un entero de ${Number.MAX_SAFE_INTEGER} o menos, y es ${texto}`)
+  return numero
+}
+
+async function principal([orden, texto, titulo, ...entidades]) {
+  const evaluacion = identificador(texto)
   await fuente.initialize()
   try {
-    await (orden === 'abrir' ? abrir(Number(evaluacion), titulo, entidades) : ver(Number(evaluacion)))
+    await (orden === 'abrir' ? abrir(evaluacion, titulo, entidades) : ver(evaluacion))
   } finally {
     await fuente.destroy()
   }
