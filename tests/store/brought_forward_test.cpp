@@ -312,6 +312,18 @@ BOOST_AUTO_TEST_CASE(what_has_expired_takes_no_probe_from_the_others) {
   BOOST_TEST(forward() == Ids{waiting[1]});
 }
 
+BOOST_AUTO_TEST_CASE(what_is_called_off_takes_no_probe_from_the_others) {
+  const Ids waiting{fail_one().id, fail_one().id};
+  session.update(
+      "UPDATE notificaciones_pendientes n JOIN entregas e ON e.notificacion_id = n.id"
+      " SET n.estado = 'cancelada', n.relleno = NULL WHERE e.id = ?",
+      waiting[0]);
+  session.update("UPDATE intentos_entrega SET inicio = inicio - INTERVAL 1 HOUR WHERE entrega_id = ?",
+                 waiting[0]);
+  make_probe_due();
+  BOOST_TEST(forward() == Ids{waiting[1]});
+}
+
 // A newer release claims it.
 BOOST_AUTO_TEST_CASE(a_delivery_with_an_unknown_event_becomes_due_when_no_other_waits) {
   const auto id = fail_one().id;

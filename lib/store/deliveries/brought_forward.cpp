@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/delivery/attempt.hpp"
+#include "lib/store/cancelled.hpp"
 #include "lib/store/deliveries/claim.hpp"
 #include "lib/store/locked_deliveries.hpp"
 #include "lib/store/session/isolate.hpp"
@@ -47,8 +48,8 @@ constexpr std::string_view oldest_waiting = R"sql(
   WHERE reintento_de = ? AND adelantada = 0 AND id > ? AND proximo_intento > UTC_TIMESTAMP(3) ORDER BY id LIMIT ?)sql";
 
 /// Deliveries with a running Retry-After come after the others. Last come those of which no attempt would be
-/// made: the notification has expired, or only a newer release knows the event.
-constexpr std::string_view longest_untried = R"sql(
+/// made: the notification is sent no more, or only a newer release knows the event.
+constexpr std::string_view with_latest_attempt = R"sql(
   SELECT e.id, e.webhook_id
   FROM ((SELECT id, webhook_id, notificacion_id, intentos, no_antes, evento
          FROM entregas FORCE INDEX (entregas_por_adelantar)
@@ -59,9 +60,11 @@ constexpr std::string_view longest_untried = R"sql(
          WHERE reintento_de = ? AND adelantada = 1 ORDER BY id LIMIT 100)) e
   LEFT JOIN intentos_entrega i ON i.entrega_id = e.id AND i.numero = e.intentos
   LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
-  ORDER BY COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE) OR COALESCE(FIND_IN_SET(e.evento, ?) = 0, FALSE),
+  ORDER BY )sql";
+constexpr std::string_view untried_for_longest = R"sql( OR COALESCE(FIND_IN_SET(e.evento, ?) = 0, FALSE),
     COALESCE(e.no_antes > UTC_TIMESTAMP(3), FALSE), i.inicio, e.id
   LIMIT 1)sql";
+constexpr auto longest_untried = joined<with_latest_attempt, sent_no_more, untried_for_longest>;
 
 /// Only what is due later: an attempt that the schedule has made due stays one of the schedule.
 constexpr std::string_view that_wait =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/store/cancelled.hpp"
 #include "lib/store/due_anew.hpp"
 #include "lib/store/retries.hpp"
 #include "lib/store/session/batches.hpp"
@@ -62,11 +63,12 @@ constexpr std::string_view lock_delivery = R"sql(
   SELECT e.estado, e.notificacion_id, w.plaza
   FROM entregas e JOIN webhooks w ON w.id = e.webhook_id
   WHERE e.id = ? FOR UPDATE)sql";
+constexpr std::string_view select = "SELECT ";
 /// Reads without a lock, so a replay may not see a cancellation that is being committed. `notification
 /// cancel` undoes such a replay: after its commit, the command cancels the notification's deliveries again.
-constexpr std::string_view notification_is_cancelled = R"sql(
-  SELECT estado = 'cancelada' OR COALESCE(caduca_en <= UTC_TIMESTAMP(3), FALSE) AS cancelada
-  FROM notificaciones_pendientes WHERE id = ?)sql";
+constexpr std::string_view of_notification = R"sql( AS cancelada
+  FROM notificaciones_pendientes n WHERE n.id = ?)sql";
+constexpr auto notification_is_cancelled = joined<select, sent_no_more, of_notification>;
 
 // A replayed delivery is due now and starts its schedule again; while its webhook is inactive, it is held.
 

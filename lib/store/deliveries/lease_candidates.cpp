@@ -35,7 +35,8 @@ constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE 
 
 /// Read without a lock, so that another user's lock delays no claim: on MariaDB every user with SELECT on
 /// this table can lock its rows. `notification cancel` and a claim cannot change the same delivery at the
-/// same time, because both lock the delivery's row in `entregas`.
+/// same time, because both lock the delivery's row in `entregas`. A withdrawal (notificaciones_anuladas) locks no
+/// delivery: a claim that read before its commit goes on, and the next claim sees it.
 constexpr std::string_view notifications_by_id =
     "SELECT id, entidad_id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
     " origen = 'prueba' AS prueba, COALESCE(caduca_en <= UTC_TIMESTAMP(3), FALSE) AS caducada"
@@ -46,7 +47,6 @@ constexpr std::string_view pending_by_id = R"sql(
   STRAIGHT_JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = j.id SET )sql";
 constexpr std::string_view if_pending = " WHERE e.estado = 'pendiente'";
 constexpr std::string_view of_another_entity = "'La notificación es de otra entidad'";
-constexpr std::string_view of_an_expired_one = "'La notificación ha caducado'";  // as in the view
 
 constexpr std::string_view lease_deliveries = R"sql(
   UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
@@ -189,7 +189,7 @@ void change_locked(Session& session, const Sorted& sorted, const std::vector<Del
   };
   cancel(foreign, of_another_entity);
   cancel(sorted.to_cancel, called_off);
-  cancel(sorted.expired, of_an_expired_one);
+  cancel(sorted.expired, expired);
   if (!sorted.to_lease.empty())
     changed += session.update(lease_deliveries, json_ids(sorted.to_lease), lease.token,
                               microseconds(lease.duration));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/delivery/attempt.hpp"
+#include "lib/store/cancelled.hpp"
 #include "lib/store/due_anew.hpp"
 #include "lib/store/locked_deliveries.hpp"
 #include "lib/store/replays/open_deliveries.hpp"
@@ -59,14 +60,14 @@ constexpr std::string_view cancel_replays = R"sql(
   SET r.estado = 'cancelado', r.terminado_en = UTC_TIMESTAMP(3)
   WHERE r.estado IN ('pendiente', 'en_curso'))sql";
 
-constexpr std::string_view state_of_single = R"sql(
-  SELECT n.estado = 'cancelada' OR e.estado = 'cancelada' OR COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE)
-      AS cancelada,
+constexpr std::string_view select = "SELECT ";
+constexpr std::string_view or_state_of_single = R"sql( OR e.estado = 'cancelada' AS cancelada,
     e.estado IN ('entregada', 'fallida') OR (e.estado = 'pendiente' AND e.paso > 0) AS reenviable,
     COALESCE(e.estado = 'entregada' AND e.terminada_en > ? AND e.ultimo_estado BETWEEN 200 AND 299, FALSE)
       AS recibida_ya
   FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
   WHERE e.id = ? AND e.webhook_id = ?)sql";
+constexpr auto state_of_single = joined<select, sent_no_more, or_state_of_single>;
 constexpr std::string_view note_already_received = R"sql(
   UPDATE reenvios SET estado = 'terminado', terminado_en = UTC_TIMESTAMP(3), avance = entrega_id, reenviadas = 1,
     recibidas = 1
