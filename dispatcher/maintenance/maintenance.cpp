@@ -259,12 +259,12 @@ bool Maintenance::give_up_held(store::Session& session) {
   if (!done) return false;
   const auto walk = std::exchange(held_, {});
   report_refusal("give up what is held", walk.refusal);
-  const auto failed = walk.failed;
-  metrics_.count_given_up(failed);
-  if (failed > 0)
-    log_.warning("deliveries were held for longer than retention.held: they are fallida",
-                 {{"deliveries", failed}});
-  return failed == 0;
+  const auto ended = walk.ended;
+  metrics_.count_given_up(ended);
+  if (ended > 0)
+    log_.warning("deliveries were held for longer than retention.held: they are fallida, or cancelada",
+                 {{"deliveries", ended}});
+  return ended == 0;
 }
 
 bool Maintenance::follow(store::Session& session) { return purge(session, follower_); }

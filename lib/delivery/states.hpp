@@ -61,7 +61,7 @@ inline constexpr std::array<Transition<NotificationState>, 15> notification_tran
     {NotificationState::rejected, NotificationState::cancelled, Actor::administrator, "notification discard"},
 }};
 
-inline constexpr std::array<Transition<DeliveryState>, 34> delivery_transitions{{
+inline constexpr std::array<Transition<DeliveryState>, 35> delivery_transitions{{
     {std::nullopt, DeliveryState::pending, Actor::dispatcher, "fan-out: no slot is free, older deliveries wait, or the webhook rests"},
     {std::nullopt, DeliveryState::pending, Actor::api, "a test event"},
     {std::nullopt, DeliveryState::leased, Actor::dispatcher, "fan-out, to be sent at once"},
@@ -79,6 +79,7 @@ inline constexpr std::array<Transition<DeliveryState>, 34> delivery_transitions{
     {DeliveryState::held, DeliveryState::pending, Actor::maintenance, "its webhook may receive"},
     {DeliveryState::held, DeliveryState::pending, Actor::administrator, "webhook enable"},
     {DeliveryState::held, DeliveryState::cancelled, Actor::maintenance, "its webhook was deleted"},
+    {DeliveryState::held, DeliveryState::cancelled, Actor::maintenance, "it has been held for longer than retention.held, and its notification is called off or has expired"},
     {DeliveryState::held, DeliveryState::cancelled, Actor::administrator, "notification cancel, webhook enable --discard"},
     {DeliveryState::delivered, DeliveryState::pending, Actor::administrator, "delivery retry"},
     {DeliveryState::failed, DeliveryState::pending, Actor::administrator, "delivery retry"},

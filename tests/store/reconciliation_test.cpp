@@ -52,10 +52,10 @@ BOOST_AUTO_TEST_CASE(deliveries_held_for_too_long_are_given_up) {
       " WHERE webhook_id = ? ORDER BY id LIMIT 1",
       other.id);
   std::uint64_t given_up = 0;
-  for (HeldWalk walk; given_up == 0 || walk.failed > 0;) {
+  for (HeldWalk walk; given_up == 0 || walk.ended > 0;) {
     walk = {};
     while (!walk.done) give_up_held(session, 90 * day, walk);
-    given_up += walk.failed;
+    given_up += walk.ended;
   }
   BOOST_CHECK_EQUAL(given_up, 1202U);
   BOOST_CHECK_EQUAL(
@@ -189,8 +189,29 @@ BOOST_AUTO_TEST_CASE(a_delivery_that_the_database_refuses_to_give_up_keeps_no_ot
   refuse_first_deliveries();
   HeldWalk walk;
   BOOST_CHECK_NO_THROW(while (!walk.done) give_up_held(session, 90 * day, walk));
-  BOOST_CHECK_EQUAL(walk.failed, 2U);
+  BOOST_CHECK_EQUAL(walk.ended, 2U);
   BOOST_TEST(!walk.refusal.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_held_and_is_sent_no_more_ends_cancelada) {
+  add_webhook(session, 1);
+  for (int i = 0; i < 3; ++i) insert_notification(session, 1);
+  for (int i = 0; i < 3; ++i) fan_out(session);
+  session.execute(
+      "UPDATE entregas SET estado = 'retenida', proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 91 DAY");
+  session.execute("UPDATE notificaciones_pendientes SET estado = 'cancelada' ORDER BY id LIMIT 1");
+  session.execute(
+      "UPDATE notificaciones_pendientes SET caduca_en = UTC_TIMESTAMP(3) ORDER BY id DESC LIMIT 1");
+  HeldWalk walk;
+  while (!walk.done) give_up_held(session, 90 * day, walk);
+  BOOST_CHECK_EQUAL(walk.ended, 3U);
+  const auto ended = list_deliveries(session, {});
+  BOOST_REQUIRE_EQUAL(ended.size(), 3U);
+  BOOST_TEST(ended[0].state == "cancelada");
+  BOOST_TEST(ended[0].last_error == "La notificación ha sido anulada");
+  BOOST_TEST(ended[1].state == "fallida");
+  BOOST_TEST(ended[2].state == "cancelada");
+  BOOST_TEST(ended[2].last_error == "La notificación ha caducado");
 }
 
 BOOST_AUTO_TEST_CASE(a_locked_gap_keeps_only_the_deliveries_of_its_webhook_from_being_held) {

@@ -15,14 +15,15 @@ namespace store {
 struct HeldWalk {
   WebhookId after = 0;  // the last webhook that had its turn
   bool done = false;
-  std::uint64_t failed = 0;  // deliveries ended so far
-  std::string refusal;       // the last delivery that the database refused to end, and why
+  std::uint64_t ended = 0;  // deliveries ended so far
+  std::string refusal;      // the last delivery that the database refused to end, and why
 };
 
 /// Takes one step of the walk: ends a batch of one webhook's held deliveries that fell due longer than
-/// `longest` (retention.held) ago. They become fallida (entregada if an earlier attempt got a 2xx), and can
-/// be replayed. Skips locked deliveries, and those that the database refuses to end. Each webhook has one
-/// turn in a walk, so further walks follow until one ends none.
+/// `longest` (retention.held) ago. They become fallida, and can be replayed; cancelada, if their notification
+/// is called off or has expired; or entregada, if an earlier attempt got a 2xx. Skips locked deliveries, and
+/// those that the database refuses to end. Each webhook has one turn in a walk, so further walks follow until
+/// one ends none.
 void give_up_held(Session& session, platform::Milliseconds longest, HeldWalk& walk);
 
 }  // namespace store
