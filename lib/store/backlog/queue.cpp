@@ -69,8 +69,13 @@ constexpr std::string_view ages = R"sql(
        FROM entidades t),
       UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN()sql";
+/// An urgent delivery has a `proximo_intento` an hour before its creation. Where one comes first, the time of
+/// the others is that of the first of the last hour: it is at most an hour too late.
 constexpr std::string_view first_of_webhook = R"sql(
-      (SELECT GREATEST(d.proximo_intento, d.creada_en)
+      (SELECT IF(d.creada_en <= d.proximo_intento, d.proximo_intento, LEAST(d.creada_en, COALESCE(
+         (SELECT o.proximo_intento FROM entregas o FORCE INDEX (entregas_por_reclamar)
+          WHERE o.espera = 'pendiente' AND o.webhook_id = w.id AND o.proximo_intento > UTC_TIMESTAMP(3) - INTERVAL 1 HOUR
+          ORDER BY o.webhook_id, o.proximo_intento LIMIT 1), d.creada_en)))
        FROM entregas d FORCE INDEX (entregas_por_reclamar)
        WHERE d.espera = 'pendiente' AND d.webhook_id = w.id
        ORDER BY d.webhook_id, d.proximo_intento LIMIT 1))sql";

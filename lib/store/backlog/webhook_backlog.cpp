@@ -29,8 +29,9 @@ constexpr std::string_view counts_of_webhook = R"sql(
       WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento > ? LIMIT ?) c) AS futuras,
     (SELECT COUNT(*) FROM (SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)
       WHERE espera = 'retenida' AND webhook_id = ? LIMIT ?) c) AS retenidas)sql";
+/// An urgent delivery has a `proximo_intento` an hour before its creation.
 constexpr std::string_view first_due = R"sql(
-  SELECT CAST(proximo_intento AS CHAR) AS intento FROM entregas FORCE INDEX (entregas_por_reclamar)
+  SELECT CAST(GREATEST(proximo_intento, creada_en) AS CHAR) AS intento FROM entregas FORCE INDEX (entregas_por_reclamar)
   WHERE espera = 'pendiente' AND webhook_id = ? AND proximo_intento <= ? ORDER BY proximo_intento LIMIT 1)sql";
 constexpr std::string_view first_later = R"sql(
   SELECT CAST(proximo_intento AS CHAR) AS intento FROM entregas FORCE INDEX (entregas_por_reclamar)
