@@ -342,6 +342,20 @@ BOOST_AUTO_TEST_CASE(pending_notifications_hold_the_follower_and_not_the_sweep) 
   BOOST_CHECK_EQUAL(sweep(session, retention).rows, 600U);
 }
 
+BOOST_AUTO_TEST_CASE(what_waits_for_next_year_holds_no_follower) {
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, ocurrida_en, estado, no_antes_de)"
+      " SELECT 1, 'evaluacion.cerrada', '{}', UTC_TIMESTAMP(3) - INTERVAL 40 DAY, 'aplazada',"
+      " UTC_TIMESTAMP(3) + INTERVAL 300 DAY FROM " +
+      numbers(600));
+  add_finished(add_webhook(session, 1).id, 600, 40 * day);
+  session.execute("DELETE FROM intentos_entrega");
+  session.execute("DELETE FROM entregas");
+  PurgeWalk follower;
+  BOOST_CHECK_EQUAL(purge(session, retention, follower).rows, 600U);
+  BOOST_CHECK_EQUAL(count("notificaciones_pendientes", "estado = 'aplazada'"), 600);
+}
+
 // The purge walks through the webhooks in the order of their deletion, not of their ids. Here many webhooks
 // were deleted at the same time.
 BOOST_AUTO_TEST_CASE(deleted_webhooks_past_their_retention_are_looked_at_once_and_others_never) {

@@ -31,8 +31,8 @@ using Ids = std::vector<std::int64_t>;
 //   for tests, 0 for the others;
 // - `fin_ms`, the time in ms since the row's end (for a row of pruebas_por_borrar, since its creation). It is
 //   NULL if the row has not ended;
-// - `inicio_ms`, the time in ms since the row's creation (for a notification, since its end). It is NULL for
-//   webhooks.
+// - `inicio_ms`, the time in ms since the row's creation (for a notification, since its end; for an aplazada
+//   one, which would stop the follower until then, since `ocurrida_en`). It is NULL for webhooks.
 
 constexpr std::string_view deliveries_after = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
@@ -42,7 +42,7 @@ constexpr std::string_view deliveries_after = R"sql(
 constexpr std::string_view notifications_after = R"sql(
   SELECT id, IF(origen = 'prueba', 2, error IS NOT NULL AND estado <> 'procesada') AS clase,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
-    TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
+    TIMESTAMPDIFF(MICROSECOND, IF(estado = 'aplazada', ocurrida_en, terminada_en), UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
 /// Reads only the deleted webhooks that are past their retention, in the order of their deletion. Otherwise
 /// every sweep would also read the deleted webhooks that are still kept. These may be many, because an entity
@@ -133,6 +133,22 @@ constexpr std::string_view tests_after = R"sql(
 constexpr std::string_view forget_tests = R"sql(
   DELETE p FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN pruebas_por_borrar p FORCE INDEX (PRIMARY) ON p.notificacion_id = j.id)sql";
+
+/// A purge by an older release leaves withdrawals whose notification is gone.
+constexpr std::string_view withdrawals_after = R"sql(
+  SELECT a.id, 0 AS clase,
+    IF(n.id IS NULL, TIMESTAMPDIFF(MICROSECOND, a.anulada_en, UTC_TIMESTAMP(3)) DIV 1000, NULL) AS fin_ms,
+    TIMESTAMPDIFF(MICROSECOND, a.anulada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
+  FROM (SELECT id, notificacion_id, anulada_en FROM notificaciones_anuladas FORCE INDEX (PRIMARY)
+        WHERE id > ? ORDER BY id LIMIT ?) a
+  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = a.notificacion_id ORDER BY a.id)sql";
+constexpr std::string_view withdrawals_of_none = R"sql(
+  SELECT a.id FROM notificaciones_anuladas a FORCE INDEX (PRIMARY)
+  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = a.notificacion_id
+  WHERE n.id IS NULL AND a.id IN)sql";
+constexpr std::string_view delete_withdrawals = R"sql(
+  DELETE a FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
+  STRAIGHT_JOIN notificaciones_anuladas a FORCE INDEX (PRIMARY) ON a.id = j.id)sql";
 
 struct Removed {
   std::uint64_t rows = 0;
@@ -351,10 +367,22 @@ Table tests(const RetentionSettings& retention) {
           retention.tests,     retention.tests, remove_tests};
 }
 
+Removed remove_withdrawals(Session& session, const RetentionSettings& /*retention*/, const Ids& seen) {
+  const auto orphans = ids_in(query_ids(session, withdrawals_of_none, seen, {}));
+  if (orphans.empty()) return {};
+  return {session.update(without_waiting<delete_withdrawals>, json_ids(orphans))};
+}
+
+Table withdrawals(const RetentionSettings& retention) {
+  return {"withdrawal", withdrawals_after, "id", retention.delivered, retention.delivered,
+          {},           remove_withdrawals};
+}
+
 Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
   if (walk.table == 0) return deliveries(retention);
   if (walk.table == 1) return notifications(retention);
-  return walk.table == webhooks_table ? webhooks(retention) : tests(retention);
+  if (walk.table == webhooks_table) return webhooks(retention);
+  return walk.table == 3 ? tests(retention) : withdrawals(retention);
 }
 
 Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, unsigned window) {
