@@ -484,6 +484,7 @@ BEGIN
       WHEN COALESCE(urgencia, '') NOT IN ('0', '1', 'false', 'true') AND JSON_TYPE(JSON_EXTRACT(fila, '$.urgente')) <> 'NULL'
         THEN 'urgente: debe ser 0 o 1'
       WHEN caduca <= no_antes THEN 'no_antes_de: debe ser anterior a caduca_en'
+      WHEN no_antes > UTC_TIMESTAMP(3) + INTERVAL 1 YEAR THEN 'no_antes_de: no puede pasar de un año'
       WHEN activa AND hora IS NULL AND CAST(evento AS BINARY) = CAST(evento_visto AS BINARY) AND CAST(datos AS BINARY) = CAST(datos_vistos AS BINARY)
         THEN NULL
       ELSE motivo_de_rechazo(entidad, evento, datos, ocurrida) END;

@@ -10,9 +10,9 @@
 -- wait, and every later statement on the table waits for them, so lock_wait_timeout is short.
 SET SESSION lock_wait_timeout = 5;
 CREATE USER IF NOT EXISTS 'apientidades_triggers'@'localhost' ACCOUNT LOCK;
-GRANT TRIGGER, SELECT (id, entidad_id, clave, ocurrida_en, estado, origen, caduca_en, no_antes_de), UPDATE (estado, terminada_en, relleno)
+GRANT TRIGGER, SELECT (id, entidad_id, clave, clave_unica, ocurrida_en, estado, error, origen, caduca_en, no_antes_de), UPDATE (estado, error, terminada_en, relleno)
   ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';
-GRANT TRIGGER, SELECT (id, notificacion_id, entidad_id, clave), UPDATE (notificacion_id)
+GRANT TRIGGER, SELECT (id, notificacion_id, entidad_id, clave, anulada_en), UPDATE (notificacion_id, anulada_en)
   ON notificaciones_anuladas TO 'apientidades_triggers'@'localhost';
 DROP TRIGGER IF EXISTS numero_lo_pone_el_servidor;
 DROP TRIGGER IF EXISTS numero_no_es_cero;
@@ -26,23 +26,30 @@ CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_lo_pone_el_s
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: va por delante del reloj UTC del servidor (se admiten 5 minutos)';
   ELSEIF NEW.caduca_en <= NEW.no_antes_de THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: debe ser anterior a caduca_en';
+  ELSEIF NEW.no_antes_de > UTC_TIMESTAMP(3) + INTERVAL 1 YEAR THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: no puede pasar de un año';
   END IF//
 CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_no_es_cero
   AFTER INSERT ON notificaciones_pendientes FOR EACH ROW
   IF NEW.id < 1 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
   END IF//
--- Calls a notification off, in the writer's transaction; a claim then ends its deliveries. The newest with a `clave` is meant: a
--- rejected one, or one that reached no webhook, has left the `clave` to it.
+-- Calls a notification off, in the writer's transaction; a claim then ends its deliveries. With a `clave` the one that holds it is
+-- meant, else the newest: a rejected one, or one that reached no webhook, has left the `clave`. What is called off takes a free
+-- `clave` back, so that a repeated job does not send it after all. anulada_en has no default: without this trigger every INSERT fails.
 CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER anular_notificacion
   BEFORE INSERT ON notificaciones_anuladas FOR EACH ROW
 BEGIN
-  DECLARE numero BIGINT DEFAULT (SELECT MAX(n.id) FROM notificaciones_pendientes n
-    WHERE n.entidad_id = NEW.entidad_id AND n.clave = NEW.clave AND CAST(n.clave AS BINARY) = CAST(NEW.clave AS BINARY)
-      AND n.origen = 'evaluacion' AND (NEW.notificacion_id IS NULL OR n.id = NEW.notificacion_id));
-  IF NEW.entidad_id IS NULL AND NEW.clave IS NULL THEN
-    SET numero = (SELECT n.id FROM notificaciones_pendientes n WHERE n.id = NEW.notificacion_id AND n.origen = 'evaluacion');
-  END IF;
+  DECLARE numero BIGINT DEFAULT IF(NEW.notificacion_id IS NULL,
+    COALESCE(
+      (SELECT n.id FROM notificaciones_pendientes n
+       WHERE n.entidad_id = NEW.entidad_id AND n.clave_unica = CAST(NEW.clave AS BINARY) AND n.origen = 'evaluacion'),
+      (SELECT MAX(n.id) FROM notificaciones_pendientes n
+       WHERE n.entidad_id = NEW.entidad_id AND n.clave = NEW.clave AND CAST(n.clave AS BINARY) = CAST(NEW.clave AS BINARY)
+         AND n.origen = 'evaluacion')),
+    (SELECT n.id FROM notificaciones_pendientes n
+     WHERE n.id = NEW.notificacion_id AND n.origen = 'evaluacion' AND COALESCE(n.entidad_id = NEW.entidad_id, NEW.entidad_id IS NULL)
+       AND COALESCE(CAST(n.clave AS BINARY) = CAST(NEW.clave AS BINARY), NEW.clave IS NULL)));
   IF NEW.id <> 0 AND USER() <> '' AND SUBSTRING_INDEX(USER(), '@', 1) NOT IN ('root', 'apientidades_admin') THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL)';
   ELSEIF numero IS NULL THEN
@@ -50,6 +57,10 @@ BEGIN
   END IF;
   UPDATE notificaciones_pendientes n SET n.estado = 'cancelada', n.terminada_en = UTC_TIMESTAMP(3), n.relleno = NULL
     WHERE n.id = numero AND n.estado <> 'cancelada';
-  SET NEW.notificacion_id = numero;
+  IF NOT EXISTS (SELECT 1 FROM notificaciones_pendientes n JOIN notificaciones_pendientes t
+                   ON t.entidad_id = n.entidad_id AND t.clave_unica = CAST(n.clave AS BINARY) WHERE n.id = numero) THEN
+    UPDATE notificaciones_pendientes n SET n.error = NULL WHERE n.id = numero AND n.error IS NOT NULL;
+  END IF;
+  SET NEW.notificacion_id = numero, NEW.anulada_en = UTC_TIMESTAMP(3);
 END//
 DELIMITER ;

@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS notificaciones_anuladas (
   entidad_id      BIGINT       NULL,
   clave           VARCHAR(128) NULL,
   motivo          VARCHAR(500) NULL,
-  anulada_en      DATETIME(3)  NOT NULL DEFAULT (UTC_TIMESTAMP(3)) CHECK (anulada_en + INTERVAL 0 DAY <=> anulada_en),
+  anulada_en      DATETIME(3)  NOT NULL CHECK (anulada_en + INTERVAL 0 DAY <=> anulada_en),  -- the trigger sets it
   KEY notificaciones_anuladas_de (notificacion_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 

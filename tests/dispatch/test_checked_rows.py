@@ -175,24 +175,25 @@ def test_a_batch_says_of_each_row_what_became_of_it(stack, entity):
     exact = '{ "titulo":"ñ👩‍🎓 \\u00f1 \\"\\\\ \\/\\n",\n"evaluacionId" :42, "nota": 7.50}'
     results = avisar_lote(stack.evaluation, [
         good | {"datos": exact, "clave": "a", "ocurrida_en": "2026-11-20T10:00:00.1234567Z",
-                "caduca_en": "2030-01-01T01:00:00+01:00", "no_antes_de": "2029-12-31T23:00Z"},
+                "caduca_en": "2030-01-01T01:00:00+01:00", "no_antes_de": "2019-12-31T23:00Z"},
         good | {"clave": "known"}, good | {"clave": "a"}, good | {"clave": None, "ocurrida_en": None, "entidad_id": str(entity.id)},
         good | {"datos": WRONG}, good | {"datos": DATA[EVENT]}, good | {"clave": ""}, good | {"clave": "k" * 65}, good | {"clave": {}},
         good | {"clav": "x"}, good | {"entidad_id": f"{entity.id}a"}, good | {"entidad_id": None}, good | {"evento": "nada"},
         good | {"ocurrida_en": "2026-02-29T00:00:00Z"}, good | {"ocurrida_en": 5}, good | {"ocurrida_en": "9999-01-01 00:00:00"},
         good | {"caduca_en": "mañana"}, good | {"no_antes_de": "mañana"},
-        good | {"caduca_en": "2030-01-01T00:00Z", "no_antes_de": "2030-01-01T01:00+01:00"}, 5, []])
+        good | {"caduca_en": "2030-01-01T00:00Z", "no_antes_de": "2030-01-01T01:00+01:00"},
+        good | {"no_antes_de": "9000-01-01T00:00Z"}, 5, []])
     exact_id = results[0]["id"]
     assert results[1:3] == [{"id": earlier, "conocida": True}, {"id": exact_id, "conocida": True}]
     assert list(results[3]) == ["id"]
     beginnings = ["datos.evaluacionId: debe ser", "datos: debe ser una cadena", *["clave: debe tener"] * 3, "fila: solo puede tener",
                   "entidad_id: debe ser", "entidad_id: debe ser", "evento: no es", "ocurrida_en: debe ser", "ocurrida_en: debe ser", AHEAD, "caduca_en: debe ser",
-                  "no_antes_de: debe ser una", "no_antes_de: debe ser anterior",
+                  "no_antes_de: debe ser una", "no_antes_de: debe ser anterior", "no_antes_de: no puede pasar",
                   "fila: debe ser", "fila: debe ser"]
     assert [(list(result), result["motivo"].startswith(beginning)) for result, beginning in zip(results[4:], beginnings, strict=True)
             ] == [(["motivo"], True)] * len(beginnings), results[4:]
     assert stack.sql(f"SELECT datos = {literal(exact)}, ocurrida_en, caduca_en, no_antes_de FROM {TABLE} WHERE id = {exact_id}") == [
-        ["1", "2026-11-20 10:00:00.123", "2030-01-01 00:00:00.000", "2029-12-31 23:00:00.000"]]
+        ["1", "2026-11-20 10:00:00.123", "2030-01-01 00:00:00.000", "2019-12-31 23:00:00.000"]]
     assert stack.value(f"SELECT COUNT(*) FROM {TABLE} WHERE entidad_id = {entity.id}") == "3"
 
 

@@ -53,7 +53,14 @@ def test_a_row_that_would_expire_first_is_refused(entity, stack):
             with pytest.raises(SqlError, match="no_antes_de: debe ser anterior a caduca_en"):
                 stack.evaluation(ROW.format(table=table, columns="caduca_en, no_antes_de", entity=entity.id, values=f"'2030-01-01', {later}"))
     stack.evaluation(ROW.format(table="notificaciones_comprobadas", columns="caduca_en, no_antes_de", entity=entity.id,
-                                values="'2030-01-02', '2030-01-01'"))
+                                values="'9000-01-01', UTC_TIMESTAMP(3) + INTERVAL 364 DAY"))
+
+
+def test_a_row_for_later_than_a_year_ahead_is_refused(entity, stack):
+    for table in ("notificaciones_pendientes", "notificaciones_comprobadas"):
+        with pytest.raises(SqlError, match="no_antes_de: no puede pasar de un año"):
+            stack.evaluation(ROW.format(table=table, columns="no_antes_de", entity=entity.id,
+                                        values="UTC_TIMESTAMP(3) + INTERVAL 367 DAY"))
 
 
 @pytest.mark.parametrize("date", ["0000-00-00", "2026-00-15", "2026-02-31"])

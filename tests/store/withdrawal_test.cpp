@@ -1,12 +1,14 @@
 // notificaciones_anuladas: what its writer calls off is not sent. And urgent ones, which go first.
 #include <boost/test/unit_test.hpp>
 
+#include "lib/store/backlog/webhook_backlog.hpp"
 #include "tests/store/delivery_support.hpp"
 #include "tests/store/maintenance_support.hpp"
 
 using namespace store;
 using namespace store::testing;
 using platform::Milliseconds;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -24,6 +26,18 @@ struct Fixture : DeliveryFixture {
         "'evaluacion.cerrada', '{}', ?)",
         key);
     return session.last_insert_id();
+  }
+  NotificationId queue_urgent() {
+    const auto urgent = insert_notification(session, 1);
+    write_fan_out(session,
+                  {.processed = {urgent},
+                   .unreached = {},
+                   .deferred = {},
+                   .rejected = {},
+                   .deliveries = {{urgent, webhook.id, webhook::Event::evaluacion_cerrada,
+                                   delivery::DeliveryState::pending, true}}},
+                  long_lease);
+    return urgent;
   }
 };
 
@@ -111,7 +125,15 @@ BOOST_AUTO_TEST_CASE(it_is_named_by_its_key_too_and_a_wrong_name_is_refused) {
           "INSERT INTO notificaciones_anuladas (notificacion_id, entidad_id, clave) VALUES (?, 1, 'b')",
           first),
       Refused);
+  BOOST_CHECK_THROW(
+      session.update("INSERT INTO notificaciones_anuladas (notificacion_id, entidad_id) VALUES (?, 2)",
+                     first),
+      Refused);
   BOOST_TEST(state(first) == "pendiente");
+  session.update("INSERT INTO notificaciones_anuladas (notificacion_id, entidad_id) VALUES (?, 1)", first);
+  BOOST_TEST(state(first) == "cancelada");
+  session.update("INSERT INTO notificaciones_anuladas (notificacion_id, clave) VALUES (?, 'b ')", blank);
+  BOOST_TEST(state(blank) == "cancelada");
 }
 
 BOOST_AUTO_TEST_CASE(it_is_purged_with_its_notification) {
@@ -124,6 +146,22 @@ BOOST_AUTO_TEST_CASE(it_is_purged_with_its_notification) {
   const auto rows = session.query("SELECT notificacion_id AS id FROM notificaciones_anuladas");
   BOOST_REQUIRE_EQUAL(rows.size(), 1U);
   BOOST_TEST(rows[0].integer("id") == kept.number());
+}
+
+// A dispatcher of an older release removes the notification alone.
+BOOST_AUTO_TEST_CASE(the_sweep_removes_old_withdrawals_of_which_the_notification_is_gone) {
+  const auto gone = insert_notification(session, 1);
+  const auto lately = insert_notification(session, 1);
+  const auto kept = insert_notification(session, 1);
+  for (const auto id : {gone, lately, kept}) withdraw(id);
+  session.execute("UPDATE notificaciones_anuladas SET anulada_en = UTC_TIMESTAMP(3) - INTERVAL 31 DAY");
+  session.update("UPDATE notificaciones_anuladas SET anulada_en = UTC_TIMESTAMP(3) WHERE notificacion_id = ?",
+                 lately);
+  session.update("DELETE FROM notificaciones_pendientes WHERE id IN (?, ?)", gone, lately);
+  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 1U);
+  BOOST_TEST(
+      session.query("SELECT 1 AS n FROM notificaciones_anuladas WHERE notificacion_id = ?", gone).empty());
+  BOOST_CHECK_EQUAL(session.query("SELECT 1 AS n FROM notificaciones_anuladas").size(), 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_is_free_again_if_nothing_was_reached) {
@@ -146,21 +184,49 @@ BOOST_AUTO_TEST_CASE(a_key_is_free_again_if_nothing_was_reached) {
   BOOST_TEST(state(again) == "cancelada");  // the newest
   BOOST_TEST(state(unreached) == "procesada");
   BOOST_CHECK_THROW(insert("a"), DuplicateKey);  // what is called off keeps its key
+  withdraw(unreached);                           // the newer one holds the key
+  BOOST_TEST(state(unreached) == "cancelada");
+  BOOST_TEST(!key_of(unreached).boolean("usada"));
+}
+
+// Else the job that runs again would send it after all.
+BOOST_AUTO_TEST_CASE(what_is_called_off_takes_its_free_key_back) {
+  const auto rejected = insert("a");
+  reject_notifications(session, {{rejected, "no"}});
+  session.execute("INSERT INTO notificaciones_anuladas (entidad_id, clave) VALUES (1, 'a')");
+  BOOST_TEST(state(rejected) == "cancelada");
+  BOOST_CHECK_THROW(insert("a"), DuplicateKey);
+  const auto discarded = insert("b");
+  reject_notifications(session, {{discarded, "no"}});
+  discard_notification(session, discarded);
+  withdraw(discarded);
+  BOOST_CHECK_THROW(insert("b"), DuplicateKey);
+}
+
+BOOST_AUTO_TEST_CASE(the_holder_of_a_key_is_meant_before_a_newer_rejected_one) {
+  const auto retried = insert("a");
+  reject_notifications(session, {{retried, "no"}});
+  const auto newer = insert("a");
+  reject_notifications(session, {{newer, "no"}});
+  BOOST_TEST((retry_notification(session, retried) == NotificationChange::done));
+  session.execute("INSERT INTO notificaciones_anuladas (entidad_id, clave) VALUES (1, 'a')");
+  BOOST_TEST(state(retried) == "cancelada");
+  BOOST_TEST(state(newer) == "rechazada");
+}
+
+// For example after a restore: a withdrawal must not be taken and then ignored.
+BOOST_AUTO_TEST_CASE(without_its_trigger_a_withdrawal_is_refused) {
+  const auto id = insert("a");
+  session.execute("DROP TRIGGER anular_notificacion");
+  BOOST_CHECK_THROW(withdraw(id), DatabaseError);
+  BOOST_TEST(session.query("SELECT id FROM notificaciones_anuladas").empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_urgent_one_passes_what_has_waited_for_less_than_an_hour) {
   for (int i = 0; i < 3; ++i) queue_one();
   session.execute(
       "UPDATE entregas SET proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 2 HOUR ORDER BY id LIMIT 1");
-  const auto urgent = insert_notification(session, 1);
-  write_fan_out(session,
-                {.processed = {urgent},
-                 .unreached = {},
-                 .deferred = {},
-                 .rejected = {},
-                 .deliveries = {{urgent, webhook.id, webhook::Event::evaluacion_cerrada,
-                                 delivery::DeliveryState::pending, true}}},
-                long_lease);
+  const auto urgent = queue_urgent();
   const auto claimed = claim_some(4);
   BOOST_REQUIRE_EQUAL(claimed.size(), 4U);
   BOOST_TEST(claimed[0].notification < urgent);
@@ -170,16 +236,20 @@ BOOST_AUTO_TEST_CASE(an_urgent_one_passes_what_has_waited_for_less_than_an_hour)
 
 // Its head start is no delay: no alert may tell of an hour.
 BOOST_AUTO_TEST_CASE(an_urgent_one_does_not_look_late) {
-  const auto urgent = insert_notification(session, 1);
-  write_fan_out(session,
-                {.processed = {urgent},
-                 .unreached = {},
-                 .deferred = {},
-                 .rejected = {},
-                 .deliveries = {{urgent, webhook.id, webhook::Event::evaluacion_cerrada,
-                                 delivery::DeliveryState::pending, true}}},
-                long_lease);
+  queue_urgent();
   BOOST_TEST(queue_status(session).oldest_delivery_s < 60);
+  const auto backlog = find_backlog(session, webhook.id);
+  BOOST_TEST((backlog->oldest_due && backlog->now - *backlog->oldest_due < 60s));
+}
+
+BOOST_AUTO_TEST_CASE(an_urgent_one_does_not_hide_that_others_are_late) {
+  queue_one();
+  session.execute(
+      "UPDATE entregas SET creada_en = UTC_TIMESTAMP(3) - INTERVAL 30 MINUTE,"
+      " proximo_intento = UTC_TIMESTAMP(3) - INTERVAL 30 MINUTE");
+  queue_urgent();
+  BOOST_TEST(queue_status(session).oldest_delivery_s >= 1800);
+  BOOST_TEST(queue_status(session).oldest_delivery_s < 1900);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
