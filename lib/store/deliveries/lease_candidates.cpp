@@ -35,8 +35,8 @@ constexpr std::string_view where_pending = "AND estado = 'pendiente' FOR UPDATE 
 
 /// Read without a lock, so that another user's lock delays no claim: on MariaDB every user with SELECT on
 /// this table can lock its rows. `notification cancel` and a claim cannot change the same delivery at the
-/// same time, because both lock the delivery's row in `entregas`. A withdrawal (notificaciones_anuladas) locks no
-/// delivery: a claim that read before its commit goes on, and the next claim sees it.
+/// same time, because both lock the delivery's row in `entregas`. A withdrawal (notificaciones_anuladas)
+/// locks no delivery: a claim that read before its commit goes on, and the next claim sees it.
 constexpr std::string_view notifications_by_id =
     "SELECT id, entidad_id, estado, evento, CAST(ocurrida_en AS CHAR) AS ocurrida, LENGTH(datos) AS octetos,"
     " origen = 'prueba' AS prueba, COALESCE(caduca_en <= UTC_TIMESTAMP(3), FALSE) AS caducada"
