@@ -6,7 +6,7 @@ import pytest
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
 from support.contacts import CONTACTS, KINDS, MAIL, code_of, put
 from support.portal import answer
-from support.portal_changes import arrived, at, lose, shown
+from support.portal_changes import arrived, at, go, lose, shown
 from support.stack import setting
 from support.wait import wait_until
 
@@ -238,3 +238,15 @@ def test_the_activity_tells_of_them(mailing, browser, entity, stack, expect):
     expect(rows.nth(1)).to_contain_text("ya no recibe avisos, por el enlace de un correo: a…@ejemplo.es")
     expect(rows.nth(1)).to_contain_text("La persona avisada")
     expect(rows.nth(2)).to_contain_text("se añade: a…@ejemplo.es (1)")
+
+
+def test_the_summary_says_when_nobody_is_told(mailing, stack, browser, entity, expect):
+    page = at(browser, entity, "#/", "Resumen")
+    expect(page.get_by_text("Nadie recibe un correo")).to_be_visible()
+    assert_no_barriers(page)
+    page.get_by_role("link", name="elija a quién se avisa").click()
+    expect(page.get_by_role("heading", name=HEADING)).to_be_visible()
+    stack.admin("entity", "contact", "add", entity.id, "--address", "ana@ejemplo.es")
+    go(page, "#/", "Resumen")
+    expect(page.locator("#actualizado")).to_contain_text("Actualizado")
+    expect(page.get_by_text("Nadie recibe un correo")).to_have_count(0)

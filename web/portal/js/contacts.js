@@ -18,9 +18,9 @@ const KINDS = {
 };
 
 const MEANINGS = {
-  fallo: "Lleva una hora sin recibir nada.",
-  desactivacion_proxima: "A la mitad del plazo y cuando queda una décima parte.",
-  desactivado: "Con el motivo: fallos, un 410 o el operador.",
+  fallo: "Lleva una hora sin recibir nada de lo que se le envía.",
+  desactivacion_proxima: "Cuando ha pasado la mitad del plazo para desactivarlo, y cuando queda una décima parte.",
+  desactivado: "Con el motivo: los fallos, el receptor (410) o el operador.",
   entregas_fallidas: "Un resumen al día, si las hay.",
   certificado: "14 y 3 días antes.",
   secreto: "Un día antes de que deje de firmar.",

@@ -6,7 +6,7 @@ import { copyButton } from "../copy.js";
 import { curlOf, signedHeaders } from "../curl.js";
 import { away, el, foreign, replace } from "../dom.js";
 import { field, judge } from "../field.js";
-import { nameOf } from "../hooks.js";
+import { hookLink, nameOf } from "../hooks.js";
 import { pretty } from "../json_text.js";
 import { askOperator } from "../operator.js";
 import { poll } from "../poll.js";
@@ -204,6 +204,7 @@ function remedyBox({ clock, session }, webhook, { ultimoError, estado, terminada
     el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
     el("p", {}, foreign((webhook.activo && remedy.active) || remedy.remedy)),
     remedy.operator && askOperator(session),
+    el("p", { class: "no-print" }, el("a", { href: hookLink(webhook.id), id: "su-webhook" }, "Ver el webhook ", foreign(nameOf(webhook)))),
     el("p", { class: "muted small" }, "Error del último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
 }
 
@@ -235,7 +236,7 @@ function evidence({ session }, webhook, delivery, hash) {
   const data = [
     ["Entidad", session.entity && foreign(session.entity.nombre)],
     ["Webhook", webhook.nombre && foreign(webhook.nombre)],
-    ["Dirección", foreign(webhook.url)],
+    ["Dirección actual", foreign(webhook.url)],
     ["webhook-id", el("code", {}, delivery.mensaje)],
     ["Entrega", String(delivery.id)],
     ["Evento", [eventName(delivery.evento), " ", el("code", {}, delivery.evento)]],

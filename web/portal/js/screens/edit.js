@@ -98,7 +98,7 @@ function editor(portal, place, base, events) {
 
   function finish(title, changes = {}) {
     const next = [
-      changes.url && "Los avisos van desde ahora a la nueva dirección; lo que esperaba un reintento se envía enseguida a ella.",
+      changes.url && "Los avisos van desde ahora a la nueva dirección; lo que esperaba un reintento se envía enseguida a ella. Lo que ya es «Fallida» no se envía solo: use «Reenviar muchas».",
       changes.eventos && "Los avisos nuevos siguen la lista nueva; los que ya esperaban se envían.",
     ].filter(Boolean);
     portal.drafts.forget();

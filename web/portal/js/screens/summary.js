@@ -1,6 +1,7 @@
 // Resumen: how each webhook is and what to do now, and its last 24 hours.
 import { byHour, dayChart, dayTable, legend } from "../chart.js";
 import { tellDone, unsure, workButton } from "../change.js";
+import { CONTACTS, fetchContacts } from "../contacts.js";
 import { el, foreign, replace, shortUrl, urlOf } from "../dom.js";
 import { hookLink, nameOf, tellApart } from "../hooks.js";
 import { poll } from "../poll.js";
@@ -21,12 +22,14 @@ export function summaryScreen(portal, place) {
   const body = el("div", { id: "resumen" }, el("p", { class: "loading" }, "Consultando…"));
   const trouble = el("div");
   const told = el("div", { class: "verdict-place" });
+  const mails = el("div", { id: "quien-se-entera" });
   const at = el("p", { class: "muted small", id: "actualizado" });
   const refresh = el("button", { type: "button", class: "button", id: "actualizar", onclick: async () => {
     await turns.now();
     portal.announce("Resumen actualizado");
   } }, "Actualizar");
-  replace(place.root, el("div", { class: "head" }, el("h1", {}, "Resumen"), told, el("div", { class: "actions" }, refresh)), trouble, body, at);
+  replace(place.root, el("div", { class: "head" }, el("h1", {}, "Resumen"), told, el("div", { class: "actions" }, refresh)), trouble, body, mails, at);
+  nobodyTold(portal, place).then((words) => replace(mails, words));
 
   let drawn;
   const first = new Promise((resolve) => (drawn = resolve));
@@ -49,6 +52,13 @@ export function summaryScreen(portal, place) {
     return failed?.length ? { ok: false, retryAfter: Math.max(...failed.map((one) => one.retryAfter)) } : answer;
   }, { every: EVERY_MS, signal: place.signal, now: true });
   return first;
+}
+
+/** Says so if the operator sends mails and no address of the entity gets any. */
+async function nobodyTold(portal, place) {
+  const answer = await fetchContacts(portal, place.signal);
+  const told = !answer.ok || !answer.data.operadorEnviaCorreo || answer.data.contactos.some(({ confirmado, rechazado, avisos }) => confirmado && !rechazado && avisos.length);
+  return !told && notice("info", el("p", {}, "Nadie recibe un correo si un webhook falla o se desactiva: ", el("a", { href: CONTACTS }, "elija a quién se avisa"), "."));
 }
 
 /**

@@ -6,6 +6,7 @@ import { eventList } from "../events.js";
 import { field, judge } from "../field.js";
 import { hookLink, nameOf, titleOf, withHook } from "../hooks.js";
 import { askOperator } from "../operator.js";
+import { poll } from "../poll.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { remedyOf } from "../remedies.js";
@@ -23,15 +24,32 @@ export function webhookScreen(portal, place) {
     replace(region, state, !portal.session.readOnly && work(one, box),
       box, el("h2", {}, "Configuración"), facts(hook), !portal.session.readOnly && removal(one));
     if (rests(hook)) tellRest(one, state);
+    if (changedSince(hook)) follow(one, state);
   });
+}
+
+/** Whether the webhook was changed after its last attempt, so that the attempt's failure says nothing of it as it is now. */
+const changedSince = ({ activo, ultimoError, ultimaEjecucion, fechaModificacion }) => activo && ultimoError && Date.parse(fechaModificacion) > Date.parse(ultimaEjecucion);
+
+/** Shows the outcome of the first attempt after a change, for two minutes. */
+function follow({ portal, place, hook }, state) {
+  const end = Date.now() + 120_000;
+  poll(async () => {
+    const answer = await portal.api.get(`/webhooks/${hook.id}`, {}, place.signal);
+    const settled = answer.ok && !changedSince(answer.data);
+    if (settled && !place.signal.aborted) replace(state, condition(portal, answer.data));
+    return { ...answer, done: settled || Date.now() > end };
+  }, { every: 5000, signal: place.signal });
 }
 
 /** The webhook's state in a sentence, and what to correct. */
 function condition({ clock, session }, hook, rest = "") {
   const { kind, word, mark, sentence } = webhookState(hook, clock.now(), rest);
-  const remedy = hook.activo ? remedyOf(hook.ultimoError) : null;
+  const changed = changedSince(hook);
+  const remedy = hook.activo && !changed ? remedyOf(hook.ultimoError) : null;
   return notice(kind === "muted" ? "info" : kind,
     el("p", { class: "foreign" }, el("strong", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word), /^[A-ZÁÉÍÓÚ]/.test(sentence) ? ". " : " ", sentence),
+    changed && el("p", {}, "Se ha cambiado después de ese envío: esta página dirá aquí si el siguiente se recibe. Para saberlo enseguida, pruébelo."),
     remedy && el("p", {}, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
     (remedy?.operator || hook.motivo === "operador") && askOperator(session));
 }
