@@ -65,7 +65,7 @@ void write_code(Message& message, const store::Mail& mail, const config::Setting
 void write_notices(Message& message, const store::Mail& mail, const config::Settings& settings) {
   const bool several = mail.notices.size() > 1;
   message.body.push_back(
-      {"Aviso automático de " + service_of(settings) + " para «" + mail.entity_name + "»."});
+      {"Aviso automático que envía " + service_of(settings) + " para «" + mail.entity_name + "»."});
   for (const auto& notice : mail.notices) {
     auto [title, body] = text_of(notice, portal_of(settings));
     message.subject = title;

@@ -50,13 +50,15 @@ class Data {
     const auto found = platform::parse_iso8601(text(name));
     return found ? spanish_time(*found) : "un momento que no se conoce";
   }
-  /// `El webhook 12 («Producción», integracion.ejemplo.es)`. The path of its URL may hold a secret.
+  /// `El webhook «Producción» (integracion.ejemplo.es)`, without a name `El webhook n.º 12 (…)`. The path of
+  /// its URL may hold a secret.
   string webhook(std::string_view article = "El") const {
-    const auto name = text("nombre");
-    return string(article) + " webhook " + std::to_string(number("webhook")) + " (" +
-           (name.empty() ? "" : "«" + name + "», ") + text("host") + ")";
+    return string(article) + ' ' + short_webhook() + " (" + text("host") + ")";
   }
-  string number_of_webhook() const { return "webhook " + std::to_string(number("webhook")); }
+  string short_webhook() const {
+    const auto name = text("nombre");
+    return "webhook " + (name.empty() ? "n.º " + std::to_string(number("webhook")) : "«" + name + "»");
+  }
   mail::Paragraph link(const string& text, const string& page) const {
     if (portal_.empty()) return {text};
     return {text, portal_ + "#" + page};
@@ -77,7 +79,7 @@ class Data {
 
 Text failing(const Data& of) {
   return {
-      "El " + of.number_of_webhook() + " no recibe sus avisos",
+      "El " + of.short_webhook() + " no recibe sus avisos",
       {{of.webhook() + " falla desde el " + of.time("desde") +
         ": desde entonces ningún intento ha terminado bien. Lo pendiente se sigue intentando, cada vez más "
         "espaciado."},
@@ -90,8 +92,7 @@ Text failing(const Data& of) {
 Text deactivation_near(const Data& of) {
   const bool late = of.text("parte") == "nueve_decimos";
   return {
-      string(late ? "Último aviso: el " : "El ") + of.number_of_webhook() +
-          " se desactivará si sigue fallando",
+      string(late ? "Último aviso: el " : "El ") + of.short_webhook() + " se desactivará si sigue fallando",
       {{of.webhook() + " falla desde el " + of.time("desde") +
         ". Si nada cambia, se desactivará a partir del " + of.time("desactivacion") +
         ", y desde entonces no se le enviará nada hasta que lo vuelva a activar."},
@@ -115,21 +116,21 @@ Text deactivated(const Data& of) {
                             "volver a activarlo. Lo pendiente se guarda mientras tanto."
                           : "Qué hacer: repare el receptor y vuelva a activar el webhook en su página del "
                             "portal: lo que se ha retenido se enviará entonces.";
-  return {"El " + of.number_of_webhook() + " está desactivado",
+  return {"El " + of.short_webhook() + " está desactivado",
           {{of.webhook() + " se desactivó el " + of.time("cuando") + ", " + reason_of(of.text("motivo")) +
             ". Desde entonces no se le envía nada."},
            of.link(what, of.page())}};
 }
 
 Text recovered(const Data& of) {
-  return {"El " + of.number_of_webhook() + " vuelve a funcionar",
+  return {"El " + of.short_webhook() + " vuelve a funcionar",
           {{of.webhook() + " vuelve a recibir sus avisos: el intento del " + of.time("cuando") +
             " terminó bien. Lo que estaba pendiente se envía ahora, sin que haya que hacer nada."},
            of.link("Si alguna entrega quedó fallida, puede pedir que se reenvíe:", of.page("/reenvios"))}};
 }
 
 Text certificate(const Data& of) {
-  return {"El certificado del receptor del " + of.number_of_webhook() + " caduca pronto",
+  return {"El certificado del receptor del " + of.short_webhook() + " caduca pronto",
           {{"El certificado TLS del receptor de " + of.webhook("el") + " caduca el " + of.time("caduca") +
             ". Si no se renueva antes, los envíos fallarán a partir de entonces."},
            of.link("Qué hacer: renueve el certificado en su servidor. Si ya lo ha renovado, compruebe que el "
@@ -138,7 +139,7 @@ Text certificate(const Data& of) {
 }
 
 Text secret(const Data& of) {
-  return {"El secreto anterior del " + of.number_of_webhook() + " deja de firmar pronto",
+  return {"El secreto anterior del " + of.short_webhook() + " deja de firmar pronto",
           {{of.webhook() + " firma con dos secretos, el nuevo y el anterior, hasta el " + of.time("hasta") +
             ". Desde entonces firmará solo con el nuevo."},
            of.link("Qué hacer: compruebe antes que su receptor acepta la firma del secreto nuevo.",
@@ -161,7 +162,7 @@ Text token(const Data& of) {
 Text failed_deliveries(const Data& of) {
   const auto count = of.number("entregas");
   const auto day = platform::parse_date(of.text("dia"));
-  return {"Entregas fallidas del " + of.number_of_webhook(),
+  return {"Entregas fallidas del " + of.short_webhook(),
           {{of.webhook() + " tiene " +
             (count == 1 ? "una entrega que quedó fallida"
                         : spanish_number(count) + " entregas que quedaron fallidas") +

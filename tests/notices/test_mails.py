@@ -164,7 +164,7 @@ def test_notices_within_a_minute_are_one_mail(stack, post, server, entity):
     post.run_late()
     mail = only_mail(server, address)
     assert mail.message["subject"] == "3 avisos sobre sus webhooks"
-    assert all(f"webhook {hook.id} (" in text_of(mail) for hook in hooks)
+    assert all(f"webhook n.º {hook.id} (" in text_of(mail) for hook in hooks)
 
 
 def test_a_contact_gets_one_mail_an_hour_unless_a_webhook_is_deactivated(stack, post, server, entity):
