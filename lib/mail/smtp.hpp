@@ -1,5 +1,5 @@
 // Sends mails by SMTP: the adapter of libcurl for it. TLS is required, by STARTTLS or smtps://, unless the
-// server is this host's (docs/configuration.md#mail).
+// server is this host's (docs/configuration.md#the-keys).
 #pragma once
 
 #include <memory>

@@ -106,11 +106,15 @@ def test_retry_and_discard_of_a_notification(entity, stack, preview, command, be
 def test_cancel_of_a_replay(waiting, entity, stack, preview):
     hook, *_ = waiting
     stack.sql(f"UPDATE entregas SET estado = 'fallida', terminada_en = UTC_TIMESTAMP(3) WHERE webhook_id = {hook.id}")
-    asked = entity.api("POST", f"{BASE}/{hook.id}/reenvios", json_body={"desde": "2000-01-01T00:00:00Z"})
-    assert asked.status == 202, asked
-    replay = asked.json()["reenvio"]["id"]
-    shown = preview("replay", "cancel", replay)
-    assert shown["candidatas"] == 3 and shown["estado"] in ("pendiente", "en_curso")
-    assert stack.admin("replay", "cancel", replay)["estado"] == "cancelado"
+    stack.stop("dispatcher")  # the replay would be over before it is cancelled
+    try:
+        asked = entity.api("POST", f"{BASE}/{hook.id}/reenvios", json_body={"desde": "2000-01-01T00:00:00Z"})
+        assert asked.status == 202, asked
+        replay = asked.json()["reenvio"]["id"]
+        shown = preview("replay", "cancel", replay)
+        assert shown["candidatas"] == 3 and shown["estado"] in ("pendiente", "en_curso")
+        assert stack.admin("replay", "cancel", replay)["estado"] == "cancelado"
+    finally:
+        stack.start("dispatcher")
     refused = stack.try_admin("replay", "cancel", replay, "--dry-run")
     assert refused.returncode == 1 and refused.stderr == stack.try_admin("replay", "cancel", replay).stderr

@@ -96,5 +96,5 @@ def test_a_crowd_that_has_expired_delays_no_other(new_entity, receiver, stack):
 @pytest.mark.parametrize("date", ["0000-00-00", "2026-00-15", "2026-02-31"])
 def test_a_date_that_the_calendar_lacks_is_refused(entity, stack, date):
     with pytest.raises(SqlError):
-        stack.evaluation(f"SET sql_mode = ''; INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, caduca_en) VALUES ({entity.id},"
+        stack.writer()(f"SET sql_mode = ''; INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, caduca_en) VALUES ({entity.id},"
                          f" 'evaluacion.cerrada', '{{}}', '{date}')")

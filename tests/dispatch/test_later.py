@@ -66,7 +66,7 @@ def test_a_row_for_later_than_a_year_ahead_is_refused(entity, stack):
 @pytest.mark.parametrize("date", ["0000-00-00", "2026-00-15", "2026-02-31"])
 def test_a_date_that_the_calendar_lacks_is_refused(entity, stack, date):
     with pytest.raises(SqlError):
-        stack.evaluation("SET sql_mode = ''; " + ROW.format(table="notificaciones_pendientes", columns="no_antes_de", entity=entity.id,
+        stack.writer()("SET sql_mode = ''; " + ROW.format(table="notificaciones_pendientes", columns="no_antes_de", entity=entity.id,
                                                            values=f"'{date}'"))
 
 

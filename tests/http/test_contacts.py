@@ -254,4 +254,5 @@ def test_while_the_database_is_away_the_person_is_told_so(entity, stack):
         assert stack.api("POST", link[:-1]).status == 404, "a forged link needs no database"
     finally:
         stack.dev("start", "db")
+        stack.connect_evaluation()
     assert stack.api("POST", link).status == 200 and kinds(entity) == [[]]

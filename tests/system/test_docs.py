@@ -80,7 +80,7 @@ HEALTH = "El servicio está disponible"  # only load balancers read it
 SOURCES = [*API_SOURCES, "lib/webhook/event_data.cpp", "dispatcher/fan_out/fan_out_plan.cpp", "lib/store/notifications/rejection.cpp"]
 # The texts that `ultimoError` may have.
 FAILURES = ["lib/delivery/failure_text.cpp", "lib/delivery/classify.cpp"]
-FAILURES_IN_SQL = ["lib/store/maintenance/held.cpp", "lib/store/deliveries/lease_candidates.cpp"]
+FAILURES_IN_SQL = ["lib/store/maintenance/held.cpp", "lib/store/deliveries/lease_candidates.cpp", "lib/store/cancelled.hpp"]
 
 
 @pytest.mark.parametrize("document", [*API_PAGES, "web/docs/que-llega.md", "docs/table.md"])
