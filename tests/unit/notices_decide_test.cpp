@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(each_text_says_what_when_and_where) {
     const auto text = text_of(notice, "https://api.example.org/apientidades/portal/");
     std::string all;
     for (const auto& paragraph : text.body) all += paragraph.text + ' ' + paragraph.link + '\n';
-    BOOST_TEST(all.find("«Producción», x.example.org") != std::string::npos);
+    BOOST_TEST(all.find("«Producción» (x.example.org)") != std::string::npos);
     BOOST_TEST(all.find("30 de noviembre de 2026, 1") != std::string::npos);
     BOOST_TEST(all.find("https://api.example.org/apientidades/portal/#/webhooks/") != std::string::npos);
     BOOST_TEST(all.find("Qué hacer") != std::string::npos);
