@@ -240,7 +240,7 @@ def test_the_activity_tells_of_them(mailing, browser, entity, stack, expect):
     expect(rows.nth(2)).to_contain_text("se añade: a…@ejemplo.es (1)")
 
 
-def test_the_summary_says_when_nobody_is_told(mailing, stack, browser, entity, expect):
+def test_the_summary_says_when_no_address_is_told(mailing, stack, browser, entity, expect):
     page = at(browser, entity, "#/", "Resumen")
     expect(page.get_by_text("Nadie recibe un correo")).to_be_visible()
     assert_no_barriers(page)

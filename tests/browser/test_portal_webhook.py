@@ -72,7 +72,7 @@ def test_its_states_and_text_of_others(browser, entity, expect, members, told):
     assert_no_barriers(page)
 
 
-def test_a_failure_from_before_a_change_asks_for_no_repair(browser, entity, expect):
+def test_a_failure_from_before_a_change_is_told_as_such(browser, entity, expect):
     hook = entity.register()
     page = at(browser, entity, "#/entregas", "Entregas")
     now = seen(entity, hook) | {"ultimaEjecucion": "2026-11-20T10:00:00.000Z", "ultimoEstado": 404, "ultimoError": "El receptor respondió 404"}
@@ -80,6 +80,7 @@ def test_a_failure_from_before_a_change_asks_for_no_repair(browser, entity, expe
     go(page, place(hook), "Webhook")
     expect(shown(page).get_by_text("Se ha cambiado después de ese envío")).to_be_visible()
     expect(page.get_by_text("Qué hacer")).to_have_count(0)
+    expect(page.get_by_text("Si el cambio no lo corrige")).to_be_visible()  # a change of the name corrects nothing
     assert_no_barriers(page)
     answer(page, "GET", f"webhooks/{hook.id}", 200, now | {"ultimaEjecucion": "2099-11-20T10:00:00.000Z", "ultimoEstado": 204, "ultimoError": ""})
     expect(shown(page).get_by_text("se recibió bien")).to_be_visible(timeout=15_000)

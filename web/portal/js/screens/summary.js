@@ -29,7 +29,7 @@ export function summaryScreen(portal, place) {
     portal.announce("Resumen actualizado");
   } }, "Actualizar");
   replace(place.root, el("div", { class: "head" }, el("h1", {}, "Resumen"), told, el("div", { class: "actions" }, refresh)), trouble, body, mails, at);
-  nobodyTold(portal, place).then((words) => replace(mails, words));
+  noAddressTold(portal, place).then((words) => replace(mails, words));
 
   let drawn;
   const first = new Promise((resolve) => (drawn = resolve));
@@ -55,7 +55,7 @@ export function summaryScreen(portal, place) {
 }
 
 /** Says so if the operator sends mails and no address of the entity gets any. */
-async function nobodyTold(portal, place) {
+async function noAddressTold(portal, place) {
   const answer = await fetchContacts(portal, place.signal);
   const told = !answer.ok || !answer.data.operadorEnviaCorreo || answer.data.contactos.some(({ confirmado, rechazado, avisos }) => confirmado && !rechazado && avisos.length);
   return !told && notice("info", el("p", {}, "Nadie recibe un correo si un webhook falla o se desactiva: ", el("a", { href: CONTACTS }, "elija a quién se avisa"), "."));

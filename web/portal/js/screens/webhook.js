@@ -46,11 +46,11 @@ function follow({ portal, place, hook }, state) {
 function condition({ clock, session }, hook, rest = "") {
   const { kind, word, mark, sentence } = webhookState(hook, clock.now(), rest);
   const changed = changedSince(hook);
-  const remedy = hook.activo && !changed ? remedyOf(hook.ultimoError) : null;
+  const remedy = hook.activo ? remedyOf(hook.ultimoError) : null;
   return notice(kind === "muted" ? "info" : kind,
     el("p", { class: "foreign" }, el("strong", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word), /^[A-ZÁÉÍÓÚ]/.test(sentence) ? ". " : " ", sentence),
     changed && el("p", {}, "Se ha cambiado después de ese envío: esta página dirá aquí si el siguiente se recibe. Para saberlo enseguida, pruébelo."),
-    remedy && el("p", {}, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
+    remedy && el("p", {}, el("strong", {}, changed ? "Si el cambio no lo corrige: " : "Qué hacer: "), foreign(remedy.remedy)),
     (remedy?.operator || hook.motivo === "operador") && askOperator(session));
 }
 
