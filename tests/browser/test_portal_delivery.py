@@ -43,7 +43,7 @@ def test_everything_that_the_log_has_of_it(browser, entity, failure, expect):
     whole = shown(entity, failure)
     page = open_portal(browser, entity.token, place(failure))
     expect(page.get_by_role("heading", level=1)).to_have_text("Evaluación abierta")
-    assert page.title() == f"Evaluación abierta, entrega {failure[1]} · {urlsplit(failure[0].url).netloc} · {entity.name} · Portal de avisos"
+    expect(page).to_have_title(f"Evaluación abierta, entrega {failure[1]} · {urlsplit(failure[0].url).netloc} · {entity.name} · Portal de avisos")
     main = page.locator("main")
     for text in (failure[0].url, whole["mensaje"], whole["sha256Cuerpo"], "✓ comprobado en este navegador", "Fallida", "evaluacion.abierta"):
         expect(main).to_contain_text(text)
@@ -321,7 +321,8 @@ def test_its_print_is_a_technical_record_on_one_page(browser, entity, failure, e
     pdf = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert heading.inner_text() == usual and page.title() == title
+    expect(page).to_have_title(title)
+    assert heading.inner_text() == usual
 
 
 @pytest.mark.parametrize("webhook, delivery, told", [(None, 999999999, "No existe ninguna entrega"), (999999999, 1, "No existe ningún webhook")])

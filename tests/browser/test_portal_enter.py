@@ -17,7 +17,8 @@ def test_the_first_screen_is_drawn_without_the_api(browser, expect):
     page.on("request", lambda request: asked.append(request.url))
     page.goto(PORTAL)
     expect(page.get_by_role("heading", name="Entrar")).to_be_visible()
-    assert focused(page) == "Token de acceso" and page.title() == "Entrar · Portal de avisos"
+    expect(page).to_have_title("Entrar · Portal de avisos")
+    assert focused(page) == "Token de acceso"
     assert not [url for url in asked if "/v1/" in url]
     assert_no_barriers(page)
     picture(page, "entrar")
@@ -43,7 +44,7 @@ def test_entering_by_keyboard_alone(browser, entity, expect):
     page.keyboard.press("Enter")
     heading = page.get_by_role("heading", name="Resumen")
     expect(heading).to_be_focused()
-    assert page.title() == f"Resumen · {entity.name} · Portal de avisos"
+    expect(page).to_have_title(f"Resumen · {entity.name} · Portal de avisos")
     page.reload()
     expect(page.get_by_role("heading", name="Entrar")).to_be_visible()  # the token is gone with the page
     assert page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
@@ -115,7 +116,7 @@ def test_the_entity_is_named_on_screen_in_the_title_and_in_print(browser, new_en
     page = open_portal(browser, new_entity(name=WIDE).token, **how)
     name = page.locator("header").get_by_text(WIDE)
     expect(name).to_be_visible()
-    assert page.title() == f"Resumen · {WIDE} · Portal de avisos"
+    expect(page).to_have_title(f"Resumen · {WIDE} · Portal de avisos")
     assert_no_sideways_scrolling(page)
     assert_no_barriers(page)
     page.emulate_media(media="print")
@@ -124,7 +125,7 @@ def test_the_entity_is_named_on_screen_in_the_title_and_in_print(browser, new_en
     page.emulate_media(media="screen")
     page.get_by_role("button", name="Salir").click()
     expect(name).to_be_hidden()
-    assert page.title() == "Entrar · Portal de avisos"
+    expect(page).to_have_title("Entrar · Portal de avisos")
 
 
 def test_with_an_api_of_before_the_portal_only_reads(browser, entity, expect):

@@ -92,7 +92,7 @@ def test_a_name_and_a_long_address_tell_webhooks_apart(browser, entity, expect):
     long = f"{hook.url}/{'ruta/' * 30}produccion"
     change(entity, hook, nombre="Producción", url=long)
     page = at(browser, entity, place(hook), "Webhook", width=320)
-    assert page.title() == f"Webhook · Producción · {entity.name} · Portal de avisos"
+    expect(page).to_have_title(f"Webhook · Producción · {entity.name} · Portal de avisos")
     about = page.locator(".about")
     expect(about).to_contain_text("Producción")
     expect(about.get_by_text(long)).to_be_hidden()
