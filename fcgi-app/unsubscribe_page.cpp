@@ -31,13 +31,13 @@ Response unsubscribe_page(UnsubscribePage which) {
   switch (which) {
     case UnsubscribePage::question:
       return page(
-          200, "Dejar de recibir avisos",
-          "<p>Si continúa, a esta dirección de correo no le llegará ningún aviso más de los webhooks de "
-          "la entidad.</p>\n<form method=\"post\"><button>No recibir más avisos</button></form>");
+          200, "Dejar de recibir alertas",
+          "<p>Si continúa, a esta dirección de correo no le llegará ninguna alerta más de los webhooks de "
+          "la entidad.</p>\n<form method=\"post\"><button>No recibir más alertas</button></form>");
     case UnsubscribePage::done:
-      return page(200, "Ya no recibirá avisos",
-                  "<p>Si quiere volver a recibirlos, pídaselo a quien administra los webhooks de su entidad: "
-                  "los elige en el portal, en «Avisos por correo».</p>");
+      return page(200, "Ya no recibirá alertas",
+                  "<p>Si quiere volver a recibirlas, pídaselo a quien administra los webhooks de su entidad: "
+                  "las elige en el portal, en «Alertas por correo».</p>");
     case UnsubscribePage::unavailable: {
       auto response = page(503, "No se ha podido hacer el cambio",
                            "<p>El servicio no está disponible en este momento. Vuelva a intentarlo en unos "
@@ -50,8 +50,8 @@ Response unsubscribe_page(UnsubscribePage which) {
   }
   return page(
       404, "El enlace no es válido o ha caducado",
-      "<p>Use el enlace de un aviso más reciente, o pida a quien administra los webhooks de su entidad "
-      "que quite la dirección en el portal, en «Avisos por correo».</p>");
+      "<p>Use el enlace de una alerta más reciente, o pida a quien administra los webhooks de su entidad "
+      "que quite la dirección en el portal, en «Alertas por correo».</p>");
 }
 
 std::string_view unsubscribe_token_in(std::string_view query) {

@@ -38,7 +38,7 @@ void add_footer(Message& message, const store::Mail& mail, const config::Setting
       {"Las horas de este mensaje son UTC; el portal las muestra en la hora de la península o de Canarias."});
   message.body.push_back({"Recibe este mensaje porque esta dirección está entre los contactos de «" +
                               mail.entity_name +
-                              "». Para elegir qué avisos recibe, en el portal, «Avisos por correo»" +
+                              "». Para elegir qué alertas recibe, en el portal, «Alertas por correo»" +
                               (portal.empty() ? "." : ":"),
                           portal.empty() ? "" : portal + std::string(contacts_page)});
   if (!message.unsubscribe.empty())
@@ -53,19 +53,19 @@ void write_code(Message& message, const store::Mail& mail, const config::Setting
   message.subject = "Código para confirmar su dirección de correo";
   message.body = {
       {"«" + mail.entity_name + "» ha pedido que " + service_of(settings) +
-       " envíe a esta dirección los avisos sobre sus webhooks. Para confirmarla, escriba este código en el "
-       "portal, en «Avisos por correo»:"},
+       " envíe a esta dirección las alertas sobre sus webhooks. Para confirmarla, escriba este código en el "
+       "portal, en «Alertas por correo»:"},
       {contacts::confirmation_code(keys, {mail.contact, mail.address, issued}), {}, true},
       {"Vale hasta el " + spanish_time(issued + contacts::code_valid) + ".",
        portal_of(settings).empty() ? "" : portal_of(settings) + std::string(contacts_page)},
-      {"Si no sabe de qué se trata, no haga nada: sin el código no se enviará ningún aviso a esta "
+      {"Si no sabe de qué se trata, no haga nada: sin el código no se enviará ninguna alerta a esta "
        "dirección."}};
 }
 
 void write_notices(Message& message, const store::Mail& mail, const config::Settings& settings) {
   const bool several = mail.notices.size() > 1;
   message.body.push_back(
-      {"Aviso automático que envía " + service_of(settings) + " para «" + mail.entity_name + "»."});
+      {"Alerta automática que envía " + service_of(settings) + " para «" + mail.entity_name + "»."});
   for (const auto& notice : mail.notices) {
     auto [title, body] = text_of(notice, portal_of(settings));
     message.subject = title;
@@ -73,7 +73,7 @@ void write_notices(Message& message, const store::Mail& mail, const config::Sett
     for (auto& paragraph : body)
       if (!paragraph.text.empty()) message.body.push_back(std::move(paragraph));
   }
-  if (several) message.subject = std::to_string(mail.notices.size()) + " avisos sobre sus webhooks";
+  if (several) message.subject = std::to_string(mail.notices.size()) + " alertas sobre sus webhooks";
 }
 
 }  // namespace

@@ -92,10 +92,10 @@ Text failing(const Data& of) {
 Text deactivation_near(const Data& of) {
   const bool late = of.text("parte") == "nueve_decimos";
   return {
-      string(late ? "Último aviso: el " : "El ") + of.short_webhook() + " se desactivará si sigue fallando",
+      string(late ? "Última alerta: el " : "El ") + of.short_webhook() + " se desactivará si sigue fallando",
       {{of.webhook() + " falla desde el " + of.time("desde") +
         ". Si nada cambia, se desactivará a partir del " + of.time("desactivacion") +
-        ", y desde entonces no se le enviará nada hasta que lo vuelva a activar."},
+        ", y desde entonces no se le enviará nada: los avisos se guardarán hasta que lo vuelva a activar."},
        of.last_error(),
        of.link("Qué hacer: repare el receptor, o cambie la URL del webhook. El diagnóstico del portal dice "
                "qué falla; un solo intento que salga bien termina la racha de fallos.",
@@ -182,8 +182,8 @@ string spanish_time(platform::UtcTime time) {
 Text text_of(const store::Notice& notice, const string& portal) {
   const Data of(notice, portal);
   const auto kind = contacts::find_kind(notice.kind);
-  Text text{"Aviso sobre sus webhooks",
-            {of.link("Hay un aviso que este programa no conoce; el portal lo muestra.", "/")}};
+  Text text{"Alerta sobre sus webhooks",
+            {of.link("Hay una alerta que este programa no conoce; el portal lo muestra.", "/")}};
   if (!kind) return text;
   switch (*kind) {
     case Kind::failing:

@@ -94,7 +94,7 @@ Response confirm_contact(const Call& call) {
     case done:
       break;
   }
-  return message_response(200, "El contacto está confirmado y recibirá los avisos que ha elegido");
+  return message_response(200, "El contacto está confirmado y recibirá las alertas que ha elegido");
 }
 
 }  // namespace api

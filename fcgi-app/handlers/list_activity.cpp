@@ -28,10 +28,12 @@ void write_entry(json::Writer& writer, const store::OwnAuditEntry& entry) {
 }  // namespace
 
 Response list_activity(const Call& call) {
-  const Query query(call.query, {"limite", "cursor"});
-  const auto request = read_page_request(call, query, "actividad " + to_string(call.caller.id));
+  const Query query(call.query, {"token", "limite", "cursor"});
+  const auto token = query.text("token");
+  const auto request = read_page_request(
+      call, query, "actividad " + to_string(call.caller.id) + (token ? " de " + *token : ""));
   const auto before = request.before ? std::optional<store::AuditId>(*request.before) : std::nullopt;
-  const auto page = store::read_audit_page(call.session, call.caller.id, request.limit, before);
+  const auto page = store::read_audit_page(call.session, call.caller.id, request.limit, before, token);
   json::Writer writer;
   writer.begin_object();
   writer.name("actividad");

@@ -7,7 +7,7 @@
 namespace api {
 
 Response list_deliveries(const Call& call) {
-  const Query query(call.query, {"estado", "evento", "desde", "hasta", "limite", "cursor"});
+  const Query query(call.query, {"estado", "evento", "desde", "hasta", "conFallos", "limite", "cursor"});
   const auto filter = read_log_filter(query);
   // Whatever the cursor, another entity's id gets the same answer as an id that does not exist.
   const store::WebhookId id = parse_id(call.parameters[0]).value_or(0);

@@ -97,8 +97,8 @@ std::map<store::DeliveryId, json::Value> summarize(const Call& call, store::LogP
 }  // namespace
 
 Response list_entity_deliveries(const Call& call) {
-  const Query query(
-      call.query, {"estado", "evento", "desde", "hasta", "webhook", "mensaje", "datos", "limite", "cursor"});
+  const Query query(call.query, {"estado", "evento", "desde", "hasta", "conFallos", "webhook", "mensaje",
+                                 "datos", "limite", "cursor"});
   const auto filter = read_log_filter(query);
   const auto only = delivery_of(query);
   const bool with_summary = query.one_of("datos", {"resumen"}).has_value();

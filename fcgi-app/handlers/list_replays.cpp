@@ -11,6 +11,7 @@ void write_replay(json::Writer& writer, const store::ReplayProgress& progress) {
   writer.member("id", progress.replay.id);
   writer.member("webhook", progress.webhook);
   writer.member("entrega", progress.delivery);
+  writer.member("evento", progress.event);
   writer.member("estado", progress.replay.state);
   writer.member("candidatas", count(progress.candidates));
   writer.member("reenviadas", count(progress.replayed));

@@ -19,7 +19,8 @@ std::optional<std::string> event_of(const Query& query) {
 store::LogFilter read_log_filter(const Query& query) {
   store::LogFilter filter{
       query.one_of("estado", {"pendiente", "en_curso", "entregada", "fallida", "cancelada", "retenida"}),
-      event_of(query), query.time("desde"), query.time("hasta")};
+      event_of(query), query.time("desde"), query.time("hasta"),
+      query.one_of("conFallos", {"true"}).has_value()};
   if (filter.since && filter.until && *filter.since > *filter.until)
     throw BadRequest("desde: no puede ser posterior a hasta");
   return filter;
@@ -27,7 +28,7 @@ store::LogFilter read_log_filter(const Query& query) {
 
 std::string filter_text(const Query& query) {
   std::string text;
-  for (const auto* name : {"estado", "evento", "desde", "hasta"})
+  for (const auto* name : {"estado", "evento", "desde", "hasta", "conFallos"})
     text.append(" ").append(query.text(name).value_or("-"));
   return text;
 }

@@ -8,10 +8,10 @@
 
 namespace api {
 
-/// Reads `estado`, `evento`, `desde` and `hasta`. Throws BadRequest.
+/// Reads `estado`, `evento`, `desde`, `hasta` and `conFallos`. Throws BadRequest.
 store::LogFilter read_log_filter(const Query& query);
 
-/// Returns the texts of these four parameters as a cursor's question has them (cursor.hpp).
+/// Returns the texts of these parameters as a cursor's question has them (cursor.hpp).
 std::string filter_text(const Query& query);
 
 }  // namespace api

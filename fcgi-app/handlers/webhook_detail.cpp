@@ -63,6 +63,7 @@ Response detail_response(const store::WebhookDetail& detail,
   auto shown = listed_webhook(webhook);
   shown.emplace_back("nombre", webhook.name);
   shown.emplace_back("motivo", webhook.inactive_reason);
+  shown.emplace_back("inactivoDesde", time_or_null(detail.inactive_since));
   shown.emplace_back("fallaDesde", time_or_null(streak ? std::optional(streak->since) : std::nullopt));
   shown.emplace_back("desactivacion", time_or_null(streak ? streak->deactivation : std::nullopt));
   shown.emplace_back("tieneSecreto", detail.has_secret);

@@ -1,4 +1,4 @@
-"""The portal's screen «Avisos por correo»: the addresses, their kinds and codes, and interruptions."""
+"""The portal's screen «Alertas por correo»: the addresses, their kinds and codes, and interruptions."""
 import re
 
 import pytest
@@ -10,7 +10,7 @@ from support.portal_changes import arrived, at, go, lose, shown
 from support.stack import setting
 from support.wait import wait_until
 
-LIST, HEADING = "#/avisos", "Avisos por correo"
+LIST, HEADING = "#/avisos", "Alertas por correo"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_from_an_address_to_its_confirmation(mailing, browser, entity, stack, ex
     page.get_by_label("Vuelve a funcionar").uncheck()
     page.get_by_role("button", name="Añadir").click()
     expect(page.locator("#hecho")).to_contain_text("Dirección añadida")
-    expect(card(page, "Ana@ejemplo.es")).to_contain_text("Sin confirmar: no recibe avisos")
+    expect(card(page, "Ana@ejemplo.es")).to_contain_text("Sin confirmar: no recibe alertas")
     assert contacts(entity)[0]["avisos"] == [kind for kind in KINDS if kind != "recuperado"]
     assert_no_barriers(page)
     picture(page, "avisos-sin-confirmar")
@@ -107,8 +107,8 @@ def test_another_code_is_asked_for_until_the_day_has_no_more(mailing, browser, e
 def test_the_kinds_of_an_address_are_changed_and_nothing_else_is(mailing, browser, entity, expect):
     put(entity, "a@ejemplo.es", "b@ejemplo.es")
     page = at(browser, entity, LIST, HEADING)
-    page.get_by_role("link", name="Cambiar los avisos de a@ejemplo.es").click()
-    arrived(page, "Cambiar los avisos")
+    page.get_by_role("link", name="Cambiar las alertas de a@ejemplo.es").click()
+    arrived(page, "Cambiar las alertas")
     put(entity, "a@ejemplo.es", ("b@ejemplo.es", ["token"]), "c@ejemplo.es")  # another person
     page.get_by_role("button", name="Quitar todos").click()
     page.get_by_label("Falla").check()
@@ -117,14 +117,14 @@ def test_the_kinds_of_an_address_are_changed_and_nothing_else_is(mailing, browse
     expect(page.locator("#hecho")).to_contain_text("Cambios guardados")
     assert [(one["correo"][0], one["avisos"]) for one in contacts(entity)] == [("a", ["fallo"]), ("b", ["token"]), ("c", KINDS)]
     expect(card(page, "a@ejemplo.es")).to_contain_text("Avisos que recibe: Falla.")
-    expect(card(page, "c@ejemplo.es")).to_contain_text("Avisos que recibe: todos.")
+    expect(card(page, "c@ejemplo.es")).to_contain_text("Alertas que recibe: todas.")
 
 
 def test_a_link_that_is_used_while_a_person_edits_is_not_undone(mailing, browser, entity, stack, expect):
     put(entity, "a@ejemplo.es", "b@ejemplo.es")
     page = at(browser, entity, LIST, HEADING)
-    page.get_by_role("link", name="Cambiar los avisos de a@ejemplo.es").click()
-    arrived(page, "Cambiar los avisos")
+    page.get_by_role("link", name="Cambiar las alertas de a@ejemplo.es").click()
+    arrived(page, "Cambiar las alertas")
     page.route("**/entidad/contactos", lambda route: used_link(route, stack, entity))
     page.get_by_label("Falla").uncheck()
     page.get_by_role("button", name="Guardar").click()
@@ -224,7 +224,7 @@ def test_the_list_cannot_be_read(browser, entity, expect):
 
 
 def test_an_address_that_is_gone(mailing, browser, entity, expect):
-    page = at(browser, entity, "#/avisos/3", "Cambiar los avisos")
+    page = at(browser, entity, "#/avisos/3", "Cambiar las alertas")
     expect(shown(page).get_by_text("Esta dirección ya no está en la lista")).to_be_visible()
     page.get_by_role("link", name="Ver las que hay").click()
     arrived(page, HEADING)
@@ -235,7 +235,7 @@ def test_the_activity_tells_of_them(mailing, browser, entity, stack, expect):
     stack.sql(f"INSERT INTO auditoria (entidad_id, accion, detalle) VALUES ({entity.id}, 'contactos', '{{\"sinAvisos\": \"a…@ejemplo.es\"}}')")
     page = at(browser, entity, "#/actividad", "Actividad")
     rows = page.get_by_role("table", name="Actividad").get_by_role("row")
-    expect(rows.nth(1)).to_contain_text("ya no recibe avisos, por el enlace de un correo: a…@ejemplo.es")
+    expect(rows.nth(1)).to_contain_text("ya no recibe alertas, por el enlace de un correo: a…@ejemplo.es")
     expect(rows.nth(1)).to_contain_text("La persona avisada")
     expect(rows.nth(2)).to_contain_text("se añade: a…@ejemplo.es (1)")
 

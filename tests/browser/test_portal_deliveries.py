@@ -1,5 +1,7 @@
 """Entregas: search, filters, pages by cursor, and a list that is refreshed without moving while it is read."""
 import re
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -216,6 +218,34 @@ def five(entity, stack):
             FROM (SELECT id, ocurrida_en AS at, JSON_VALUE(datos, '$.evaluacionId') AS numero FROM notificaciones_pendientes WHERE entidad_id = {entity.id}) made ORDER BY id""")
     assert entity.api("PATCH", f"{BASE}/{hooks[1].id}", json_body={"nombre": "Producción"}).status == 200
     return hooks
+
+
+def test_what_failed_yesterday_is_found_whatever_has_become_of_it(browser, entity, stack, webhook, expect):
+    old_deliveries(stack, entity, webhook, 30, "fallida")
+    old_deliveries(stack, entity, webhook, 40)
+    delivered = stack.value(f"SELECT MAX(id) FROM entregas WHERE webhook_id = {webhook.id} AND estado = 'entregada'")
+    stack.sql(f"UPDATE entregas SET intentos = 2 WHERE id = {delivered}")
+    stack.sql(f"""INSERT INTO intentos_entrega (entrega_id, numero, inicio, duracion_ms, estado_http, error) VALUES
+        ({delivered}, 1, UTC_TIMESTAMP(3), 9, 500, 'El receptor respondió 500: se espera un 2xx'), ({delivered}, 2, UTC_TIMESTAMP(3), 9, 200, '')""")
+    page = open_portal(browser, entity.token, "#/entregas")
+    page.get_by_role("link", name="Con algún fallo").click()
+    expect(rows(page)).to_have_count(31)
+    expect(rows(page).first).to_contain_text("(2 intentos)")
+    expect(page.get_by_role("link", name="Con algún fallo")).to_have_count(0)
+    assert page.title().startswith("Entregas: con algún fallo · ")
+    page.get_by_role("link", name="De ayer").click()
+    today = datetime.now(ZoneInfo("Europe/Madrid")).replace(hour=0, minute=0, second=0, microsecond=0)
+    made = [datetime.fromisoformat(f"{row[0]}+00:00") for row in stack.sql(f"SELECT creada_en FROM entregas WHERE webhook_id = {webhook.id} AND (estado = 'fallida' OR id = {delivered})")]
+    expect(rows(page)).to_have_count(sum(today - timedelta(days=1) <= one < today for one in made))
+    expect(page.locator("#ver-ayer")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("link", name="Quitar Antes del")).to_be_visible()
+    assert_no_barriers(page)
+    picture(page, "entregas-fallos-de-ayer")
+    look_for(page, str(delivered))
+    page.locator("#ver-siempre").click()
+    expect(rows(page)).to_have_count(1)
+    page.get_by_role("link", name="Quitar todos los filtros").click()
+    expect(rows(page)).to_have_count(50)
 
 
 def look_for(page, text: str) -> None:
@@ -523,7 +553,7 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     wait_until(lambda: stack.count_deliveries(good.id, "entregada") == 1, 15, "the first to be received")
     assert len(receiver.requests(good.path)) == before[good] + 1 and len(receiver.requests(other.path)) == before[other]
     page.get_by_role("link", name="Ver cómo van").click()
-    expect(page.get_by_role("table", name="Reenvíos").get_by_role("row").nth(1)).to_contain_text(f"La entrega {ids[0]}")
+    expect(page.get_by_role("table", name="Reenvíos").get_by_role("row").nth(1)).to_contain_text(f"entrega {ids[0]}")
     reader = open_portal(browser, entity.issue_token("--read-only"), "#/entregas")
     expect(rows(reader)).to_have_count(4)
     expect(reader.get_by_role("checkbox")).to_have_count(0)

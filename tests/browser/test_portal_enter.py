@@ -86,7 +86,7 @@ def test_an_address_that_leads_nowhere(browser, entity, expect, how):
 def test_a_token_that_only_reads_is_told_apart_and_changes_nothing(browser, entity, expect):
     page = open_portal(browser, entity.issue_token("--read-only"))
     expect(page.get_by_text(READS)).to_be_visible()
-    expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(["Resumen", "Entregas", "Reenvíos", "Actividad", "Avisos por correo"])
+    expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(["Resumen", "Entregas", "Reenvíos", "Actividad", "Alertas por correo"])
     assert_no_barriers(page)
     whole = open_portal(browser, entity.token)
     expect(whole.get_by_text(READS)).to_be_hidden()

@@ -163,11 +163,12 @@ EXPIRED = "El certificado TLS del receptor ha caducado o aún no es válido"
     ({}, "good", "Funciona El último envío, hoy a las 10:32, se recibió bien."),
     ({"ultimaEjecucion": None}, "muted", "Sin estrenar Todavía no se le ha enviado nada."),
     ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED, "desactivacion": "2026-11-27T09:32:00Z"}, "bad",
-     "Falla desde ayer a las 10:32: el certificado caducó o aún no vale. Se desactivará el viernes a las 10:32 si nada cambia."),
+     "Falla desde ayer a las 10:32: el certificado caducó o aún no vale. Se desactivará el 27 nov 2026, 10:32 si no se recibe nada antes; los avisos se guardarán hasta que lo reactive."),
     ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED}, "bad", "Falla desde ayer a las 10:32: el certificado caducó o aún no vale."),
     ({"ultimoError": "El receptor respondió 500: se espera un 2xx"}, "warning", "Último envío fallido hoy a las 10:32: el receptor tiene un error interno (500)."),
     ({"activo": False, "motivo": "operador"}, "bad", "Desactivado por el operador"), ({"activo": False, "motivo": "http_410"}, "bad", "Desactivado porque su receptor respondió 410"),
     ({"activo": False, "motivo": "fallos"}, "bad", "Desactivado porque durante días"), ({"activo": False, "motivo": "entidad"}, "warning", "En pausa por decisión de su entidad"),
+    ({"activo": False, "motivo": "fallos", "inactivoDesde": "2026-11-24T09:32:00Z"}, "bad", "Desactivado desde el 24 nov 2026, 10:32, porque durante días"),
     ({"activo": False, "motivo": "otro"}, "bad", "Desactivado No se le envía nada")])
 def test_how_a_webhook_is(call, change, kind, words):
     state = call("webhook_state", "webhookState", WEBHOOK | change, at(NOW))

@@ -94,9 +94,43 @@ def test_the_replays_and_who_changed_what(browser, entity, failed, expect, how):
     expect(rows.filter(has_text="Eliminó el webhook")).to_contain_text(f"Webhook {gone.id}, eliminado")
     expect(rows.filter(has_text="nombre:")).to_contain_text("ninguno → Pruebas <b>ñ</b>")
     expect(rows.filter(has_text="Registró el webhook").last).to_contain_text("Un token sin etiqueta")
+    expect(rows.filter(has_text="estado: activo → en pausa")).to_have_count(1)
     assert_no_barriers(page)
     assert_no_sideways_scrolling(page)
     picture(page, "actividad-" + "-".join(map(str, how)))
+
+
+def test_what_one_person_changed(browser, entity, expect):
+    hook = entity.register()
+    entity.token = entity.issue_token("--label", "Marta ñ")
+    assert entity.api("PATCH", f"{BASE}/{hook.id}", json_body={"nombre": "Producción"}).status == 200
+    page = at(browser, entity, "#/actividad", "Actividad")
+    rows = page.get_by_role("table", name="Actividad").get_by_role("row")
+    expect(rows).to_have_count(3)
+    rows.get_by_role("link", name="Solo lo de Marta ñ").click()
+    expect(rows).to_have_count(2)
+    expect(rows.last).to_contain_text("nombre: ninguno → Producción")
+    assert_no_barriers(page)
+    page.get_by_role("link", name="Quitar Token: Marta ñ").click()
+    expect(rows).to_have_count(3)
+
+
+def test_single_replays_say_what_they_send_again(browser, entity, expect):
+    hook = entity.register()
+    entity.notify()
+    sent, = wait_until(lambda: [one for one in entity.api("GET", f"{BASE}/{hook.id}/entregas").json()["entregas"] if one["estado"] == "entregada"], 20, "the delivery")
+    page = at(browser, entity, f"#/entregas/{hook.id}/{sent['id']}", "Evaluación abierta")
+    page.get_by_role("button", name="Reenviar").click()
+    question = page.get_by_role("dialog", name="¿Reenviar lo que ya llegó?")
+    assert_no_barriers(page)
+    question.get_by_role("button", name="Cancelar").click()
+    expect(page.get_by_role("button", name="Reenviar")).to_be_focused()
+    assert entity.api("GET", "/apientidades/v1/reenvios").json()["reenvios"] == []
+    page.get_by_role("button", name="Reenviar").click()
+    question.get_by_role("button", name="Reenviar").click()
+    expect(page.locator("#reenvio")).to_contain_text("Llegó: el receptor la ha aceptado.")
+    go(page, "#/reenvios", "Reenvíos")
+    expect(page.get_by_role("link", name=f"Evaluación abierta, entrega {sent['id']}")).to_be_visible()
 
 
 def done(action: str, detail: dict, times: int = 1) -> dict:

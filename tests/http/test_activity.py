@@ -38,6 +38,11 @@ def test_each_change_is_shown_with_its_token(entity, new_entity, stack):
     assert all(one["cuando"] <= one["ultima"] and one["ultima"].endswith("Z") for one in found)
     assert "uno-que-no-se-ve" not in str(found)
     assert page(new_entity())["actividad"] == []
+    assert [one["accion"] for one in page(entity, "?token=otra")["actividad"]] == ["baja", "secreto"]
+    assert {one["token"] for one in page(entity, "?token=consola%20%C3%B1")["actividad"]} == {"consola ñ"}
+    assert page(entity, "?token=nadie") == {"actividad": [], "siguiente": None}
+    cursor = page(entity, "?token=otra&limite=1")["siguiente"]
+    assert entity.api("GET", f"{PATH}?cursor={cursor}").status == 400, "a cursor of another filter"
 
 
 def test_pages(entity, new_entity):

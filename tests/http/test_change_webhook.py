@@ -9,7 +9,7 @@ from support.actors import BASE
 from support.stack import EVENTS
 from support.wait import wait_until
 
-FIELDS = ["id", "url", "eventos", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "nombre", "motivo", "fallaDesde",
+FIELDS = ["id", "url", "eventos", "activo", "fechaAlta", "ultimaEjecucion", "ultimoEstado", "ultimoError", "nombre", "motivo", "inactivoDesde", "fallaDesde",
           "desactivacion", "tieneSecreto", "secretoDebil", "avisoSecreto", "secretoAnteriorHasta", "certificadoCaduca", "fechaModificacion"]
 MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
 
@@ -31,7 +31,7 @@ def test_a_webhook_on_its_own_page(entity):
     webhook = response.json()
     listed = entity.listed(hook)
     assert {name: webhook[name] for name in listed} == listed
-    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, None, True, False, None, None, None, webhook["fechaAlta"]]
+    assert [webhook[name] for name in FIELDS[8:]] == [None, None, None, None, None, True, False, None, None, None, webhook["fechaAlta"]]
     assert seen(entity, entity.register(secret=None)).json()["tieneSecreto"] is False
     assert hook.secret not in response.text
 
@@ -179,10 +179,12 @@ def test_an_entity_stops_a_webhook_and_starts_it_again(entity, receiver, stack):
     hook = entity.register()
     stopped = patch(entity, hook, {"activo": False}).json()
     assert (stopped["activo"], stopped["motivo"]) == (False, "entidad")
+    assert stopped["inactivoDesde"] and stopped["inactivoDesde"] >= stopped["fechaAlta"]
+    assert patch(entity, hook, {"nombre": "en pausa"}).json()["inactivoDesde"] == stopped["inactivoDesde"]
     delivery = stack.delivery_id(entity.notify(), hook.id)
     stack.wait_delivery(delivery, "retenida")
     started = patch(entity, hook, {"activo": True}).json()
-    assert (started["activo"], started["motivo"]) == (True, None)
+    assert (started["activo"], started["motivo"], started["inactivoDesde"]) == (True, None, None)
     stack.wait_delivery(delivery, "entregada")
 
 

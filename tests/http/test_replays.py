@@ -272,7 +272,7 @@ def test_replays_asked_for_and_stopped_in_a_loop_are_two_rows_of_the_audit(entit
     assert refused.returncode == 2 and "--action must be one of alta, cambio" in refused.stderr
 
 
-ROW = ["id", "webhook", "entrega", "estado", *COUNTS, "pedido", "terminado"]
+ROW = ["id", "webhook", "entrega", "evento", "estado", *COUNTS, "pedido", "terminado"]
 
 
 def listed(entity, query=""):
@@ -293,6 +293,7 @@ def test_the_entity_sees_all_its_replays(entity, new_entity, receiver):
     newest, range_, single = listed(entity)["reenvios"]
     assert [newest["id"], range_["id"], single["id"]] == made[::-1]
     assert (newest["webhook"], range_["webhook"], single["webhook"]) == (second.id, first.id, first.id)
+    assert (single["evento"], range_["evento"]) == ("evaluacion.abierta", None)
     assert (single["entrega"], range_["entrega"]) == (failed[0]["id"], None) and range_["terminado"] > range_["pedido"]
     assert {name: range_[name] for name in ("id", "estado", *COUNTS)} == progress(entity, first, made[1])
     page = listed(entity, "?limite=2")

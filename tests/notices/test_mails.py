@@ -163,7 +163,7 @@ def test_notices_within_a_minute_are_one_mail(stack, post, server, entity):
         make_fail(stack, hook.id)
     post.run_late()
     mail = only_mail(server, address)
-    assert mail.message["subject"] == "3 avisos sobre sus webhooks"
+    assert mail.message["subject"] == "3 alertas sobre sus webhooks"
     assert all(f"webhook n.º {hook.id} (" in text_of(mail) for hook in hooks)
 
 
@@ -179,7 +179,7 @@ def test_a_contact_gets_one_mail_an_hour_unless_a_webhook_is_deactivated(stack, 
     stack.admin("webhook", "disable", third.id)
     post.run_late()
     assert len(server.mails_to(address)) == 2
-    assert "2 avisos" in server.mails_to(address)[1].message["subject"]
+    assert "2 alertas" in server.mails_to(address)[1].message["subject"]
 
 
 def test_the_code_goes_at_once_and_alone_to_an_address_that_is_not_confirmed(stack, post, server, entity):

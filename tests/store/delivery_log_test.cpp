@@ -92,6 +92,29 @@ BOOST_AUTO_TEST_CASE(times_narrow_a_page_and_end_the_walk) {
   BOOST_CHECK_LE(walk({.since = now - days(1)}, 100).second, 2);  // not all older rows are read
 }
 
+BOOST_AUTO_TEST_CASE(a_page_of_deliveries_with_failures_has_them_in_any_state) {
+  queue_one();
+  BOOST_CHECK_EQUAL(walk({.failed = true}, 10).first, 0U);
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, {Milliseconds(0)});
+  BOOST_CHECK_EQUAL(only().state, "pendiente");
+  BOOST_CHECK_EQUAL(walk({.failed = true}, 10).first, 1U);
+  BOOST_CHECK(find_logged(session, {webhook.id}, {.failed = true}, only().id));
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
+  BOOST_CHECK_EQUAL(only().state, "entregada");
+  BOOST_CHECK_EQUAL(walk({.failed = true}, 10).first, 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_that_arrives_is_no_failure) {
+  queue_one();
+  const auto id = only().id;
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
+  BOOST_CHECK(retry_delivery(session, id) == DeliveryChange::done);
+  record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
+  BOOST_CHECK_EQUAL(only().attempts, 2);
+  BOOST_CHECK_EQUAL(walk({.failed = true}, 10).first, 0U);
+  BOOST_CHECK(!find_logged(session, {webhook.id}, {.failed = true}, id));
+}
+
 BOOST_AUTO_TEST_CASE(a_delivered_delivery_is_shown_as_delivered_during_its_replay) {
   queue_one();
   const auto id = only().id;

@@ -61,7 +61,7 @@ def quoted(*documents: str) -> list[str]:
 # Marks of a Spanish sentence, which no name, SQL or English log line has.
 SPANISH = re.compile(r"(^| )(el|la|los|las|del?|se|es|que|una?|debe|puede|con|por|en|tiene) .* |[áéíóúñ]", re.I)
 # The pages that quote the API's messages.
-API_PAGES = [f"web/docs/{name}.md" for name in ("errores", "webhooks", "cambiar-el-secreto", "entregas", "diagnostico", "avisos-por-correo")]
+API_PAGES = [f"web/docs/{name}.md" for name in ("errores", "webhooks", "cambiar-el-secreto", "entregas", "diagnostico", "alertas-por-correo")]
 
 
 def literals(*paths: str) -> list[str]:
@@ -152,7 +152,7 @@ DEFAULTS = [
     ("limits.pending_test_deliveries", "50", "limites", "sin terminar | 50"), ("limits.test_bytes", "64MiB", "limites", "en un día | 64 MiB"),
     ("limits.replayed", "10000", "limites", "24 horas | 10.000"), ("limits.replay_requests", "60", "limites", "pide una organización en una hora | 60"),
     ("limits.diagnostics", "6", "limites", "pide una organización en una hora | 6 |"),
-    ("limits.registrations", "60", "limites", "cambios que hace en ellos y en los avisos por correo | 60"),
+    ("limits.registrations", "60", "limites", "cambios que hace en ellos y en las alertas por correo | 60"),
     ("limits.contact_codes", "5", "limites", "una organización en un día | 5 |"), ("delivery.timeout", "15s", "limites", "15 segundos"),
     ("delivery.connect_timeout", "5s", "limites", "de ellos 5 para conectar"), ("delivery.max_in_flight_per_webhook", "10", "limites", "hacia un webhook | 10"),
     ("delivery.max_in_flight_per_host", "50", "limites", "sean de quien sean | 50"), ("delivery.max_response", "64KiB", "limites", "su respuesta | 64 KiB"),

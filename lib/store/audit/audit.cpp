@@ -126,7 +126,8 @@ std::vector<AuditEntry> list_audit(Session& session, const ListFilter& filter,
   return result;
 }
 
-AuditPage read_audit_page(Session& session, EntityId entity, unsigned limit, std::optional<AuditId> before) {
+AuditPage read_audit_page(Session& session, EntityId entity, unsigned limit, std::optional<AuditId> before,
+                          const std::optional<std::string>& token) {
   const auto newest = before.value_or(std::numeric_limits<std::int64_t>::max());
   auto rows = session.query(newest_of_entity, entity, newest, limit + 1);
   AuditPage page;
@@ -135,7 +136,7 @@ AuditPage read_audit_page(Session& session, EntityId entity, unsigned limit, std
     page.next = rows.back().integer("id");
   }
   for (const auto& row : rows) {
-    if (!row.boolean("propia")) continue;
+    if (!row.boolean("propia") || (token && row.optional_text("etiqueta") != token)) continue;
     page.entries.push_back({row.integer("id"), row.time("ocurrida_en"), row.text("accion"),
                             row.optional_integer("webhook_id"), row.text("detalle"),
                             row.optional_text("etiqueta"), row.integer("veces"), row.time("ultima_en")});

@@ -88,9 +88,11 @@ struct AuditPage {
   std::vector<OwnAuditEntry> entries;  // newest first
   std::optional<AuditId> next;         // the next page is older than this; unset: this page is the last
 };
-/// Reads what the entity changed, newest first and older than `before` (unset: all). Reads `limit` rows at
-/// most and leaves out the operator's, so a page may have fewer entries and still a `next`.
-AuditPage read_audit_page(Session& session, EntityId entity, unsigned limit, std::optional<AuditId> before);
+/// Reads what the entity changed, with a token labelled `token` (unset: any), newest first and older than
+/// `before` (unset: all). Reads `limit` rows at most and leaves out the operator's and those of other tokens,
+/// so a page may have fewer entries and still a `next`.
+AuditPage read_audit_page(Session& session, EntityId entity, unsigned limit, std::optional<AuditId> before,
+                          const std::optional<std::string>& token = {});
 
 /// Counts the entities that changed a webhook through the API in the last hour; counts at most 100.
 std::int64_t count_changing_entities(Session& session);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "lib/store/session/rows_by_key.hpp"
@@ -62,6 +63,9 @@ constexpr std::string_view data_of = R"sql(
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = e.notificacion_id
   WHERE LENGTH(n.datos) <= 65536 AND e.id IN)sql";
 static_assert(longest_data == 65536, "a statement says it");
+
+constexpr std::string_view ids_with_failure = R"sql(
+  SELECT DISTINCT entrega_id AS id FROM intentos_entrega FORCE INDEX (PRIMARY) WHERE error <> '' AND entrega_id IN)sql";
 
 constexpr std::string_view of_notification = ", n.evento, n.origen = 'prueba' AS prueba";
 constexpr std::string_view with_its_data = R"sql(, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en, n.datos
@@ -140,6 +144,19 @@ bool fits(const LoggedDelivery& delivery, const LogFilter& filter) {
          (!filter.until || delivery.created < *filter.until);
 }
 
+/// Removes the deliveries without a failed attempt. `attempts` counts attempts of known outcome: before the
+/// first 2xx all failed. After it, the attempts themselves tell a failure from a replay.
+void remove_unfailed(Session& session, std::vector<LoggedDelivery>& deliveries) {
+  std::erase_if(deliveries, [](const auto& one) { return one.attempts < (one.delivered ? 2 : 1); });
+  std::vector<DeliveryId> delivered;
+  for (const auto& one : deliveries)
+    if (one.delivered) delivered.push_back(one.id);
+  std::set<DeliveryId> failed;
+  for (const auto& row : query_ids(session, ids_with_failure, delivered, ""))
+    failed.insert(row.integer("id"));
+  std::erase_if(deliveries, [&](const auto& one) { return one.delivered && !failed.contains(one.id); });
+}
+
 /// Whether no delivery with a lower id than those of `read` was created after `since`: a delivery may be
 /// younger than one with a higher id, but never by a day.
 bool all_old(const std::vector<LoggedDelivery>& read, const std::optional<UtcTime>& since) {
@@ -156,7 +173,7 @@ LogPage read_log_page(Session& session, const std::vector<WebhookId>& webhooks, 
                       unsigned limit, std::optional<DeliveryId> older_than) {
   LogPage page;
   if (webhooks.empty()) return page;
-  const bool filtered = filter.state || filter.event || filter.since || filter.until;
+  const bool filtered = filter.state || filter.event || filter.since || filter.until || filter.failed;
   const auto share = static_cast<unsigned>(2 * (limit / webhooks.size() + 1));
   DeliveryId before = older_than.value_or(std::numeric_limits<std::int64_t>::max());
   unsigned left = looked_at;
@@ -165,6 +182,7 @@ LogPage read_log_page(Session& session, const std::vector<WebhookId>& webhooks, 
     auto newest = read_newest(session, webhooks, before, most, each);
     if (!newest.deliveries.empty()) before = newest.deliveries.back().id;
     const bool ends = newest.last || all_old(newest.deliveries, filter.since);
+    if (filter.failed) remove_unfailed(session, newest.deliveries);
     for (auto& one : newest.deliveries) {
       if (!fits(one, filter)) continue;
       if (page.deliveries.size() == limit) {
@@ -185,9 +203,11 @@ std::optional<LoggedDelivery> find_logged(Session& session, const std::vector<We
                                           const LogFilter& filter, DeliveryId id) {
   const auto rows = session.query(logged_by_id, id);
   if (rows.empty()) return std::nullopt;
-  auto found = read_logged(rows.front());
-  const bool own = std::ranges::find(webhooks, found.webhook) != webhooks.end();
-  return own && fits(found, filter) ? std::optional(std::move(found)) : std::nullopt;
+  std::vector found{read_logged(rows.front())};
+  const bool own = std::ranges::find(webhooks, found.front().webhook) != webhooks.end();
+  if (!own || !fits(found.front(), filter)) return std::nullopt;
+  if (filter.failed) remove_unfailed(session, found);
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
 std::map<DeliveryId, std::string> read_event_data(Session& session, const std::vector<DeliveryId>& ids) {

@@ -35,6 +35,7 @@ struct LogFilter {
   std::optional<std::string> event{};
   std::optional<UtcTime> since{};  // bounds the creation time, inclusive
   std::optional<UtcTime> until{};  // exclusive
+  bool failed = false;             // only deliveries with a failed attempt, whatever their state
 };
 
 struct LogPage {

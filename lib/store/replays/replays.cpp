@@ -63,6 +63,7 @@ constexpr std::string_view insert_range = R"sql(
 /// without a noted result counts as failed: usually it was held for too long.
 constexpr std::string_view select_progress = R"sql(
   SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
+    (SELECT u.evento FROM entregas u WHERE u.id = v.entrega_id) AS evento,
     CAST(v.pedido_en AS CHAR) AS pedido_en, CAST(v.terminado_en AS CHAR) AS terminado_en,
     v.recibidas + COUNT(IF(r.resultado = 'entregada', 1, NULL)) AS entregadas,
     v.agotadas + COUNT(IF(r.resultado = 'fallida' OR (r.resultado IS NULL AND e.estado = 'fallida'), 1, NULL))
@@ -143,6 +144,7 @@ ReplayProgress read_replay(const Row& row) {
           row.integer("entidad_id"),
           row.integer("webhook_id"),
           delivery == 0 ? std::nullopt : std::optional(delivery),
+          std::nullopt,
           row.time("pedido_en"),
           row.optional_time("terminado_en"),
           row.unsigned_integer("candidatas"),
@@ -154,6 +156,7 @@ ReplayProgress read_replay(const Row& row) {
 /// A row that also has the results of the deliveries.
 ReplayProgress read_progress(const Row& row) {
   auto progress = read_replay(row);
+  progress.event = row.optional_text("evento");
   progress.delivered = row.unsigned_integer("entregadas");
   progress.failed = row.unsigned_integer("fallidas");
   return progress;

@@ -72,6 +72,7 @@ struct ReplayProgress {
   EntityId entity;
   WebhookId webhook;
   std::optional<DeliveryId> delivery;  // set: a replay of this delivery alone
+  std::optional<std::string> event;    // of this delivery, if it is known
   UtcTime asked;
   std::optional<UtcTime> ended;  // set once it is terminado or cancelado
   std::uint64_t candidates;      // matches counted at the request; grows if the dispatcher finds more

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view detail_of_webhook = R"sql(
   SELECT w.id, w.entidad_id, w.nombre, w.url, w.eventos, w.activo, w.motivo, CAST(w.fecha_alta AS CHAR) AS fecha_alta,
     CAST(x.ultima_ejecucion AS CHAR) AS ultima_ejecucion, x.ultimo_estado, x.ultimo_error,
-    CAST(x.certificado_caduca AS CHAR) AS certificado_caduca,
+    CAST(x.certificado_caduca AS CHAR) AS certificado_caduca, IF(w.activo, NULL, CAST(w.desactivado_en AS CHAR)) AS inactivo_desde,
     COALESCE(w.secreto_clave, w.secreto_b_clave) IS NOT NULL AS tiene_secreto,
     COALESCE(w.secreto_debil, FALSE) AS secreto_debil,
     COALESCE(w.secreto_inverificable, FALSE) AS secreto_inverificable,
@@ -30,7 +30,8 @@ constexpr std::string_view lock_webhook = R"sql(
   SELECT id FROM webhooks WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL FOR UPDATE)sql";
 constexpr std::string_view update_webhook = R"sql(
   UPDATE webhooks
-  SET nombre = ?, url = ?, eventos = COALESCE(?, eventos), activo = ?, motivo = ?, fecha_modificacion = UTC_TIMESTAMP(3)
+  SET nombre = ?, url = ?, eventos = COALESCE(?, eventos), desactivado_en = IF(activo AND NOT ?, UTC_TIMESTAMP(3), desactivado_en),
+    activo = ?, motivo = ?, fecha_modificacion = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
 constexpr std::string_view ask_dispatcher = R"sql(
   INSERT INTO cambios_webhook (webhook_id, adelantar) VALUES (?, ?)
@@ -73,8 +74,8 @@ void write_change(Session& session, const Author& author, const Webhook& before,
   // A change that only ends the streak does not update the row: the update would set `fecha_modificacion` and
   // so change version_of(), although the configuration is the same.
   if (difference.size() > (ends_streak ? 1U : 0U))
-    session.update(update_webhook, after.name, after.url, events, after.active, after.inactive_reason,
-                   after.id);
+    session.update(update_webhook, after.name, after.url, events, after.active, after.active,
+                   after.inactive_reason, after.id);
   if (another_url || ends_streak || (after.active && !before.active))
     session.update(ask_dispatcher, after.id, another_url);
   note_change(session, author, AuditedAction::changed, after.id, json::dump(difference));
@@ -135,6 +136,7 @@ std::optional<WebhookDetail> find_detail(Session& session, EntityId entity, Webh
                        row.boolean("secreto_inverificable"),
                        row.optional_time("fecha_modificacion"),
                        row.optional_time("anterior_hasta"),
+                       row.optional_time("inactivo_desde"),
                        row.optional_time("certificado_caduca"),
                        row.optional_text("version_secreto")};
 }

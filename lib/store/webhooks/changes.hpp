@@ -21,6 +21,7 @@ struct WebhookDetail {
   bool unverifiable_secret;                  // the current one (webhook::is_verifiable)
   std::optional<UtcTime> modified;           // last change by its entity
   std::optional<UtcTime> previous_until;     // until then the previous secret signs, too; unset: it does not
+  std::optional<UtcTime> inactive_since{};   // set while inactive; unset also if an earlier release did it
   std::optional<UtcTime> certificate_end{};  // of the receiver's, at its last handshake
   std::optional<std::string> secret_version{};  // changes with the secret, not with the key that seals it
 };

@@ -103,7 +103,7 @@ function headersOf(how, token) {
 
 export function queryText(query = {}) {
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : "";
+  return given.length ? `?${String(new URLSearchParams(given.map(([name, value]) => [name, String(value)]))).replaceAll("+", "%20")}` : ""; // the API takes + as itself
 }
 
 function read(response, text) {

@@ -1,4 +1,4 @@
-// The contacts of the entity: the kinds of notices in plain words, and changes of the list.
+// The contacts of the entity: the kinds of alerts in plain words, and changes of the list.
 import { choicesField } from "./events.js";
 import { link } from "./router.js";
 
@@ -29,11 +29,11 @@ const MEANINGS = {
 
 const nameOfKind = (kind) => KINDS[kind] ?? kind;
 
-/** "todos", "ninguno", or the names of the kinds. @param {string[]} kinds */
-export const kindsInWords = (kinds) => (kinds.length === 0 ? "ninguno" : ALL.every((kind) => kinds.includes(kind)) ? "todos" : kinds.map(nameOfKind).join(", "));
+/** "todas", "ninguna", or the names of the kinds. @param {string[]} kinds */
+export const kindsInWords = (kinds) => (kinds.length === 0 ? "ninguna" : ALL.every((kind) => kinds.includes(kind)) ? "todas" : kinds.map(nameOfKind).join(", "));
 
 /** @param {string[]} [chosen] at first all */
-export const kindsField = (chosen = ALL) => choicesField({ legend: "Qué avisos recibe", groups: GROUPS, chosen, wordsOf: nameOfKind, meanings: MEANINGS });
+export const kindsField = (chosen = ALL) => choicesField({ legend: "Qué alertas recibe", groups: GROUPS, chosen, wordsOf: nameOfKind, meanings: MEANINGS });
 
 /** @param {import("./main.js").Portal} portal @param {AbortSignal} signal */
 export const fetchContacts = ({ api }, signal) => api.get(PATH, {}, signal);

@@ -4,10 +4,10 @@ import { field, incomplete, judge } from "./field.js";
 import { searchesNothing } from "./find.js";
 import { labelOf } from "./hooks.js";
 import { link } from "./router.js";
-import { fromZoned, toZoned, zone, zonedShort } from "./time.js";
-import { EVENTS, STATES } from "./words.js";
+import { fromZoned, startOfDay, toZoned, zone, zonedShort } from "./time.js";
+import { EVENTS, SOME_FAILURE, STATES } from "./words.js";
 
-const NAMES = ["webhook", "estado", "evento", "desde", "hasta", "busca"];
+const NAMES = ["webhook", "estado", "conFallos", "evento", "desde", "hasta", "busca"];
 
 /** The filters of an address, without its page. @param {Object<string, string>} query */
 export const filtersOf = (query) => Object.fromEntries(NAMES.filter((name) => query[name]).map((name) => [name, query[name]]));
@@ -15,10 +15,10 @@ export const filtersOf = (query) => Object.fromEntries(NAMES.filter((name) => qu
 /** The address of the list with these filters. @param {Object<string, any>} filters */
 export const listLink = (filters) => link("/entregas", filters);
 
-/** The search, the states, the other filters, and what is set of them. @param {{query: Object<string, string>}} place @param {any[]} hooks */
+/** The search, the states, the days, the other filters, and what is set of them. @param {{query: Object<string, string>}} place @param {any[]} hooks */
 export function filterBar(portal, { query }, hooks) {
   const set = filtersOf(query);
-  return [searchForm(portal, set), states(set), moreFilters(portal, set, hooks), chips(set, hooks)];
+  return [searchForm(portal, set), states(set), days(set, portal.clock.now()), moreFilters(portal, set, hooks), chips(set, hooks)];
 }
 
 function searchForm(portal, set) {
@@ -31,10 +31,21 @@ function searchForm(portal, set) {
   } }, busca.node, el("button", { type: "submit", class: "button primary", id: "buscar" }, "Buscar"));
 }
 
-function states(set) {
-  const id = (estado) => `ver-${estado || "todas"}`;
-  const one = (estado, words) => el("li", {}, (set.estado ?? "") === estado ? el("span", { class: "chip", id: id(estado), "aria-current": "true" }, words) : el("a", { class: "chip", id: id(estado), href: listLink({ ...set, estado }) }, words));
-  return el("nav", { "aria-label": "Estado" }, el("ul", { class: "chips" }, one("", "Todas"), Object.entries(STATES).map(([estado, [, , , , many]]) => one(estado, many))));
+/** Filters of which one is in force. @param {Object<string, string>} set @param {[string, string, Object<string, string>][]} choices the id, the words and the filters of each */
+function choice(label, set, choices) {
+  const inForce = (filters) => Object.entries(filters).every(([name, value]) => (set[name] ?? "") === value);
+  return el("nav", { "aria-label": label }, el("ul", { class: "chips" }, choices.map(([id, words, filters]) => el("li", {},
+    inForce(filters) ? el("span", { class: "chip", id, "aria-current": "true" }, words) : el("a", { class: "chip", id, href: listLink({ ...set, ...filters }) }, words)))));
+}
+
+const states = (set) => choice("Estado", set, [
+  ["ver-todas", "Todas", { estado: "", conFallos: "" }], ["ver-con-fallos", SOME_FAILURE, { estado: "", conFallos: "true" }],
+  ...Object.entries(STATES).map(([estado, [, , , , many]]) => [`ver-${estado}`, many, { estado, conFallos: "" }]),
+]);
+
+function days(set, now) {
+  const today = startOfDay(now, 0);
+  return choice("Creadas", set, [["ver-siempre", "De cualquier día", { desde: "", hasta: "" }], ["ver-hoy", "De hoy", { desde: today, hasta: "" }], ["ver-ayer", "De ayer", { desde: startOfDay(now, 1), hasta: today }]]);
 }
 
 function moreFilters(portal, set, hooks) {
@@ -57,6 +68,9 @@ function moreFilters(portal, set, hooks) {
       el("div", { class: "actions" }, el("button", { type: "submit", class: "button primary", id: "filtrar" }, "Filtrar"))));
 }
 
+/** Takes a filter away. @param {string} name of the filter @param {string} href the address without it @param {import("./dom.js").Child} words */
+export const setChip = (name, href, words) => el("a", { class: "chip", id: `quitar-${name}`, href }, el("span", { class: "hidden" }, "Quitar "), words, el("span", { "aria-hidden": "true" }, " ✕"));
+
 /** What is set, except the state: each can be taken away alone. */
 function chips(set, hooks) {
   const hook = hooks.find(({ id }) => String(id) === set.webhook);
@@ -67,8 +81,8 @@ function chips(set, hooks) {
   const shown = Object.keys(words).filter((name) => set[name]);
   if (!shown.length) return null;
   return el("ul", { class: "chips set", "aria-label": "Filtros puestos" },
-    shown.map((name) => el("li", {}, el("a", { class: "chip", id: `quitar-${name}`, href: listLink({ ...set, [name]: "" }) }, el("span", { class: "hidden" }, "Quitar "), words[name], el("span", { "aria-hidden": "true" }, " ✕")))),
-    (shown.length > 1 || set.estado) && el("li", {}, el("a", { class: "button quiet", id: "quitar", href: listLink({}) }, "Quitar todos los filtros")));
+    shown.map((name) => el("li", {}, setChip(name, listLink({ ...set, [name]: "" }), words[name]))),
+    (shown.length > 1 || set.estado || set.conFallos) && el("li", {}, el("a", { class: "button quiet", id: "quitar", href: listLink({}) }, "Quitar todos los filtros")));
 }
 
 const shortTime = (iso) => (iso && !Number.isNaN(Date.parse(iso)) ? zonedShort(iso) : foreign(iso));

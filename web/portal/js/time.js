@@ -147,6 +147,12 @@ export function toZoned(iso) {
   return Number.isNaN(ms) ? "" : new Date(ms + offset(ms)).toISOString().slice(0, 16);
 }
 
+/** When a day of the zone in force begins, in ISO 8601. @param {number} now @param {number} ago in days */
+export function startOfDay(now, ago) {
+  const today = Date.parse(toZoned(new Date(now).toISOString()).slice(0, 10));
+  return fromZoned(`${new Date(today - ago * DAY).toISOString().slice(0, 10)}T00:00`);
+}
+
 /** A sentence if the browser's zone has another time than the zone in force, in winter or in summer; otherwise "". */
 export function zoneNote(browser = browserZone()) {
   const style = { dateStyle: "short", timeStyle: "short" };

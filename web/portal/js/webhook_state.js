@@ -1,13 +1,16 @@
 // The state of a webhook, as a sentence that begins with the word for the state: "Falla" + "desde ayer a las 10:32: el certificado caducó."
 import { causeOf } from "./remedies.js";
-import { when } from "./time.js";
+import { when, zonedShort } from "./time.js";
 
 const STOPPED = {
   operador: "por el operador del servicio: solo él puede reactivarlo.",
   http_410: "porque su receptor respondió 410 (ya no existe). Corrija el receptor y reactívelo.",
   fallos: "porque durante días no hubo más que fallos. Corrija el receptor y reactívelo.",
-  entidad: "por decisión de su entidad. Lo que le llegue se retiene hasta que lo reactive.",
+  entidad: "por decisión de su entidad.",
 };
+
+/** What a deactivation means for what waits and for what is new (web/docs/datos.md). */
+export const HELD = "Mientras tanto no se le envía nada: los avisos, los que esperan y los nuevos, se guardan 90 días salvo que el operador diga otro plazo, y se envían al reactivarlo.";
 
 /** Whether the receiver's last answer was a 429, after which nothing is sent to the webhook for a time. */
 export const rests = ({ activo, ultimoError }) => activo && /^El receptor respondió 429/.test(ultimoError);
@@ -32,7 +35,7 @@ export function webhookState(webhook, now, rest = "") {
   const cause = causeOf(webhook.ultimoError);
   const pause = rest ? ` No se le envía nada hasta que pase lo que pidió: como tarde, ${when(rest, now)}.` : "";
   if (webhook.fallaDesde) {
-    const end = webhook.desactivacion ? ` Se desactivará ${when(webhook.desactivacion, now)} si nada cambia.` : "";
+    const end = webhook.desactivacion ? ` Se desactivará el ${zonedShort(webhook.desactivacion)} si no se recibe nada antes; los avisos se guardarán hasta que lo reactive.` : "";
     return { kind: "bad", word: "Falla", mark: "✕", sentence: `desde ${when(webhook.fallaDesde, now)}${cause && `: ${cause}`}.${pause}${end}` };
   }
   if (!webhook.ultimaEjecucion) return { kind: "muted", word: "Sin estrenar", mark: "○", sentence: "Todavía no se le ha enviado nada. Pruébelo antes de que llegue el primer aviso." };
@@ -41,7 +44,8 @@ export function webhookState(webhook, now, rest = "") {
   return { kind: "good", word: "Funciona", mark: "✓", sentence: `El último envío, ${last}, se recibió bien.` };
 }
 
-function stopped({ motivo }) {
+function stopped({ motivo, inactivoDesde }) {
   const paused = motivo === "entidad";
-  return { kind: paused ? "warning" : "bad", word: paused ? "En pausa" : "Desactivado", mark: paused ? "‖" : "✕", sentence: STOPPED[motivo] ?? "No se le envía nada." };
+  const since = inactivoDesde ? `desde el ${zonedShort(inactivoDesde)}, ` : "";
+  return { kind: paused ? "warning" : "bad", word: paused ? "En pausa" : "Desactivado", mark: paused ? "‖" : "✕", sentence: STOPPED[motivo] ? `${since}${STOPPED[motivo]}` : "No se le envía nada." };
 }

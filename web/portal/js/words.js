@@ -27,6 +27,8 @@ export const STATES = {
   retenida: ["Retenida", "warning", "‖", "Espera a que el webhook vuelva a estar activo, o a que el operador resuelva lo que no se puede leer.", "Retenidas"],
 };
 
+export const SOME_FAILURE = "Con algún fallo"; // deliveries with a failed attempt, whatever their state
+
 export function stateBadge(state) {
   const [word, kind, mark] = STATES[state] ?? [state, "muted", "?"];
   return el("span", { class: `badge ${kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word);

@@ -1,4 +1,4 @@
-// Adds an address to «Avisos por correo», or changes what one is told of.
+// Adds an address to «Alertas por correo», or changes what one is told of.
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
 import { changeContacts, CONTACTS, fetchContacts, kindsField } from "../contacts.js";
 import { el, foreign, replace } from "../dom.js";
@@ -6,7 +6,7 @@ import { field, judge } from "../field.js";
 import { onlyReads } from "../hooks.js";
 import { notice, problemBox } from "../problem.js";
 
-const back = () => el("p", { class: "back" }, el("a", { href: CONTACTS }, el("span", { "aria-hidden": "true" }, "← "), "Volver a los avisos por correo"));
+const back = () => el("p", { class: "back" }, el("a", { href: CONTACTS }, el("span", { "aria-hidden": "true" }, "← "), "Volver a las alertas por correo"));
 
 /** The address as the API keeps it. @param {string} text */
 function stored(text) {
@@ -20,7 +20,7 @@ export function newContactScreen(portal, place) {
   replace(place.root, back(), el("h1", {}, "Añadir una dirección"), region);
   const refused = onlyReads(portal, "añadir una dirección");
   if (refused) return replace(region, refused);
-  const address = field({ label: "Dirección de correo", hint: "Se le envía un código: hasta que se escriba aquí no recibe avisos.", attributes: { type: "email", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+  const address = field({ label: "Dirección de correo", hint: "Se le envía un código: hasta que se escriba aquí no recibe alertas.", attributes: { type: "email", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
   const kinds = kindsField();
   const fields = { correo: address, avisos: kinds };
   const box = el("div");
@@ -39,17 +39,17 @@ export function newContactScreen(portal, place) {
 }
 
 export async function contactScreen(portal, place) {
-  place.title("Cambiar los avisos");
+  place.title("Cambiar las alertas");
   const about = el("div", { class: "about" });
   const region = el("div", { class: "narrow" }, el("p", { class: "loading" }, "Cargando…"));
-  replace(place.root, back(), el("h1", {}, "Cambiar los avisos"), about, region);
+  replace(place.root, back(), el("h1", {}, "Cambiar las alertas"), about, region);
   const answer = await fetchContacts(portal, place.signal);
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(region, problemBox(answer, { retry: () => portal.show() }));
   const contact = answer.data.contactos.find(({ numero }) => String(numero) === place.params.numero);
   if (!contact) return replace(region, gone());
   replace(about, foreign(contact.correo));
-  replace(region, onlyReads(portal, "cambiar los avisos") ?? editor(portal, place, region, contact));
+  replace(region, onlyReads(portal, "cambiar las alertas") ?? editor(portal, place, region, contact));
 }
 
 const gone = () => notice("warning", el("p", { class: "notice-title" }, "Esta dirección ya no está en la lista"), el("p", {}, "Puede que alguien de su entidad la haya quitado. ", el("a", { href: CONTACTS }, "Ver las que hay")));

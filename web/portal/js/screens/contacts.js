@@ -1,4 +1,4 @@
-// Avisos por correo: the addresses of the entity, whether each is confirmed, and what it is told of.
+// Alertas por correo: the addresses of the entity, whether each is confirmed, and what it is told of.
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
 import { askForCode, changeContacts, confirmContact, CONTACTS, fetchContacts, kindsInWords, MOST } from "../contacts.js";
 import { ask } from "../dialog.js";
@@ -10,14 +10,14 @@ import { link } from "../router.js";
 import { bothTimes } from "../time.js";
 
 export async function contactsScreen(portal, place) {
-  place.title("Avisos por correo");
+  place.title("Alertas por correo");
   const region = el("div", { class: "narrow" }, el("p", { class: "loading" }, "Cargando…"));
-  replace(place.root, el("h1", {}, "Avisos por correo"), el("p", { class: "lead" }, "Las direcciones a las que se escribe cuando un webhook falla o se desactiva, o cuando algo va a caducar."), region);
+  replace(place.root, el("h1", {}, "Alertas por correo"), el("p", { class: "lead" }, "Las direcciones a las que se escribe cuando un webhook falla o se desactiva, o cuando algo va a caducar."), region);
   const answer = await fetchContacts(portal, place.signal);
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(region, problemBox(answer, { retry: () => portal.show() }));
   const { contactos, operadorEnviaCorreo: mails } = answer.data;
-  replace(region, !mails && withoutMail(portal), contactos.length ? contactos.map((contact) => card(portal, place, contact, mails)) : notice("info", el("p", {}, "Todavía no se avisa a ninguna dirección.")),
+  replace(region, !mails && withoutMail(portal), contactos.length ? contactos.map((contact) => card(portal, place, contact, mails)) : notice("info", el("p", {}, "Todavía no se alerta a ninguna dirección.")),
     another(portal, contactos.length));
 }
 
@@ -35,16 +35,16 @@ function card(portal, place, contact, mails) {
   const changes = !portal.session.readOnly;
   return el("section", { class: "card", "aria-labelledby": id },
     el("h2", { id }, foreign(contact.correo)), state(contact, mails),
-    el("p", {}, "Avisos que recibe: ", foreign(kindsInWords(contact.avisos)), "."),
+    el("p", {}, "Alertas que recibe: ", foreign(kindsInWords(contact.avisos)), "."),
     changes && (!contact.confirmado || contact.rechazado) && mails && confirmation(portal, place, contact),
-    changes && el("div", { class: "actions" }, el("a", { class: "button", href: link(`/avisos/${contact.numero}`), "aria-label": `Cambiar los avisos de ${contact.correo}` }, "Cambiar los avisos"), removal(portal, place, contact)));
+    changes && el("div", { class: "actions" }, el("a", { class: "button", href: link(`/avisos/${contact.numero}`), "aria-label": `Cambiar las alertas de ${contact.correo}` }, "Cambiar las alertas"), removal(portal, place, contact)));
 }
 
 function state({ confirmado, codigoHasta, rechazado }, mails) {
   if (rechazado) return notice("bad", el("p", {}, "Su servidor de correo la rechaza, y ya no se le escribe. Quítela; o, si ya funciona, pida un código. Desde ", bothTimes(rechazado), "."));
   if (confirmado) return el("p", {}, "Confirmada: ", bothTimes(confirmado), ".");
   if (!mails) return el("p", {}, "Sin confirmar.");
-  return notice("warning", el("p", {}, "Sin confirmar: no recibe avisos. ", codigoHasta ? ["Se le envía un código, que vale hasta ", bothTimes(codigoHasta), "."] : "Pida un código, que se le enviará por correo."));
+  return notice("warning", el("p", {}, "Sin confirmar: no recibe alertas. ", codigoHasta ? ["Se le envía un código, que vale hasta ", bothTimes(codigoHasta), "."] : "Pida un código, que se le enviará por correo."));
 }
 
 /** The form for the code, and the button that asks for another one. */
@@ -66,7 +66,7 @@ function confirmation(portal, place, { numero, correo, codigoHasta }) {
     if (place.signal.aborted) return;
     if (!answer.ok) return showRefusal(answer, { codigo: code }, box, { retry: button.run });
     portal.drafts.forget();
-    done("Dirección confirmada", el("p", {}, "Desde ahora recibe los avisos: ", foreign(correo)));
+    done("Dirección confirmada", el("p", {}, "Desde ahora recibe las alertas: ", foreign(correo)));
   } });
   const again = workButton({ label: codigoHasta ? "Pedir otro código" : "Pedir un código", busy: "Pidiendo…", kind: codigoHasta ? "" : "primary", work: async () => {
     const answer = await askForCode(portal, numero, place.signal);
@@ -86,7 +86,7 @@ function removal(portal, place, { correo }) {
     if (place.signal.aborted) return true;
     if (answer?.ok) {
       portal.drafts.forget();
-      tellDone(CONTACTS, "Dirección quitada", el("p", {}, "Ya no se avisa a ", foreign(correo)));
+      tellDone(CONTACTS, "Dirección quitada", el("p", {}, "Ya no se alerta a ", foreign(correo)));
       portal.show();
       return true;
     }
@@ -94,6 +94,6 @@ function removal(portal, place, { correo }) {
     return false;
   };
   return el("button", { class: "button", type: "button", "aria-label": `Quitar ${correo}`, onclick: () => ask({
-    title: "¿Quitar esta dirección?", confirm: "Quitarla", danger: true, onConfirm: remove, signal: place.signal, body: [el("p", {}, foreign(correo)), el("p", {}, "No recibirá ningún aviso más. Para volver a añadirla hará falta confirmarla otra vez."), box],
+    title: "¿Quitar esta dirección?", confirm: "Quitarla", danger: true, onConfirm: remove, signal: place.signal, body: [el("p", {}, foreign(correo)), el("p", {}, "No recibirá ninguna alerta más. Para volver a añadirla hará falta confirmarla otra vez."), box],
   }) }, "Quitar");
 }

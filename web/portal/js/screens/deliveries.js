@@ -10,7 +10,7 @@ import { notice, problemBox } from "../problem.js";
 import { chooser } from "../resend.js";
 import { link } from "../router.js";
 import { deliveryTable } from "../rows.js";
-import { STATES, count, thousands } from "../words.js";
+import { SOME_FAILURE, STATES, count, thousands } from "../words.js";
 
 const LIMIT = 50; // deliveries of a page
 const MOST = 100; // deliveries of one answer, and of the pages that lead to the last one
@@ -63,8 +63,8 @@ export async function deliveriesScreen(portal, place) {
 }
 
 /** "Entregas: fallidas · Producción": tells the tabs of two lists apart. */
-function titleOf({ estado, busca, n }, chosen) {
-  const what = [STATES[estado]?.[4].toLowerCase(), busca && `«${busca}»`, Number(n) > 0 && `desde la ${Number(n) + 1}`].filter(Boolean).join(", ");
+function titleOf({ estado, conFallos, busca, n }, chosen) {
+  const what = [(STATES[estado]?.[4] ?? (conFallos ? SOME_FAILURE : "")).toLowerCase(), busca && `«${busca}»`, Number(n) > 0 && `desde la ${Number(n) + 1}`].filter(Boolean).join(", ");
   return [what ? `Entregas: ${what}` : "Entregas", chosen && nameOf(chosen)].filter(Boolean).join(" · ");
 }
 
@@ -137,7 +137,7 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
     next = answer.next;
     if (!cursor) newest.set(first, shown[0]?.id);
     if (next) before.set(onward(), location.hash);
-    else if (!Number.isNaN(skipped) && !set.estado) totals.set(first, { newest: newest.get(first), total: skipped + shown.length }); // states change at any time
+    else if (!Number.isNaN(skipped) && !set.estado && !set.conFallos) totals.set(first, { newest: newest.get(first), total: skipped + shown.length }); // states change at any time
   }
 
   /** How many deliveries the list has; undefined if that is not known. */
@@ -164,9 +164,9 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
 
   function amount() {
     const total = totalOf();
-    const kind = busca ? "encontrada" : "entrega";
-    if (total !== undefined && skipped === 0 && shown.length >= total) return count(total, kind);
-    if (Number.isNaN(skipped)) return count(shown.length, kind);
+    if (busca) return `${count(shown.length, "encontrada")}${cursor ? " en esta página" : ""}${next ? "; quedan entregas más antiguas por mirar" : ""}`;
+    if (total !== undefined && skipped === 0 && shown.length >= total) return count(total, "entrega");
+    if (Number.isNaN(skipped)) return count(shown.length, "entrega");
     return `De la ${thousands(skipped + 1)} a la ${thousands(skipped + shown.length)}${total === undefined ? "" : ` de ${thousands(total)}`}`;
   }
 
@@ -240,7 +240,7 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
 }
 
 /** Whether a delivery passes the filters, as the API judges it. */
-function fits({ estado, evento, creada }, filter) {
+function fits({ estado, evento, creada, historial }, filter) {
   const at = Date.parse(creada);
-  return (!filter.estado || filter.estado === estado) && (!filter.evento || filter.evento === evento) && !(at < Date.parse(filter.desde)) && !(at >= Date.parse(filter.hasta));
+  return (!filter.conFallos || historial.some(({ error }) => error)) && (!filter.estado || filter.estado === estado) && (!filter.evento || filter.evento === evento) && !(at < Date.parse(filter.desde)) && !(at >= Date.parse(filter.hasta));
 }

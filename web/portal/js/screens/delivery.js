@@ -4,6 +4,7 @@ import { announce } from "../announce.js";
 import { unsure } from "../change.js";
 import { copyButton } from "../copy.js";
 import { curlOf, signedHeaders } from "../curl.js";
+import { ask } from "../dialog.js";
 import { away, el, foreign, replace } from "../dom.js";
 import { field, judge } from "../field.js";
 import { hookLink, nameOf } from "../hooks.js";
@@ -105,6 +106,17 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
   let doubtful = false; // the outcome of the last request is unknown: a replay may have begun
   let watched = null;
 
+  function start(button, { estado }) {
+    if (estado !== "entregada" || state !== "idle" || button.hasAttribute("aria-disabled")) return press(button);
+    return ask({
+      title: "¿Reenviar lo que ya llegó?", confirm: "Reenviar", signal: place.signal, onConfirm: () => {
+        press(button);
+        return true;
+      },
+      body: [el("p", {}, "El receptor ya la aceptó. Le llega otra vez, con el mismo identificador y el mismo contenido.")],
+    });
+  }
+
   async function press(button) {
     if (state !== "idle" || button.hasAttribute("aria-disabled")) return;
     state = "asking";
@@ -162,7 +174,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     announce(text);
   }
 
-  return { state: () => state, busy: () => state !== "idle" || doubtful, press, readOnly: () => session.readOnly };
+  return { state: () => state, busy: () => state !== "idle" || doubtful, start, readOnly: () => session.readOnly };
 }
 
 function whole(portal, webhook, delivery, hash, sending) {
@@ -218,7 +230,7 @@ function buttons(webhook, delivery, sending) {
   const why = whyNot(webhook, delivery);
   const print = el("button", { type: "button", class: "button", id: "imprimir", onclick: () => globalThis.print() }, "Imprimir el registro técnico");
   if (sending.readOnly()) return el("div", { class: "actions" }, print);
-  const button = el("button", { type: "button", class: "button primary", id: "reenviar", "aria-describedby": why ? "por-que-no" : null, "aria-disabled": why || sending.state() !== "idle" ? "true" : null, onclick: () => sending.press(button) }, WORDS[sending.state()]);
+  const button = el("button", { type: "button", class: "button primary", id: "reenviar", "aria-describedby": why ? "por-que-no" : null, "aria-disabled": why || sending.state() !== "idle" ? "true" : null, onclick: () => sending.start(button, delivery) }, WORDS[sending.state()]);
   return [el("div", { class: "actions" }, button, print), why && el("p", { class: "muted small no-print", id: "por-que-no" }, why)];
 }
 

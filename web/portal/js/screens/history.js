@@ -1,5 +1,6 @@
 // Reenvíos y Actividad: two lists of the API, a page at a time.
 import { el, foreign, replace } from "../dom.js";
+import { setChip } from "../filters.js";
 import { cellName, fetchHooks, hookLink } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
@@ -18,7 +19,7 @@ export const replaysScreen = (portal, place) => historyScreen(portal, place, {
 
 export const activityScreen = (portal, place) => historyScreen(portal, place, {
   title: "Actividad", lead: "Quién cambió qué, con cada token de su entidad.", path: "/actividad", member: "actividad", none: "Todavía no hay ningún cambio.",
-  head: ["Cuándo", "Quién", "Qué hizo", "Webhook"], row: activityRow, moves: () => false,
+  head: ["Cuándo", "Quién", "Qué hizo", "Webhook"], row: activityRow, moves: () => false, filters: ["token"],
 });
 
 async function historyScreen(portal, place, what) {
@@ -30,21 +31,23 @@ async function historyScreen(portal, place, what) {
   if (!hooks.ok) return replace(body, problemBox(hooks, { retry: portal.show }));
   const byId = new Map(hooks.data.map((hook) => [hook.id, hook]));
   const { cursor = "" } = place.query;
+  const filter = Object.fromEntries((what.filters ?? []).map((name) => [name, place.query[name]]));
+  const chosen = filter.token && el("ul", { class: "chips set", "aria-label": "Filtros puestos" }, el("li", {}, setChip("token", link(what.path), ["Token: ", foreign(filter.token)])));
   const turns = poll(async () => {
-    const answer = await collect(portal.api, what, cursor, place.signal);
+    const answer = await collect(portal.api, what, { ...filter, cursor }, place.signal);
     if (place.signal.aborted) return { ok: true, done: true };
-    if (!answer.ok) replace(body, answer.kind === "invalid" && cursor ? notice("warning", el("p", {}, "Esta página ya no existe. ", el("a", { href: link(what.path) }, "Ver lo más reciente"))) : problemBox(answer, { retry: () => turns.now() }));
-    else replace(body, answer.found.length ? table(what, answer.found, byId) : notice("info", el("p", {}, cursor ? "No queda nada más." : what.none)), pages(what, cursor, answer.next));
+    if (!answer.ok) replace(body, answer.kind === "invalid" && cursor ? notice("warning", el("p", {}, "Esta página ya no existe. ", el("a", { href: link(what.path, filter) }, "Ver lo más reciente"))) : problemBox(answer, { retry: () => turns.now() }));
+    else replace(body, chosen, answer.found.length ? table(what, answer.found, byId) : notice("info", el("p", {}, answer.next ? "Hasta aquí no hay nada, pero queda por mirar." : cursor || chosen ? "No queda nada más." : what.none)), pages(what, filter, cursor, answer.next));
     return { ok: answer.ok, retryAfter: answer.retryAfter, done: answer.ok ? !answer.found.some(what.moves) : answer.kind === "invalid" };
   }, { every: EVERY_MS, signal: place.signal });
   await turns.now();
 }
 
-async function collect(api, { path, member }, from, signal) {
+async function collect(api, { path, member }, { cursor, ...filter }, signal) {
   const found = [];
-  let at = from;
+  let at = cursor;
   for (let look = 0; look < LOOKS; ++look) {
-    const answer = await api.get(path, { limite: LIMIT - found.length, cursor: at }, signal);
+    const answer = await api.get(path, { ...filter, limite: LIMIT - found.length, cursor: at }, signal);
     if (!answer.ok) return answer;
     found.push(...answer.data[member]);
     at = answer.data.siguiente;
@@ -53,9 +56,9 @@ async function collect(api, { path, member }, from, signal) {
   return { ok: true, found, next: at };
 }
 
-function pages({ path }, cursor, next) {
+function pages({ path }, filter, cursor, next) {
   if (!cursor && !next) return null;
-  return el("nav", { class: "pages", "aria-label": "Páginas" }, cursor && el("a", { class: "button", href: link(path) }, "← Lo más reciente"), next && el("a", { class: "button", id: "mas-antiguas", href: link(path, { cursor: next }) }, "Más antiguo →"));
+  return el("nav", { class: "pages", "aria-label": "Páginas" }, cursor && el("a", { class: "button", href: link(path, filter) }, "← Lo más reciente"), next && el("a", { class: "button", id: "mas-antiguas", href: link(path, { ...filter, cursor: next }) }, "Más antiguo →"));
 }
 
 // Has explicit roles, as the list of deliveries: on a telephone the rows are laid out as cards.
@@ -71,9 +74,9 @@ const named = (id, hooks) => (id === null ? "" : hooks.has(id) ? el("a", { href:
 
 const REPLAY = { pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido" };
 
-function replayRow({ id, webhook, entrega, estado, candidatas, reenviadas, entregadas, fallidas, pedido }, hooks) {
+function replayRow({ id, webhook, entrega, evento, estado, candidatas, reenviadas, entregadas, fallidas, pedido }, hooks) {
   const there = hooks.has(webhook);
-  const what = entrega === null ? `${count(candidatas, "entrega")}` : `La entrega ${entrega}`;
+  const what = entrega === null ? count(candidatas, "entrega") : `${evento ? `${eventName(evento)}, entrega` : "La entrega"} ${entrega}`;
   const address = entrega === null ? hookLink(webhook, `/reenvios/${id}`) : link(`/entregas/${webhook}/${entrega}`);
   return [
     timeCell(pedido), named(webhook, hooks), there ? el("a", { href: address, class: "target" }, what) : what,
@@ -82,17 +85,19 @@ function replayRow({ id, webhook, entrega, estado, candidatas, reenviadas, entre
   ];
 }
 
-const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico", contactos: "Cambió los avisos por correo" };
+const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico", contactos: "Cambió las alertas por correo" };
 const instant = (value) => (Number.isNaN(Date.parse(value)) ? worded(value) : bothTimes(value));
+
+const ACTIVE = { true: "activo", false: "en pausa" };
 
 /** The members of `detalle`: [words, how the value is shown]. */
 const MEMBERS = {
-  url: ["dirección", changed], nombre: ["nombre", changed], eventos: ["avisos", changed], activo: ["activo", changed], motivo: ["desactivado por", changed],
+  url: ["dirección", changed], nombre: ["nombre", changed], eventos: ["avisos", changed], activo: ["estado", (value) => changed(value instanceof Object && "ahora" in value ? { antes: ACTIVE[value.antes], ahora: ACTIVE[value.ahora] } : value)], motivo: ["desactivado por", changed],
   fallaDesde: ["dejó de contar los fallos desde", (value) => instant(value?.antes ?? value)],
   graciaSegundos: ["el anterior sigue firmando", (value) => (value === 0 ? "no" : span(value * 1000))],
   reenvio: ["reenvío", changed], entrega: ["entrega", changed], desde: ["desde", instant], hasta: ["hasta", instant], candidatas: ["entregas", changed],
   alta: ["se añade", changed], baja: ["se quita", changed], avisos: ["se cambia lo que recibe", changed], confirmado: ["se confirma", changed],
-  codigo: ["se pide un código para", changed], sinAvisos: ["ya no recibe avisos, por el enlace de un correo", changed],
+  codigo: ["se pide un código para", changed], sinAvisos: ["ya no recibe alertas, por el enlace de un correo", changed],
 };
 
 function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima }, hooks) {
@@ -104,7 +109,7 @@ function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima },
     return el("li", {}, `${words}: `, show(value));
   });
   return [
-    timeCell(cuando), token ? foreign(token) : el("span", { class: "muted" }, "sinAvisos" in what ? "La persona avisada" : "Un token sin etiqueta"),
+    timeCell(cuando), token ? el("a", { class: "target", href: link("/actividad", { token }) }, el("span", { class: "hidden" }, "Solo lo de "), foreign(token)) : el("span", { class: "muted" }, "sinAvisos" in what ? "La persona alertada" : "Un token sin etiqueta"),
     [titleOf(accion, what, veces), details.length > 0 && el("ul", { class: "plain-list small muted" }, details),
       veces > 1 && el("p", { class: "small muted" }, replayed ? "El último, " : `${thousands(veces)} veces; la última, `, bothTimes(ultima))],
     named(webhook, hooks),

@@ -217,7 +217,7 @@ function another({ session }, number) {
 const NONE_SEEN = "ninguna de las 2.000 más recientes"; // the API's statistics count no older deliveries
 const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${thousands(number)}` : NONE_SEEN);
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
-const lastDay = ({ exacto, entregadas }) => (exacto || entregadas ? `24 h: ${exacto ? "" : "al menos "}${count(entregadas, "entregada")}` : "24 h: sin contar");
+const lastDay = ({ exacto, entregadas, fallidas }) => (exacto || entregadas || fallidas ? `24 h: ${exacto ? "" : "al menos "}${count(entregadas, "entregada")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}` : "24 h: sin contar");
 const waits = ({ exacto, pendientes, retenidas }) => (pendientes + retenidas > 0 ? `, ${exacto ? "" : "al menos "}${thousands(pendientes + retenidas)} en espera` : "");
 
 function waiting(week) {

@@ -12,7 +12,7 @@ import { link } from "../router.js";
 import { remedyOf } from "../remedies.js";
 import { bothTimes } from "../time.js";
 import { visible } from "../visible.js";
-import { restOf, rests, webhookState } from "../webhook_state.js";
+import { HELD, restOf, rests, webhookState } from "../webhook_state.js";
 import { count, eventName } from "../words.js";
 
 export function webhookScreen(portal, place) {
@@ -49,6 +49,7 @@ function condition({ clock, session }, hook, rest = "") {
   const remedy = hook.activo ? remedyOf(hook.ultimoError) : null;
   return notice(kind === "muted" ? "info" : kind,
     el("p", { class: "foreign" }, el("strong", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word), /^[A-ZÁÉÍÓÚ]/.test(sentence) ? ". " : " ", sentence),
+    !hook.activo && el("p", {}, HELD),
     changed && el("p", {}, "Se ha cambiado después de ese envío: esta página dirá aquí si el siguiente se recibe. Para saberlo enseguida, pruébelo."),
     remedy && el("p", {}, el("strong", {}, changed ? "Si el cambio no lo corrige: " : "Qué hacer: "), foreign(remedy.remedy)),
     (remedy?.operator || hook.motivo === "operador") && askOperator(session));
@@ -126,7 +127,7 @@ function pause(one) {
   };
   return el("button", { class: "button", type: "button", id: "pausar", onclick: () => ask({
     title: "¿Pausar los envíos?", confirm: "Pausar", onConfirm: stop, signal: place.signal,
-    body: [stakes(one, "lo que espera se guarda hasta que lo reactive"), el("p", {}, "No le llegará ningún aviso hasta que lo reactive: se guardan, y se envían entonces. Los plazos de la evaluación no se paran."), box],
+    body: [stakes(one, "lo que espera se guarda hasta que lo reactive"), el("p", {}, HELD), el("p", {}, "Los plazos de la evaluación no se paran."), box],
   }) }, "Pausar");
 }
 
