@@ -6,7 +6,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libfcgi-dev rapidjson-dev libss
   libc-ares-dev libgoogle-perftools-dev libmysqlcppconn-dev libboost-program-options-dev libboost-test-dev libsystemd-dev
   libidn2-dev prometheus-cpp-dev "${SITE_PACKAGES[@]}")
 RUN_PACKAGES=(nginx mariadb-server-core mariadb-client-core python3 curl openssl ca-certificates procps)
-TEST_PACKAGES=(python3-pytest python3-pytest-xdist python3-aiosmtpd faketime iproute2 nftables prometheus prometheus-blackbox-exporter mariadb-client chromium-headless-shell)
+TEST_PACKAGES=(python3-pytest python3-pytest-xdist python3-aiosmtpd faketime iproute2 nftables prometheus prometheus-blackbox-exporter mariadb-client chromium-headless-shell firefox-esr)
 BENCH_PACKAGES=(wrk valgrind)
 PACKAGE_PACKAGES=(binutils dpkg-dev file git gzip lintian python3)
 FRESH_PACKAGES=(debootstrap util-linux git)

@@ -1,7 +1,10 @@
 """Starts a browser for each file of tests. A test fails if one of its pages has complaints (support.browser.Complaints)."""
+import subprocess
+
 import pytest
 
 from support.browser import Browser, launch, playwright_module
+from support.stack import ROOT
 
 
 # The scope is the module, not the session, because while Playwright runs, nothing else in this thread may run asyncio.
@@ -22,6 +25,12 @@ def browser(chromium, stack):
     yield opened
     complaints = opened.close_pages()
     assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture(scope="module")
+def site():
+    """Builds the site, in case pytest was not started by `./dev test`, which builds it first."""
+    subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """The documentation for entities in a real browser: every page, as different people read it."""
 import os
 import re
-import subprocess
 
 import pytest
 
@@ -15,10 +14,7 @@ WIDE = ["que-llega", "referencia", "errores", "verificar-la-firma"]  # the pages
 CHOSEN = PAGES if os.environ.get("TEST_LONG") else WIDE  # what fits on these fits on the others
 
 
-@pytest.fixture(scope="module", autouse=True)
-def site():
-    """Builds the site, in case pytest was not started by `./dev test`, which builds it first."""
-    subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
+pytestmark = pytest.mark.usefixtures("site")
 
 
 @pytest.mark.parametrize("name", PAGES)
