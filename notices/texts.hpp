@@ -1,5 +1,5 @@
 // The Spanish sentences of each kind of notice: what happened, since when, and what to do
-// (web/docs/avisos-por-correo.md). Pure.
+// (web/docs/alertas-por-correo.md). Pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The request bodies of /entidad/contactos as checked values (web/docs/avisos-por-correo.md).
+// The request bodies of /entidad/contactos as checked values (web/docs/alertas-por-correo.md).
 // Pure.
 #pragma once
 
@@ -25,7 +25,7 @@ std::string read_address(std::string_view text);
 
 /// Reads PUT /entidad/contactos: at most max_contacts_per_entity addresses, which differ not in case alone.
 /// Throws webhook::InvalidRequest for the first rule that fails, in the order of
-/// web/docs/avisos-por-correo.md#las-reglas.
+/// web/docs/alertas-por-correo.md#las-reglas.
 std::vector<WantedContact> parse_contacts(std::string_view body);
 
 /// Reads POST /entidad/contactos/{numero}/confirmacion: six digits. Throws webhook::InvalidRequest.

@@ -1,4 +1,4 @@
-// The catalogue of the kinds of notices that a contact may get by mail (web/docs/avisos-por-correo.md), and
+// The catalogue of the kinds of notices that a contact may get by mail (web/docs/alertas-por-correo.md), and
 // sets of kinds.
 // Pure.
 #pragma once

@@ -56,7 +56,7 @@ def test_what_failed_is_found_and_sent_again(firefox, stack, entity, receiver):
     firefox.expect("Evaluación 42")
     assert_fit(firefox, "entregas")
     firefox.click(f"//a[@id='entrega-{failed['id']}']")
-    firefox.expect("Qué hay que arreglar", "comprobado en este navegador")
+    firefox.expect("Qué hay que arreglar", "Evaluación 42 · Convocatoria 2026", "comprobado en este navegador")
     firefox.click("//summary[contains(., 'Copiar como curl')]")
     firefox.type("Su secreto, para firmarla", hook.secret)
     firefox.click(button("Firmar"))

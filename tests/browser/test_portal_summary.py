@@ -43,7 +43,7 @@ def test_how_each_webhook_is(browser, life, entity, expect):
     expect(card(page, good)).to_contain_text(re.compile(r"Funciona\.\s+El último envío, (hoy|ayer) a las? .*, se recibió bien"))
     expect(card(page, bad)).to_contain_text(re.compile(r"Falla desde (hoy|ayer) a las? \d\d:\d\d: el receptor tiene un error interno \(503\)"))
     expect(card(page, bad)).to_contain_text("Qué hacer: Es un error de su servidor")
-    expect(card(page, off)).to_contain_text("En pausa por decisión de su entidad")
+    expect(card(page, off)).to_contain_text(re.compile(r"En pausa desde el \d+ \w+ 20\d\d, \d\d:\d\d, por decisión de su entidad"))
     expect(card(page, off)).to_contain_text("1 en espera")
     expect(card(page, bad).get_by_role("link", name="Ver 3 fallidas")).to_have_attribute("href", f"#/entregas?webhook={bad.id}&estado=fallida")
     expect(card(page, bad).get_by_role("link", name="Diagnosticar")).to_have_attribute("href", f"#/webhooks/{bad.id}/diagnostico")
@@ -223,7 +223,7 @@ def test_a_webhook_that_nothing_was_sent_to(browser, entity, expect):
 
 
 @pytest.mark.parametrize("reason, words", [
-    ("operador", "Desactivado por el operador del servicio: solo él puede reactivarlo"), ("http_410", "Desactivado porque su receptor respondió 410"),
+    ("operador", "por el operador del servicio: solo él puede reactivarlo"), ("http_410", "Desactivado porque su receptor respondió 410"),
     ("fallos", "Desactivado porque durante días no hubo más que fallos")])
 def test_the_reason_of_a_deactivation_is_shown(browser, entity, stack, expect, reason, words):
     webhook = entity.register()
@@ -243,7 +243,7 @@ def test_the_time_of_a_coming_deactivation_is_shown(browser, entity, expect):
         "fallaDesde": "2020-01-01T09:32:00.000Z", "desactivacion": "2020-01-06T09:32:00.000Z", "ultimoError": "El certificado TLS del receptor ha caducado o aún no es válido"})
     enter(page, entity.token)
     expect(card(page, webhook)).to_contain_text(
-        "Falla desde el 1 ene 2020 a las 10:32: el certificado caducó o aún no vale. Se desactivará el 6 ene 2020 a las 10:32 si nada cambia.")
+        "Falla desde el 1 ene 2020 a las 10:32: el certificado caducó o aún no vale. Se desactivará el 6 ene 2020, 10:32 si no se recibe nada antes; los avisos se guardarán hasta que lo reactive.")
 
 
 def test_what_others_wrote_is_shown_as_text(browser, entity, expect):

@@ -170,7 +170,7 @@ def test_filters(entity):
     ("estado=perdida", "estado"), ("evento=nada", "evento"), ("desde=ayer", "desde"), ("hasta=2026-02-30T00:00:00Z", "hasta"),
     ("desde=2026-01-02T00:00:00Z&hasta=2026-01-01T00:00:00Z", "desde"), ("cursor=", "cursor"), ("cursor=1", "cursor"),
     ("cursor=9.00000000000000000000000000000000", "cursor"), ("pagina=2", "consulta"), ("limite=1&limite=1", "consulta"),
-    ("estado=%zz", "consulta"), ("estado=%FF", "consulta")])
+    ("conFallos=false", "conFallos"), ("estado=%zz", "consulta"), ("estado=%FF", "consulta")])
 def test_a_question_that_cannot_be_understood_is_refused(entity, query, field):
     hook = entity.register()
     response = entity.api("GET", f"{BASE}/{hook.id}/entregas?{query}")

@@ -43,6 +43,7 @@ def test_all_webhooks_in_one_list(entity, new_entity):
         assert log(entity, f"?webhook={hook.id}")["entregas"] == [one for one in whole if one["webhook"] == hook.id]
     assert len(log(entity, "?evento=evaluacion.cerrada")["entregas"]) == 2
     assert log(entity, "?estado=fallida") == {"entregas": [], "siguiente": None}
+    assert log(entity, "?conFallos=true") == {"entregas": [], "siguiente": None}
     assert len(log(entity, f"?desde={whole[-1]['creada']}")["entregas"]) == 8
     assert log(entity, f"?hasta={whole[-1]['creada']}")["entregas"] == []
     stranger = new_entity()

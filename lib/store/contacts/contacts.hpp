@@ -1,5 +1,5 @@
 // Table `contactos`: the addresses at which the people of an entity want to be told what happens to its
-// webhooks (web/docs/avisos-por-correo.md).
+// webhooks (web/docs/alertas-por-correo.md).
 #pragma once
 
 #include <optional>

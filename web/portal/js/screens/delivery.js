@@ -7,6 +7,7 @@ import { curlOf, signedHeaders } from "../curl.js";
 import { ask } from "../dialog.js";
 import { away, el, foreign, replace } from "../dom.js";
 import { field, judge } from "../field.js";
+import { aboutOf, summaryOf } from "../find.js";
 import { hookLink, nameOf } from "../hooks.js";
 import { pretty } from "../json_text.js";
 import { askOperator } from "../operator.js";
@@ -245,6 +246,7 @@ function whyNot({ activo }, { estado }) {
 
 function evidence({ session }, webhook, delivery, hash) {
   const match = delivery.sha256Cuerpo && (hash === delivery.sha256Cuerpo ? el("span", { class: "good-words" }, " ✓ comprobado en este navegador") : hash && el("span", { class: "bad-words" }, " ✕ no es el del cuerpo que se ve"));
+  const about = aboutOf(summaryOf(delivery));
   const data = [
     ["Entidad", session.entity && foreign(session.entity.nombre)],
     ["Webhook", webhook.nombre && foreign(webhook.nombre)],
@@ -252,6 +254,7 @@ function evidence({ session }, webhook, delivery, hash) {
     ["webhook-id", el("code", {}, delivery.mensaje)],
     ["Entrega", String(delivery.id)],
     ["Evento", [eventName(delivery.evento), " ", el("code", {}, delivery.evento)]],
+    ["Asunto", about && foreign(about)],
     ["Creada", bothTimes(delivery.creada)],
     ["Entregada", delivery.entregada && bothTimes(delivery.entregada)],
     ["Terminada", delivery.terminada && delivery.terminada !== delivery.entregada && bothTimes(delivery.terminada)],

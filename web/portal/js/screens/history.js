@@ -6,6 +6,7 @@ import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { bothTimes, span, utcBeside, zoned } from "../time.js";
+import { STATES } from "./replay.js";
 import { count, eventName, thousands } from "../words.js";
 
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
@@ -72,15 +73,13 @@ const timeCell = (iso) => [el("time", { datetime: iso }, zoned(iso)), el("span",
 
 const named = (id, hooks) => (id === null ? "" : hooks.has(id) ? el("a", { href: hookLink(id), class: "target" }, cellName(hooks.get(id))) : `Webhook ${id}, eliminado`);
 
-const REPLAY = { pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido" };
-
 function replayRow({ id, webhook, entrega, evento, estado, candidatas, reenviadas, entregadas, fallidas, pedido }, hooks) {
   const there = hooks.has(webhook);
   const what = entrega === null ? count(candidatas, "entrega") : `${evento ? `${eventName(evento)}, entrega` : "La entrega"} ${entrega}`;
   const address = entrega === null ? hookLink(webhook, `/reenvios/${id}`) : link(`/entregas/${webhook}/${entrega}`);
   return [
     timeCell(pedido), named(webhook, hooks), there ? el("a", { href: address, class: "target" }, what) : what,
-    [el("p", {}, `${REPLAY[estado] ?? estado}: ${thousands(reenviadas)} de ${count(candidatas, "reenviada")}, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`),
+    [el("p", {}, `${STATES[estado] ?? estado}: ${thousands(reenviadas)} de ${count(candidatas, "reenviada")}, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`),
       (estado === "pendiente" || estado === "en_curso") && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })],
   ];
 }

@@ -12,9 +12,7 @@ import { count, thousands } from "../words.js";
 const EVERY_MS = 2000;
 const SLOWLY_MS = 15_000; // once the replay has ended: failed deliveries are retried for days
 
-const STATES = {
-  pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido",
-};
+export const STATES = { pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido" };
 const going = (replay) => replay.estado === "pendiente" || replay.estado === "en_curso";
 const settled = (replay) => replay.entregadas + replay.fallidas >= replay.reenviadas;
 
