@@ -1,5 +1,5 @@
-// Decides what must be told (web/docs/alertas-por-correo.md). Pure: values in, notices out. What has been told
-// already is decided again; the episodes of the notices tell them apart (store::add_notices).
+// Decides what must be told (web/docs/alertas-por-correo.md). Pure: values in, notices out. What has been
+// told already is decided again; the episodes of the notices tell them apart (store::add_notices).
 #pragma once
 
 #include <string>

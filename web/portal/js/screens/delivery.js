@@ -181,8 +181,10 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
 function whole(portal, webhook, delivery, hash, sending) {
   const { clock, session } = portal;
   const now = clock.now();
+  const about = aboutOf(summaryOf(delivery));
   return [
     record(session, delivery),
+    about && el("p", { class: "no-print" }, foreign(about)), // what is sent says it in print
     el("p", { class: "state" }, stateBadge(delivery.estado), el("span", { class: "no-print" }, " ", sentence(delivery, now))),
     remedyBox(portal, webhook, delivery),
     buttons(webhook, delivery, sending),
@@ -246,7 +248,6 @@ function whyNot({ activo }, { estado }) {
 
 function evidence({ session }, webhook, delivery, hash) {
   const match = delivery.sha256Cuerpo && (hash === delivery.sha256Cuerpo ? el("span", { class: "good-words" }, " ✓ comprobado en este navegador") : hash && el("span", { class: "bad-words" }, " ✕ no es el del cuerpo que se ve"));
-  const about = aboutOf(summaryOf(delivery));
   const data = [
     ["Entidad", session.entity && foreign(session.entity.nombre)],
     ["Webhook", webhook.nombre && foreign(webhook.nombre)],
@@ -254,7 +255,6 @@ function evidence({ session }, webhook, delivery, hash) {
     ["webhook-id", el("code", {}, delivery.mensaje)],
     ["Entrega", String(delivery.id)],
     ["Evento", [eventName(delivery.evento), " ", el("code", {}, delivery.evento)]],
-    ["Asunto", about && foreign(about)],
     ["Creada", bothTimes(delivery.creada)],
     ["Entregada", delivery.entregada && bothTimes(delivery.entregada)],
     ["Terminada", delivery.terminada && delivery.terminada !== delivery.entregada && bothTimes(delivery.terminada)],
