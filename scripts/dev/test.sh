@@ -13,7 +13,7 @@ MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/
   tests/system/test_server_settings.py tests/system/test_operations_manual.py tests/system/test_other_database.py)
 # These test what entities and the evaluation system see on a cluster. There the API and the dispatcher use different nodes.
 CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
-  tests/dispatch/test_{changed_url,replay_pace,result_view}.py)
+  tests/dispatch/test_{changed_url,expiry,later,replay_pace,result_view,urgent,withdrawal}.py)
 FUZZ_SECONDS=30 # each target
 SUITE_SUFFIX=''
 PYTHON_RUNNER=() # words to put before the command line of pytest, such as `timeout 900`; empty: none
