@@ -202,9 +202,12 @@ bool Maintenance::bring_forward(store::Session& session) {
   return !any;  // otherwise those that are due may soon be claimed, which makes room for more
 }
 
-/// Looks at the clock only once something is due: what is sent too early cannot be called back.
+/// Looks at the clock only once something is due: what is sent too early cannot be called back. A walk goes
+/// on behind what it has taken off the list: the search for the first would read what the server has not
+/// purged.
 bool Maintenance::release_deferred(store::Session& session) {
-  if (!store::any_deferred_due(session) || !clock_is_believed(session)) return true;
+  const bool walking = deferred_.after != platform::UtcTime{};
+  if ((!walking && !store::any_deferred_due(session)) || !clock_is_believed(session)) return true;
   const bool done = take_turn([&] {
     store::release_deferred(session, deferred_);
     return deferred_.done;
