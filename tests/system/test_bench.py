@@ -57,7 +57,7 @@ CASES = {  # each case of `crowds`, and one of its figures that is above 0 if th
     "slow": "slots of the slow, alone", "bad_rows": "p99 ms", "broadcast": "bare loop/s, 400 hosts (baseline: 10)",
     "broadcast_beside": "p99 ms; 200, 100 hosts",
     "costly_reads": "simular, answered a second", "deleted": "another's GET, p50 ms", "hostile_client": "MB of log a day", "large": "highest resident MiB", "locked": "p99 ms", "locked_rows": "p99 ms",
-    "uncommitted": "p99 ms", "unknown_entities": "rejected a second, from the first INSERT on",
+    "deferred": "released a second", "expired": "ended a second", "urgent": "p99 ms", "uncommitted": "p99 ms", "unknown_entities": "rejected a second, from the first INSERT on",
     "probes": "p99 ms", "release": "seconds until another's change took effect", "one_host": "connections at once",
     "replay": "replayed a second", "black_holes": "p99 ms"}
 
