@@ -7,7 +7,7 @@ import pytest
 from fakes.certificates import issue
 from fakes.mail_server import MailServer
 from fakes.receiver import self_signed
-from support.mail import Post, add_contact, make_fail
+from support.mail import Post, add_contact, clear_contacts, make_fail
 from support.metrics import observed_dispatcher
 from support.wait import wait_until
 
@@ -19,13 +19,18 @@ def quiet_stack(stack):
     stack.start("dispatcher")
 
 
-@pytest.fixture
-def server(stack):
-    stack.sql("DELETE FROM avisos")
+@pytest.fixture(autouse=True)
+def no_others(stack):
+    clear_contacts(stack)
     stack.sql("UPDATE reloj_visto SET hora = UTC_TIMESTAMP(3)")
+    yield
+    clear_contacts(stack)
+
+
+@pytest.fixture
+def server():
     with MailServer() as running:
         yield running
-    stack.sql("DELETE FROM contactos")
 
 
 @pytest.fixture
@@ -36,8 +41,7 @@ def post(stack, server):
 @pytest.fixture
 def address(stack, entity):
     make_fail(stack, entity.register().id)
-    yield add_contact(stack, entity.id)
-    stack.sql("DELETE FROM contactos")
+    return add_contact(stack, entity.id)
 
 
 def notice_to(stack, address):
@@ -320,7 +324,6 @@ def certificates(tmp_path_factory):
 def test_the_certificate_must_have_the_name_of_the_server(stack, certificates, address, name, arrives):
     with MailServer(certificates[name], implicit_tls=True) as server:
         post = Post(stack, server, scheme="smtps", host="localhost", mail_ca_file=certificates["ca"])
-        stack.sql("DELETE FROM avisos")
         post.run_late()
         assert bool(server.mails_to(address)) == arrives
         assert arrives or "subject name" in notice_to(stack, address)["error"]
@@ -328,7 +331,6 @@ def test_the_certificate_must_have_the_name_of_the_server(stack, certificates, a
 
 def test_an_authority_that_is_not_known_is_refused(stack, certificates, address):
     with MailServer(certificates["good"], implicit_tls=True) as server:
-        stack.sql("DELETE FROM avisos")
         Post(stack, server, scheme="smtps", host="localhost").run_late()
         assert not server.mails_to(address) and "certificate" in notice_to(stack, address)["error"]
 
@@ -337,7 +339,6 @@ def test_an_authority_that_is_not_known_is_refused(stack, certificates, address)
 def test_another_host_must_offer_starttls(stack, certificates, address, offers, arrives):
     """By a name that is not one of this host's own, which leads here by a file of /etc/hosts in a mount namespace."""
     with MailServer(certificates["relay"] if offers else None) as server:
-        stack.sql("DELETE FROM avisos")
         post = Post(stack, server, host="relay.ejemplo.es", mail_ca_file=certificates["ca"])
         post.run()
         post.pass_time(61)
