@@ -182,6 +182,28 @@ def test_a_contact_gets_one_mail_an_hour_unless_a_webhook_is_deactivated(stack, 
     assert "2 alertas" in server.mails_to(address)[1].message["subject"]
 
 
+def test_an_address_of_two_entities_gets_one_mail_an_hour(stack, post, server, new_entity):
+    entities = [new_entity() for _ in range(2)]
+    hooks = [entity.register() for entity in entities]
+    address = add_contact(stack, entities[0].id)
+    add_contact(stack, entities[1].id, address=address)
+    for hook in hooks:
+        make_fail(stack, hook.id)
+    post.run_late()
+    post.run_late()
+    assert len(server.mails_to(address)) == 1
+    post.pass_time(3600)
+    post.run()
+    assert len(server.mails_to(address)) == 2
+    for number, entity in enumerate(entities):
+        assert entity.name in text_of(server.mails_to(address)[number])
+    more = entities[0].register()
+    stack.admin("webhook", "disable", more.id)
+    stack.admin("webhook", "disable", hooks[1].id)
+    post.run_late()
+    assert len(server.mails_to(address)) == 4, "deactivations do not wait"
+
+
 def test_the_code_goes_at_once_and_alone_to_an_address_that_is_not_confirmed(stack, post, server, entity):
     hook = entity.register()
     address = add_contact(stack, entity.id, confirmed=False)

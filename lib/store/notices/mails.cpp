@@ -50,13 +50,16 @@ constexpr std::string_view lock_waiting = joined<notice_columns, that_wait>;
 /// A mail that is under way counts as one of now.
 constexpr std::string_view earliest_next_mail = R"sql(
   SELECT CAST(CAST(proximo AS DATETIME(3)) AS CHAR) AS proximo FROM (
-    SELECT MAX(IF(estado = 'enviando', UTC_TIMESTAMP(3), enviado_en)) + INTERVAL ? MICROSECOND AS proximo
-    FROM avisos FORCE INDEX (avisos_una_vez)
-    WHERE contacto_id = ? AND tipo <> 'codigo' AND estado IN ('enviando', 'enviado')) ultimo
+    SELECT MAX(IF(a.estado = 'enviando', UTC_TIMESTAMP(3), a.enviado_en)) + INTERVAL ? MICROSECOND AS proximo
+    FROM contactos c FORCE INDEX (contactos_por_correo)
+    STRAIGHT_JOIN avisos a FORCE INDEX (avisos_una_vez) ON a.contacto_id = c.id
+    WHERE c.correo = ? AND a.tipo <> 'codigo' AND a.estado IN ('enviando', 'enviado')) ultimo
   WHERE proximo > UTC_TIMESTAMP(3))sql";
 constexpr std::string_view postpone = R"sql(
-  UPDATE avisos FORCE INDEX (avisos_una_vez) SET proximo_intento = ?
-  WHERE contacto_id = ? AND estado = 'pendiente' AND tipo <> 'codigo' AND proximo_intento < ?)sql";
+  UPDATE contactos c FORCE INDEX (contactos_por_correo)
+  STRAIGHT_JOIN avisos a FORCE INDEX (avisos_una_vez) ON a.contacto_id = c.id
+  SET a.proximo_intento = ?
+  WHERE c.correo = ? AND a.estado = 'pendiente' AND a.tipo <> 'codigo' AND a.proximo_intento < ?)sql";
 constexpr std::string_view begin_sending = R"sql(
   UPDATE avisos SET estado = 'enviando', mensaje = ?, intentos = intentos + 1,
     proximo_intento = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
@@ -118,10 +121,10 @@ Begun begin_mail(Session& session, ContactId contact, bool code) {
   const bool urgent =
       code || std::ranges::find(notices, name(contacts::Kind::deactivated), &Notice::kind) != notices.end();
   if (!urgent) {
-    const auto next = session.query(earliest_next_mail, microseconds(between_mails), contact);
+    const auto next = session.query(earliest_next_mail, microseconds(between_mails), to.mail.address);
     if (!next.empty()) {
       const auto at = next.front().time("proximo");
-      return {{}, session.update(postpone, at, contact, at) > 0};
+      return {{}, session.update(postpone, at, to.mail.address, at) > 0};
     }
   }
   to.mail.id = new_mail_id(notices.front().id);
