@@ -66,36 +66,35 @@ class Walk {
 
 std::string episode_of(std::chrono::sys_days day) { return platform::format_iso8601(day).substr(0, 10); }
 
-/// The days that are yet to be summed up, the last one first: those since the last whose row of the
-/// operator's notes that it was (end_day), at most three.
+/// The days that are yet to be summed up, the last one first: those since the last that was, at most three.
 Days due_days(store::Session& session, platform::UtcTime now) {
   constexpr std::size_t most_days = 3;
   Days days;
   for (auto day = std::chrono::floor<std::chrono::days>(now) - std::chrono::days(1); days.size() < most_days;
        day -= std::chrono::days(1)) {
-    const auto is_done = [&](std::string_view kind) {
-      return store::has_notice(session, store::operator_contact, kind, episode_of(day));
-    };
-    if (is_done(store::digest_notice) || is_done(store::nothing_to_tell)) break;
+    if (store::has_notice(session, store::operator_contact, store::day_summed_up, episode_of(day))) break;
     days.push_back(day);
   }
   return days;
 }
 
-/// After the walk of a day's sums, the operator's digest. Without one, its row is `descartado` at once
-/// (store::take_mail): it only notes that the day is done.
-void end_day(store::Session& session, const config::Settings& settings, std::chrono::sys_days day) {
-  std::optional<store::NewNotice> digest;
-  if (!settings.mail.operator_address.empty())
-    digest = make_digest(session, day, settings.delivery.disable_after);
-  if (!digest)
-    digest = store::NewNotice{.contact = store::operator_contact,
-                              .entity = {},
-                              .webhook = {},
-                              .kind = std::string(store::nothing_to_tell),
-                              .episode = episode_of(day),
-                              .data = "{}"};
-  store::add_notices(session, {*digest});
+/// Adds the operator's digest, if there is something to tell.
+void add_digest(store::Session& session, const config::Settings& settings, std::chrono::sys_days day) {
+  if (settings.mail.operator_address.empty() ||
+      store::has_notice(session, store::operator_contact, store::digest_notice, episode_of(day)))
+    return;
+  if (const auto digest = make_digest(session, day, settings.delivery.disable_after))
+    store::add_notices(session, {*digest});
+}
+
+/// store::take_mail discards this notice at once.
+void note_summed_up(store::Session& session, std::chrono::sys_days day) {
+  store::add_notices(session, {{.contact = store::operator_contact,
+                                .entity = {},
+                                .webhook = {},
+                                .kind = std::string(store::day_summed_up),
+                                .episode = episode_of(day),
+                                .data = "{}"}});
 }
 
 }  // namespace
@@ -136,7 +135,10 @@ std::uint64_t gather(store::Session& session, const config::Settings& settings,
     }
     if (stop.requested()) return added;
   }
-  if (complete && !days.empty()) end_day(session, settings, days.front());
+  if (!days.empty()) {
+    add_digest(session, settings, days.front());  // also if a page fails, which may be for good
+    if (complete) note_summed_up(session, days.front());
+  }
   return added;
 }
 

@@ -275,6 +275,8 @@ def test_without_a_mail_server_or_with_a_sandbox_nothing_is_decided(stack, post,
 
 def test_what_has_ended_before_its_mail_is_not_told(stack, post, server, new_entity):
     for begin, end in ((given_secret, "UPDATE webhooks SET secreto_anterior_hasta = UTC_TIMESTAMP(3) WHERE id = {}"),
+                       (given_token, "UPDATE tokens_acceso SET caduca = UTC_TIMESTAMP(3) WHERE entidad_id = {entity} AND caduca IS NOT NULL"),
+                       (given_token, "UPDATE tokens_acceso SET revocado = UTC_TIMESTAMP(3) WHERE entidad_id = {entity} AND caduca IS NOT NULL"),
                        (given_certificate, "UPDATE webhook_ejecuciones SET certificado_caduca = UTC_TIMESTAMP(3) + INTERVAL 90 DAY WHERE webhook_id = {}")):
         entity = new_entity()
         hook = entity.register()
@@ -282,20 +284,24 @@ def test_what_has_ended_before_its_mail_is_not_told(stack, post, server, new_ent
         begin(stack, entity, hook)
         post.run()
         assert [state for _, state in states(stack, entity.id)] == ["pendiente"]
-        stack.sql(end.format(hook.id))
+        stack.sql(end.format(hook.id, entity=entity.id))
         post.run_late()
         assert [state for _, state in states(stack, entity.id)] == ["descartado"] and not server.mails_to(address)
 
 
-def test_the_sums_of_a_day_are_made_up_for(stack, post, server, entity):
-    """A page of contacts that cannot be read leaves the day open."""
+def test_the_sums_of_a_day_are_made_up_for(stack, post, server, entity, new_entity):
+    """A page of contacts that cannot be told leaves the day open, but costs the operator no digest."""
     hook = entity.register()
     address = add_contact(stack, entity.id, kinds="entregas_fallidas")
     given_failed(stack, entity, hook)
     stack.sql("ALTER TABLE avisos ADD CONSTRAINT roto CHECK (tipo <> 'entregas_fallidas')")
+    make_fail(stack, new_entity().register().id)
+    settings = {"APIENTIDADES_MAIL_OPERATOR": f"operador{secrets.token_hex(4)}@ejemplo.es"}
     try:
-        post.run()
-        assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'sin_novedad'") == "0"
+        post.run(**settings)
+        post.run(**settings)
+        assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'dia_sumado'") == "0"
+        assert only_mail(server, settings["APIENTIDADES_MAIL_OPERATOR"])
     finally:
         stack.sql("ALTER TABLE avisos DROP CONSTRAINT roto")
     day = f"UTC_DATE() - INTERVAL 53 HOUR"
@@ -303,7 +309,7 @@ def test_the_sums_of_a_day_are_made_up_for(stack, post, server, entity):
     stack.sql(f"UPDATE webhook_ejecuciones SET fallos_ultimo = {day} WHERE webhook_id = {hook.id}")
     post.run_late()
     assert "Entregas fallidas" in only_mail(server, address).message["subject"]
-    assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'sin_novedad'") == "1"
+    assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'dia_sumado'") == "1"
 
 
 def test_the_operator_sees_resends_and_tests(stack, post, server, entity):

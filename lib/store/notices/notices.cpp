@@ -25,12 +25,14 @@ constexpr std::string_view give_up = R"sql(
   UPDATE avisos SET estado = 'fallido', error = IF(error = '', 'not sent in two days', error)
   WHERE estado = ? AND creado_en < UTC_TIMESTAMP(3) - INTERVAL ? DAY ORDER BY proximo_intento LIMIT ?)sql";
 /// A certificate of more than 14 days ahead is a renewed one.
-constexpr std::string_view ended_failures = R"sql(
+constexpr std::string_view ended_notices = R"sql(
   SELECT a.id FROM avisos a FORCE INDEX (avisos_por_enviar)
   LEFT JOIN webhooks w ON w.id = a.webhook_id LEFT JOIN webhook_ejecuciones x ON x.webhook_id = a.webhook_id
+  LEFT JOIN tokens_acceso k ON a.tipo = 'token' AND k.id = CAST(JSON_VALUE(a.datos, '$.token') AS SIGNED)
   WHERE a.estado = 'pendiente' AND (
     a.tipo IN ('fallo', 'desactivacion_proxima', 'desactivado') AND (w.plaza IS NULL OR (w.activo AND COALESCE(x.fallos, 0) = 0))
     OR a.tipo = 'secreto' AND NOT COALESCE(w.plaza IS NOT NULL AND w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE)
+    OR a.tipo = 'token' AND NOT COALESCE(k.revocado IS NULL AND k.caduca > UTC_TIMESTAMP(3), FALSE)
     OR a.tipo = 'certificado' AND NOT COALESCE(w.plaza IS NOT NULL AND x.certificado_caduca > UTC_TIMESTAMP(3)
                                                AND x.certificado_caduca <= UTC_TIMESTAMP(3) + INTERVAL 14 DAY, FALSE))
   LIMIT ?)sql";
@@ -128,7 +130,7 @@ std::uint64_t give_up_old(Session& session) {
 }
 
 std::uint64_t discard_ended(Session& session) {
-  const auto ended = ids_in<NoticeId>(session.query(ended_failures, batch_rows));
+  const auto ended = ids_in<NoticeId>(session.query(ended_notices, batch_rows));
   return ended.empty() ? 0 : update_ids(session, discard_by_id, ended, {});
 }
 

@@ -17,7 +17,7 @@ namespace store {
 /// Values of `tipo` besides the names of contacts::Kind.
 inline constexpr std::string_view code_notice = "codigo";
 inline constexpr std::string_view digest_notice = "resumen";
-inline constexpr std::string_view nothing_to_tell = "sin_novedad";  // in place of a digest; never sent
+inline constexpr std::string_view day_summed_up = "dia_sumado";  // notes that a day is done; never sent
 /// `contacto_id` of what the operator is told.
 inline constexpr std::int64_t operator_contact = 0;
 
@@ -77,7 +77,8 @@ void note_refused(Session& session, const Mail& mail, std::string_view error);
 
 /// Gives up a batch of what has waited for longer than notice_patience. Returns their number.
 std::uint64_t give_up_old(Session& session);
-/// Discards what waits to be told of failures, secrets and certificates that have ended or were renewed.
+/// Discards what waits to be told of failures, secrets, certificates and tokens that have ended or were
+/// renewed.
 std::uint64_t discard_ended(Session& session);
 /// Deletes a batch older than notices_kept.
 std::uint64_t forget_old_notices(Session& session);
