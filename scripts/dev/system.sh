@@ -82,7 +82,8 @@ lock_image() {
   mkdir -p "${1%/*}" && exec 9>"$1.lock" && flock -w 1800 9
 }
 
-# fetch_dependencies RELEASE PACKAGE.deb: puts what apt would install with PACKAGE.deb into the image's apt cache.
+# fetch_dependencies RELEASE PACKAGE.deb: puts what apt would install with PACKAGE.deb, and the mail server that a test installs,
+# into the image's apt cache.
 fetch_dependencies() {
   local log=$ROOT/build/dependencies-$1.log
   fetch_into "$(system_image "$1")" "$2" >"$log" 2>&1 && return
@@ -96,6 +97,6 @@ fetch_into() (
   cp "$2" "$1/tmp/wanted.deb" || exit 1
   trap 'rm -f "$1/tmp/wanted.deb"' EXIT
   # apt's lists of packages are as old as the image, and the mirror may no longer have the packages that they name.
-  apt_in "$1" install --download-only /tmp/wanted.deb ||
-    { apt_in "$1" update && apt_in "$1" install --download-only /tmp/wanted.deb; }
+  apt_in "$1" install --download-only /tmp/wanted.deb postfix ||
+    { apt_in "$1" update && apt_in "$1" install --download-only /tmp/wanted.deb postfix; }
 )
