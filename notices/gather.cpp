@@ -49,11 +49,13 @@ class Walk {
 
   std::vector<FailedOfDay> count_failed(const std::vector<store::WebhookFacts>& webhooks) {
     std::vector<FailedOfDay> all;
-    for (const auto& webhook : webhooks) {
-      if (!webhook.failed_lately) continue;
+    if (days_.empty()) return all;
+    std::vector<store::WebhookId> ids;
+    for (const auto& webhook : webhooks) ids.push_back(webhook.id);
+    for (const auto webhook : store::read_webhooks_with_failed(session_, ids)) {
       for (const auto day : days_) {
-        const auto count = store::count_failed(session_, webhook.id, day, day + std::chrono::days(1));
-        if (count > 0) all.push_back({webhook.id, day, count});
+        const auto count = store::count_failed(session_, webhook, day, day + std::chrono::days(1));
+        if (count > 0) all.push_back({webhook, day, count});
       }
     }
     return all;

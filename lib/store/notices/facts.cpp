@@ -34,7 +34,7 @@ constexpr std::string_view webhooks_columns = R"sql(
     IF(w.secreto_anterior_hasta > UTC_TIMESTAMP(3), CAST(w.secreto_anterior_hasta AS CHAR), NULL) AS anterior_hasta,
     CAST(w.fecha_modificacion AS CHAR) AS fecha_modificacion, CAST(x.certificado_caduca AS CHAR) AS certificado_caduca, x.ultimo_error,
     IF(x.ultimo_error = '', CAST(x.ultima_ejecucion AS CHAR), NULL) AS funciono,
-    CAST(x.fallos_desde AS CHAR) AS fallos_desde, COALESCE(x.fallos_ultimo, x.ultima_ejecucion) > UTC_TIMESTAMP(3) - INTERVAL 4 DAY AS reciente,
+    CAST(x.fallos_desde AS CHAR) AS fallos_desde,
     COALESCE(x.fallos > 0 AND NOT EXISTS (SELECT 1 FROM cambios_webhook c WHERE c.webhook_id = w.id) AND )sql";
 constexpr std::string_view from_webhooks = R"sql(, FALSE) AS falla, x.fallos
   FROM webhooks w FORCE INDEX (webhooks_cinco_por_entidad)
@@ -58,6 +58,11 @@ constexpr std::string_view not_ended = R"sql(
   GROUP BY a.contacto_id, a.webhook_id)sql";
 
 /// A delivery that becomes `fallida` was due shortly before that: a day covers an outage and a pause.
+constexpr std::string_view with_failed = R"sql(
+  SELECT w.id FROM webhooks w
+  WHERE EXISTS (SELECT 1 FROM entregas e FORCE INDEX (entregas_por_reclamar)
+                WHERE e.espera = 'fallida' AND e.webhook_id = w.id AND e.proximo_intento >= UTC_TIMESTAMP(3) - INTERVAL 5 DAY)
+    AND w.id IN)sql";
 constexpr std::string_view failed_of_webhook = R"sql(
   SELECT COUNT(*) AS fallidas FROM (
     SELECT 1 FROM entregas FORCE INDEX (entregas_por_reclamar)
@@ -88,8 +93,7 @@ WebhookFacts read_facts(const Row& row) {
                      .last_error = row.optional_text("ultimo_error").value_or(""),
                      .certificate = row.optional_time("certificado_caduca"),
                      .previous_until = row.optional_time("anterior_hasta"),
-                     .changed = row.optional_time("fecha_modificacion").value_or(UtcTime{}),
-                     .failed_lately = row.optional_integer("reciente").value_or(0) != 0};
+                     .changed = row.optional_time("fecha_modificacion").value_or(UtcTime{})};
   if (!facts.active) facts.deactivated = row.optional_time("desactivado_en");
   if (row.boolean("falla")) facts.failing_since = row.optional_time("fallos_desde");
   if (facts.failing_since) facts.failures = row.integer("fallos");
@@ -142,6 +146,11 @@ std::vector<ToldFailure> read_told_failures(Session& session, const std::vector<
     result.push_back(
         {row.integer("contacto_id"), row.integer("webhook_id"), row.integer("id"), row.time("creado_en")});
   return result;
+}
+
+std::vector<WebhookId> read_webhooks_with_failed(Session& session, const std::vector<WebhookId>& webhooks) {
+  if (webhooks.empty()) return {};
+  return ids_in<WebhookId>(query_ids(session, with_failed, webhooks, {}));
 }
 
 std::int64_t count_failed(Session& session, WebhookId webhook, UtcTime from, UtcTime until) {

@@ -48,8 +48,7 @@ struct WebhookFacts {
   std::string last_error{};                 // a sentence of ours
   std::optional<UtcTime> certificate{};     // the end of the receiver's certificate
   std::optional<UtcTime> previous_until{};  // the end of the previous secret
-  UtcTime changed{};           // the last time that it was changed: the secret or something later
-  bool failed_lately = false;  // a failure counted in the last four days
+  UtcTime changed{};  // the last time that it was changed: the secret or something later
 };
 /// Reads the webhooks of the entities, without deleted ones.
 std::vector<WebhookFacts> read_webhook_facts(Session& session, const std::vector<EntityId>& entities);
@@ -75,6 +74,8 @@ struct ToldFailure {
 };
 std::vector<ToldFailure> read_told_failures(Session& session, const std::vector<WebhookId>& webhooks);
 
+/// Those of the webhooks with a delivery that may have become `fallida` in the last four days.
+std::vector<WebhookId> read_webhooks_with_failed(Session& session, const std::vector<WebhookId>& webhooks);
 /// Counts deliveries of the webhook that became `fallida` in [from, until), without test events; counts to
 /// most_failed_counted. Leaves out those that were held for too long (lib/store/maintenance/held.hpp).
 std::int64_t count_failed(Session& session, WebhookId webhook, UtcTime from, UtcTime until);
