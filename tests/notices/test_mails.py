@@ -289,6 +289,17 @@ def test_what_has_ended_before_its_mail_is_not_told(stack, post, server, new_ent
         assert [state for _, state in states(stack, entity.id)] == ["descartado"] and not server.mails_to(address)
 
 
+def test_all_that_has_ended_is_discarded_however_much_it_is(stack, post, server, entity):
+    address = add_contact(stack, entity.id)
+    contact = stack.value(f"SELECT id FROM contactos WHERE correo = '{address}'")
+    deleted = int(stack.value("SELECT MAX(id) FROM webhooks")) + 1
+    stack.sql("INSERT INTO avisos (contacto_id, entidad_id, webhook_id, tipo, episodio, datos, proximo_intento) VALUES "
+              + ",".join(f"({contact}, {entity.id}, {deleted}, 'fallo', '{number}', '{{}}', UTC_TIMESTAMP(3))" for number in range(1100)))
+    post.run()
+    assert stack.sql("SELECT estado, COUNT(*) FROM avisos WHERE tipo = 'fallo' GROUP BY estado") == [["descartado", "1100"]]
+    assert not server.mails_to(address)
+
+
 def test_the_sums_of_a_day_are_made_up_for(stack, post, server, entity, new_entity):
     """A page of contacts that cannot be told leaves the day open, but costs the operator no digest."""
     hook = entity.register()

@@ -130,8 +130,10 @@ std::uint64_t give_up_old(Session& session) {
 }
 
 std::uint64_t discard_ended(Session& session) {
-  const auto ended = ids_in<NoticeId>(session.query(ended_notices, batch_rows));
-  return ended.empty() ? 0 : update_ids(session, discard_by_id, ended, {});
+  return in_batches(session, [&] {
+    const auto ended = ids_in<NoticeId>(session.query(ended_notices, batch_rows));
+    return ended.empty() ? 0 : update_ids(session, discard_by_id, ended, {});
+  });
 }
 
 std::uint64_t forget_old_notices(Session& session) {
