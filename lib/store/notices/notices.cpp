@@ -21,9 +21,11 @@ constexpr std::string_view unless_there = "ON DUPLICATE KEY UPDATE id = id";
 constexpr std::string_view notice_by_key = R"sql(
   SELECT 1 FROM avisos WHERE contacto_id = ? AND tipo = ? AND episodio = ?)sql";
 
+/// A new notice may wait for longer, if its address got the mails of other entities each hour.
 constexpr std::string_view give_up = R"sql(
   UPDATE avisos SET estado = 'fallido', error = IF(error = '', 'not sent in two days', error)
-  WHERE estado = ? AND creado_en < UTC_TIMESTAMP(3) - INTERVAL ? DAY ORDER BY proximo_intento LIMIT ?)sql";
+  WHERE estado = ? AND IF(estado = 'pendiente', proximo_intento, creado_en) < UTC_TIMESTAMP(3) - INTERVAL ? DAY
+  ORDER BY proximo_intento LIMIT ?)sql";
 /// A certificate of more than 14 days ahead is a renewed one.
 constexpr std::string_view ended_notices = R"sql(
   SELECT a.id FROM avisos a FORCE INDEX (avisos_por_enviar)
