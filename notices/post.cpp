@@ -20,17 +20,17 @@ static_assert(store::mail_lease > 2 * mail::longest_send, "a mail must not outli
 /// A long run looks for new codes this often.
 constexpr platform::Milliseconds codes_interval = 15s;
 
-/// Spaces the mails.
+/// Spaces the mails. A delay of up to a second is made up for.
 class Pace {
  public:
   void wait() {
     const auto now = platform::monotonic_now();
     if (now < next_) std::this_thread::sleep_for(next_ - now);
-    next_ = std::max(now, next_) + mail_interval;
+    next_ = std::max(next_, now - 1s) + mail_interval;
   }
 
  private:
-  platform::MonotonicTime next_{};
+  platform::MonotonicTime next_ = platform::monotonic_now();
 };
 
 class Post {

@@ -26,12 +26,14 @@ class Accepted:
 
 class MailServer:
     """`answers`: by recipient, lists of answers to RCPT, each used once; the default is "250 OK". `at_data`: called with the
-    recipient before the answer to a mail's end; what it returns is the answer, and None ends the connection instead."""
+    recipient before the answer to a mail's end; what it returns is the answer, and None ends the connection instead.
+    `at_command`: called with "MAIL" or "RCPT" before the answer to that command."""
 
     def __init__(self, certificate: tuple | None = None, implicit_tls: bool = False, password: str | None = None):
         self.accepted: list[Accepted] = []
         self.answers: dict[str, list[str]] = {}
         self.at_data = lambda recipient: "250 OK"
+        self.at_command = lambda command: None
         self.accepts_first = False  # accepts a mail before at_data() is called
         self.connections = 0
         self.password = password
@@ -91,7 +93,14 @@ class MailServer:
         right = mechanism in ("LOGIN", "PLAIN") and given.password == self.password.encode()
         return AuthResult(success=right, handled=False)
 
+    async def handle_MAIL(self, server, session, envelope, address, options):
+        await self._call(self.at_command, "MAIL")
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 OK"
+
     async def handle_RCPT(self, server, session, envelope, address, options):
+        await self._call(self.at_command, "RCPT")
         answers = self.answers.get(address)
         answer = answers.pop(0) if answers else "250 OK"
         if answer.startswith("250"):
@@ -103,13 +112,18 @@ class MailServer:
         mail = Accepted(envelope.mail_from, recipient, envelope.original_content)
         if first := self.accepts_first:
             self.accepted.append(mail)
-        answer = await asyncio.get_running_loop().run_in_executor(None, self.at_data, recipient)
+        answer = await self._call(self.at_data, recipient)
         if not first and (answer is None or answer.startswith("250")):
             self.accepted.append(mail)
         if answer is None:
             server.transport.abort()
             return "250 OK"
         return answer
+
+    @staticmethod
+    async def _call(function, argument):
+        """Calls it in a thread, so that it may wait."""
+        return await asyncio.get_running_loop().run_in_executor(None, function, argument)
 
     def mails_to(self, recipient: str) -> list[Accepted]:
         return [one for one in self.accepted if one.recipient == recipient]
