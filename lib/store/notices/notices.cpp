@@ -17,7 +17,8 @@ constexpr std::string_view known_episodes = R"sql(
 constexpr std::string_view insert_notices = R"sql(
   INSERT INTO avisos (contacto_id, entidad_id, webhook_id, tipo, episodio, datos, proximo_intento) VALUES)sql";
 constexpr std::string_view notice_row = "(?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND)";
-constexpr std::string_view unless_there = "ON DUPLICATE KEY UPDATE id = id";
+/// Not `id = id`: MySQL refuses that for a row that the same statement has numbered (error 1869).
+constexpr std::string_view unless_there = "ON DUPLICATE KEY UPDATE estado = avisos.estado";
 constexpr std::string_view notice_by_key = R"sql(
   SELECT 1 FROM avisos WHERE contacto_id = ? AND tipo = ? AND episodio = ?)sql";
 
