@@ -9,7 +9,7 @@ PYTHON_SUITES=(tests)
 # Several workers, because the tests wait more than they compute. Each takes a file at a time, and has its own stack.
 PYTEST_WORKERS=(-n 4 --dist loadfile)
 EXAMPLE_SUITES=(tests/examples/test_{receivers,evaluation,relay,writers,frameworks,mistakes,secret_forms,generated_clients}.py)
-MYSQL_SUITES=(tests/http tests/dispatch tests/system/test_database_tls.py tests/system/test_rights.py
+MYSQL_SUITES=(tests/http tests/dispatch tests/notices tests/system/test_database_tls.py tests/system/test_rights.py
   tests/system/test_server_settings.py tests/system/test_operations_manual.py tests/system/test_other_database.py)
 # These test what entities and the evaluation system see on a cluster. There the API and the dispatcher use different nodes.
 CLUSTER_SUITES=(tests/http/test_{change_webhook,deliveries,idempotency,replays,secret,statistics,list_and_delete}.py
