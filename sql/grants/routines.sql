@@ -373,7 +373,8 @@ MODIFIES SQL DATA
 BEGIN
   DECLARE EXIT HANDLER FOR 1062 BEGIN
     /*M!110602 SET STATEMENT innodb_snapshot_isolation = OFF FOR */
-    SELECT id INTO numero FROM notificaciones_pendientes WHERE entidad_id = entidad AND clave_unica = CAST(clave AS BINARY) LOCK IN SHARE MODE;
+    SELECT n.id INTO numero FROM notificaciones_pendientes n
+      WHERE n.entidad_id = entidad AND n.clave = clave AND n.clave_unica = CAST(clave AS BINARY) LOCK IN SHARE MODE;
     IF numero IS NULL THEN RESIGNAL; END IF;
     SET conocida = TRUE;
   END;

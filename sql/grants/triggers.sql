@@ -43,7 +43,7 @@ BEGIN
   DECLARE numero BIGINT DEFAULT IF(NEW.notificacion_id IS NULL,
     COALESCE(
       (SELECT n.id FROM notificaciones_pendientes n
-       WHERE n.entidad_id = NEW.entidad_id AND n.clave_unica = CAST(NEW.clave AS BINARY) AND n.origen = 'evaluacion'),
+       WHERE n.entidad_id = NEW.entidad_id AND n.clave = NEW.clave AND n.clave_unica = CAST(NEW.clave AS BINARY) AND n.origen = 'evaluacion'),
       (SELECT MAX(n.id) FROM notificaciones_pendientes n
        WHERE n.entidad_id = NEW.entidad_id AND n.clave = NEW.clave AND CAST(n.clave AS BINARY) = CAST(NEW.clave AS BINARY)
          AND n.origen = 'evaluacion')),
@@ -58,7 +58,7 @@ BEGIN
   UPDATE notificaciones_pendientes n SET n.estado = 'cancelada', n.terminada_en = UTC_TIMESTAMP(3), n.relleno = NULL
     WHERE n.id = numero AND n.estado <> 'cancelada';
   IF NOT EXISTS (SELECT 1 FROM notificaciones_pendientes n JOIN notificaciones_pendientes t
-                   ON t.entidad_id = n.entidad_id AND t.clave_unica = CAST(n.clave AS BINARY) WHERE n.id = numero) THEN
+                   ON t.entidad_id = n.entidad_id AND t.clave = n.clave AND t.clave_unica = CAST(n.clave AS BINARY) WHERE n.id = numero) THEN
     UPDATE notificaciones_pendientes n SET n.error = NULL WHERE n.id = numero AND n.error IS NOT NULL;
   END IF;
   SET NEW.notificacion_id = numero, NEW.anulada_en = UTC_TIMESTAMP(3);

@@ -491,6 +491,36 @@ BOOST_AUTO_TEST_CASE(the_addressees_of_all_entities_are_one_pass) {
   for (const auto* table : {"t", "w", "x", "n", "e"}) BOOST_CHECK_MESSAGE(tables.contains(table), table);
 }
 
+/// Behind 5,000 notifications of the same entity, rejected ones with the same `clave` among them.
+BOOST_AUTO_TEST_CASE(a_key_is_found_by_a_seek_whether_it_is_held_or_not) {
+  fill(session);
+  for (const auto* file : {"triggers.sql", "routines.sql"}) execute_grants(session, file);
+  session.execute(
+      "UPDATE notificaciones_pendientes SET entidad_id = 7, clave = CONCAT('k', id) WHERE id <= 5000");
+  session.execute(
+      "UPDATE notificaciones_pendientes SET error = 'sin destinatario' WHERE clave = 'k3' AND entidad_id = "
+      "7");
+  session.query("ANALYZE TABLE notificaciones_pendientes");
+  const auto reads = [&](const std::function<void()>& work) {
+    const auto before = rows_read(session);
+    work();
+    return rows_read(session) - before;
+  };
+  const auto write = [&] {
+    session.execute(
+        "CALL escribir_aviso(7, 'evaluacion.cerrada', '{}', 'k2', NULL, NULL, NULL, FALSE, @numero, "
+        "@conocida)");
+  };
+  BOOST_TEST(reads(write) < 200);
+  BOOST_TEST(session.query("SELECT @conocida AS conocida").at(0).boolean("conocida"));
+  for (const auto* key : {"k2", "k3"}) {
+    const auto call_off = [&] {
+      session.update("INSERT INTO notificaciones_anuladas (entidad_id, clave) VALUES (7, ?)", key);
+    };
+    BOOST_TEST(reads(call_off) < 200, key);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(every_statement_of_a_change_seeks) {
   fill(session);
   session.execute(

@@ -74,6 +74,30 @@ BOOST_AUTO_TEST_CASE(a_key_notifies_once_and_is_compared_exactly) {
   BOOST_CHECK_NO_THROW(insert(database.session, "evaluacion.abierta", "{}", characters));
 }
 
+/// As a release before migration 0042 left the table.
+BOOST_AUTO_TEST_CASE(one_index_takes_the_place_of_two_and_keeps_keys_unique) {
+  Database database;
+  auto& session = database.session;
+  session.execute(
+      "ALTER TABLE notificaciones_pendientes DROP KEY notificaciones_clave,"
+      " ADD UNIQUE KEY notificaciones_clave (entidad_id, clave_unica),"
+      " ADD KEY notificaciones_por_clave (entidad_id, clave)");
+  insert(session, "evaluacion.abierta", "{}", "k");
+  session.execute("DELETE FROM migraciones WHERE numero = 42");
+  const auto nothing = [](const std::string&) {};
+  Session guard = database.connect();
+  BOOST_TEST(migrate(session, read_migrations(SOURCE_DIR "/sql/migrations"), guard, nothing).size() == 1U);
+  const auto indexes = session.query(
+      "SELECT GROUP_CONCAT(column_name ORDER BY seq_in_index) AS columnas, MAX(non_unique) AS repetible"
+      " FROM information_schema.statistics WHERE table_schema = DATABASE()"
+      " AND table_name = 'notificaciones_pendientes' GROUP BY index_name HAVING columnas LIKE "
+      "'entidad_id,%'");
+  BOOST_REQUIRE_EQUAL(indexes.size(), 1U);
+  BOOST_TEST(indexes.at(0).text("columnas") == "entidad_id,clave,clave_unica");
+  BOOST_TEST(indexes.at(0).integer("repetible") == 0);
+  BOOST_CHECK_THROW(insert(session, "evaluacion.abierta", "{}", "k"), DuplicateKey);
+}
+
 BOOST_AUTO_TEST_CASE(a_key_is_freed_by_a_rejection_and_taken_again_by_a_retry) {
   Database database;
   insert(database.session, "evaluacion.abierta", "{}", "k");
