@@ -80,7 +80,7 @@ constexpr std::string_view refused = R"sql(
 
 constexpr std::size_t longest_error = 500;
 
-void take_wanted(Session& session, Recipient& to, const Rows& rows) {
+void take_wanted(Session& session, MailRecipient& to, const Rows& rows) {
   for (const auto& row : rows) {
     auto notice = read_notice(row);
     if (is_wanted(to, notice))

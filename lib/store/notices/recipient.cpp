@@ -16,8 +16,8 @@ constexpr std::string_view contact_by_id = R"sql(
 
 }  // namespace
 
-Recipient find_recipient(Session& session, ContactId contact) {
-  Recipient found;
+MailRecipient find_recipient(Session& session, ContactId contact) {
+  MailRecipient found;
   found.mail.contact = contact;
   if (contact.number() == operator_contact) {
     found.usable = found.confirmed = true;
@@ -36,7 +36,7 @@ Recipient find_recipient(Session& session, ContactId contact) {
   return found;
 }
 
-bool is_wanted(const Recipient& to, const Notice& notice) {
+bool is_wanted(const MailRecipient& to, const Notice& notice) {
   if (!to.usable) return false;
   if (notice.kind == code_notice)
     return !to.confirmed && to.mail.code_issued && notice.episode == format_datetime(*to.mail.code_issued);

@@ -7,15 +7,15 @@
 namespace store {
 
 /// The contact of a mail; `mail.address` is empty if the contact was removed, or is the operator's.
-struct Recipient {
+struct MailRecipient {
   Mail mail;
   contacts::KindSet kinds;
   bool usable = false;
   bool confirmed = false;
 };
-Recipient find_recipient(Session& session, ContactId contact);
+MailRecipient find_recipient(Session& session, ContactId contact);
 
-bool is_wanted(const Recipient& to, const Notice& notice);
+bool is_wanted(const MailRecipient& to, const Notice& notice);
 
 /// Reads a row of `avisos`.
 Notice read_notice(const Row& row);
