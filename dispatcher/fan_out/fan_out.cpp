@@ -145,11 +145,6 @@ void FanOut::run_ahead(LeasedBatch& into) {
   run_kind(Kind::busy, entities, rows_per_batch / entities, Ahead::yes, busy_pacer_, into);
 }
 
-void FanOut::run_urgent(LeasedBatch& into) {
-  const auto rows = without(passed_over_, ready_.entities.take_urgent());
-  if (!rows.empty()) write(rows, Ahead::yes, into);
-}
-
 void FanOut::run_passed_over(LeasedBatch& into) {
   const auto start = monotonic_now();
   if (start >= next_report_) report_locked();

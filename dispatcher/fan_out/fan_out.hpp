@@ -49,9 +49,6 @@ class FanOut {
   /// (ReadyEntities::Kind::wrong). Needs no slot, so it goes on while run_sendable() waits for one.
   void run_wrong(LeasedBatch& into);
 
-  /// Fans out urgent notifications that would come after others of their entity (ReadyEntities::overtakes).
-  void run_urgent(LeasedBatch& into);
-
   /// Tries notifications again that were passed over (docs/delivery.md#notifications-that-are-passed-over).
   /// Takes only a share of the loop's time. Once a minute, logs those that have been locked for a minute.
   void run_passed_over(LeasedBatch& into);

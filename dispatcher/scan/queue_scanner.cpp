@@ -143,7 +143,6 @@ bool QueueScanner::read_new(store::Session& session) {
       const bool news = missed_some_ ? ready_.entities.appeared(notification.entity)
                                      : ready_.entities.arrived(notification);
       if (news) ++told;
-      if (found.urgent.contains(notification.id)) ready_.entities.overtakes(notification);
       const bool wrong = found.unreachable.contains(notification.entity);
       if (wrong) ready_.entities.set_wrong(notification.entity, true);
       reachable = reachable || !wrong;

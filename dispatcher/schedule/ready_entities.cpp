@@ -74,14 +74,6 @@ bool ReadyEntities::appeared(delivery::EntityId entity) {
   return !waited;
 }
 
-void ReadyEntities::overtakes(const store::NotificationKey& notification) {
-  const auto* entry = find(notification.entity);
-  if (entry == nullptr || !entry->more || entry->suspect || entry->wrong || urgent_.size() == most_urgent)
-    return;
-  const auto own = std::ranges::count(urgent_, notification.entity, &store::NotificationKey::entity);
-  if (static_cast<std::size_t>(own) < line_share) urgent_.push_back(notification);
-}
-
 void ReadyEntities::missed_some() {
   for (const auto& [place, entity] : line_) {
     ++visits_;

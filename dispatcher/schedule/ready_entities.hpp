@@ -40,9 +40,6 @@ class ReadyEntities {
   bool arrived(const store::NotificationKey& notification);
   /// A new notification of the entity came, but it may have older ones that are not known here.
   bool appeared(delivery::EntityId entity);
-  /// A new notification, which is known by now, is urgent: it is taken apart if its entity has others to take
-  /// before it. At most line_share of an entity are, and most_urgent in all.
-  void overtakes(const store::NotificationKey& notification);
   /// Some new notifications were skipped; they may be of any entity.
   void missed_some();
   /// True: new notifications may be added.
@@ -63,8 +60,6 @@ class ReadyEntities {
   std::vector<store::NotificationKey> line(std::size_t limit, bool others_lead = false,
                                            std::size_t most_quick = 2 * longest_line,
                                            std::size_t most_others = 2 * longest_line) const;
-  /// Returns what is to be taken apart. Each is returned once: then it is like others of its entity.
-  std::vector<store::NotificationKey> take_urgent() { return std::exchange(urgent_, {}); }
   /// The kinds of entities that take turns.
   enum class Kind {
     ready,    // the entity's deliveries can be sent, as far as is known
@@ -122,7 +117,6 @@ class ReadyEntities {
   static constexpr std::size_t longest_line = 16'384;
   static constexpr std::size_t short_line = 2048;
   static constexpr std::size_t line_share = 4;  // notifications of one entity
-  static constexpr std::size_t most_urgent = 256;
   static constexpr std::size_t most_entities = 200'000;
 
  private:
@@ -160,7 +154,6 @@ class ReadyEntities {
   Entities entities_;
   /// The notifications of quick entities come first.
   std::map<std::pair<bool, delivery::NotificationId>, delivery::EntityId> line_;
-  std::vector<store::NotificationKey> urgent_;
   std::array<std::set<delivery::EntityId>, 5> turns_;
   std::array<delivery::EntityId, 5> cursors_{};
   std::set<std::pair<platform::MonotonicTime, delivery::EntityId>> postponed_;  // by postponed_until

@@ -49,13 +49,11 @@ BOOST_AUTO_TEST_CASE(new_notifications_are_found_by_their_ids) {
   const auto first = insert_notification(session, 5);
   insert_notification(session, 5);
   const auto last = insert_notification(session, 4);
-  session.update("UPDATE notificaciones_pendientes SET urgente = TRUE WHERE id = ?", last);
   const auto found = find_new_notifications(session, before, last, 10);
   BOOST_REQUIRE_EQUAL(found.pending.size(), 3U);
   BOOST_CHECK(found.pending[0].id == first && found.pending[0].entity == 5);
   BOOST_CHECK(found.pending[2].id == last && found.pending[2].entity == 4);
   BOOST_CHECK(found.last == last && !found.full);
-  BOOST_CHECK(found.urgent == std::set{last});
   const auto some = find_new_notifications(session, before, last, 2);
   BOOST_CHECK(some.full && some.last == first.next());
   BOOST_CHECK(find_new_notifications(session, last, last, 2).pending.empty());

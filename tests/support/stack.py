@@ -202,7 +202,7 @@ class Stack:
         self.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), arriendo = NULL,"
                  " arriendo_hasta = NULL WHERE estado IN ('pendiente', 'retenida', 'en_curso')")
         self.sql("UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
-                 " WHERE estado = 'pendiente'")
+                 " WHERE estado IN ('pendiente', 'aplazada')")
         self.start("dispatcher")
 
     @contextlib.contextmanager

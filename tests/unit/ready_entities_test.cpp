@@ -100,36 +100,6 @@ BOOST_AUTO_TEST_CASE(an_entity_with_many_has_its_share_of_the_line_and_then_take
   BOOST_TEST((line(ready) == Line{11}));
 }
 
-BOOST_AUTO_TEST_CASE(an_urgent_one_is_taken_apart_if_its_entity_has_others_before_it) {
-  ReadyEntities ready;
-  const auto urgent = [&] {
-    Line ids;
-    for (const auto& one : ready.take_urgent()) ids.push_back(one.id);
-    return ids;
-  };
-  ready.arrived({1, 8});
-  ready.overtakes({1, 8});
-  BOOST_TEST((urgent() == Line{}));  // it is in line
-  for (int id = 2; id <= 20; ++id) ready.arrived({id, 7});
-  for (int id = 21; id <= 30; ++id) {
-    ready.arrived({id, 7});
-    ready.overtakes({id, 7});
-  }
-  BOOST_TEST((urgent() == Line{21, 22, 23, 24}));
-  BOOST_TEST((urgent() == Line{}));
-  ready.mark_busy(7);
-  ready.overtakes({31, 7});
-  BOOST_TEST((urgent() == Line{31}));
-  ready.set_suspect(7, true);
-  ready.overtakes({32, 7});
-  BOOST_TEST((urgent() == Line{}));
-  for (int entity = 100; entity < 1000; ++entity) {
-    ready.appeared(entity);
-    ready.overtakes({entity, entity});
-  }
-  BOOST_TEST(urgent().size() == ReadyEntities::most_urgent);
-}
-
 BOOST_AUTO_TEST_CASE(what_a_search_finds_is_in_line_too) {
   ReadyEntities ready;
   BOOST_TEST(ready.found({7, {100, 105}, false}));

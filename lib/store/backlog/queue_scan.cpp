@@ -23,7 +23,7 @@ constexpr std::string_view queue_at_a_glance = R"sql(
     (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes) AS ultima_notificacion)sql";
 
 constexpr std::string_view notifications_after = R"sql(
-  SELECT n.id, n.entidad_id, n.urgente, n.estado = 'pendiente' AS pendiente,
+  SELECT n.id, n.entidad_id, n.estado = 'pendiente' AS pendiente,
     n.estado = 'pendiente' AND NOT EXISTS (SELECT 1 FROM entidades t WHERE t.id = n.entidad_id AND t.activa) AS sin_entidad
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY)
   WHERE n.id > ? AND n.id <= ? ORDER BY n.id LIMIT ?)sql";
@@ -92,14 +92,13 @@ NewNotifications find_new_notifications(Session& session, NotificationId after, 
   constexpr auto no_end = std::numeric_limits<std::int64_t>::max();
   const auto rows = session.query(notifications_after, after, end.value_or(no_end), limit);
   NewNotifications result{
-      {}, {}, {}, rows.empty() ? after : rows.back().integer("id"), rows.size() == limit, false};
+      {}, {}, rows.empty() ? after : rows.back().integer("id"), rows.size() == limit, false};
   if (end && !result.full) {
     result.last = *end;
     result.passed_over = true;
   }
   for (const auto& row : rows) {
     if (row.boolean("pendiente")) result.pending.push_back({row.integer("id"), row.integer("entidad_id")});
-    if (row.boolean("pendiente") && row.boolean("urgente")) result.urgent.insert(row.integer("id"));
     if (row.boolean("sin_entidad")) result.unreachable.insert(row.integer("entidad_id"));
   }
   return result;

@@ -35,11 +35,10 @@ inline constexpr std::size_t ranges_per_search = 16;
 /// row with an id below `last` may appear later.
 struct NewNotifications {
   std::vector<NotificationKey> pending;
-  std::set<EntityId> unreachable;   // entities of `pending` that do not exist or are disabled
-  std::set<NotificationId> urgent;  // of `pending`
-  NotificationId last;              // the last id read or passed over, of any state
-  bool full;                        // `limit` rows were read, so further ones may exist
-  bool passed_over;                 // further rows exist after many uncommitted ones, which were passed over
+  std::set<EntityId> unreachable;  // entities of `pending` that do not exist or are disabled
+  NotificationId last;             // the last id read or passed over, of any state
+  bool full;                       // `limit` rows were read, so further ones may exist
+  bool passed_over;                // further rows exist after many uncommitted ones, which were passed over
 };
 /// Reads at most `limit` committed rows above `after`. `newest`: the highest id known. Where very many rows
 /// follow, reads only as far as `most_ids_at_once` rows reach, committed or not, and passes over those that
