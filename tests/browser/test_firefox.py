@@ -13,7 +13,7 @@ from support.wait import wait_until
 @pytest.fixture(scope="module")
 def window():
     if not os.path.exists(FIREFOX):
-        pytest.skip(f"{FIREFOX} is not installed")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{FIREFOX} is not installed")
     firefox = Firefox()
     yield firefox
     firefox.close()
@@ -22,6 +22,7 @@ def window():
 @pytest.fixture
 def firefox(window, stack):
     """Ends with a complaint about what the pages told the console."""
+    window.forget_errors()
     yield window
     assert window.errors(stack.env["BASE_URL"]) == []
 

@@ -11,7 +11,7 @@ from support.wire import Client
 
 PORTAL = "/apientidades/portal/"
 FILES = sorted(str(file.relative_to(ROOT / "web/portal")) for file in (ROOT / "web/portal").rglob("*") if file.is_file())
-POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
           "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
 TYPES = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 

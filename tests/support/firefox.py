@@ -86,7 +86,13 @@ class Firefox:
                 if self.command("WebDriver:IsElementDisplayed", id=found[ELEMENT])["value"]:
                     return found[ELEMENT]
             return None
-        return wait_until(look, PATIENCE_MS / 1000, f"{xpath} on {self.text()[:2000]!r}", every=0.05)
+        return self._wait(look, xpath)
+
+    def _wait(self, condition, what: str):
+        try:
+            return wait_until(condition, PATIENCE_MS / 1000, what, every=0.05)
+        except AssertionError as error:
+            raise AssertionError(f"{error}, on {self.text()[:2000]!r}") from error
 
     def click(self, xpath: str) -> None:
         self.command("WebDriver:ElementClick", id=self.find(xpath))
@@ -103,7 +109,7 @@ class Firefox:
 
     def expect(self, *words: str) -> None:
         """Waits until the page shows all these words."""
-        wait_until(lambda: all(one in self.text() for one in words), PATIENCE_MS / 1000, f"{words} in {self.text()!r}", every=0.05)
+        self._wait(lambda: (text := self.text()) and all(one in text for one in words), str(words))
 
     def barriers(self) -> list[str]:
         """axe's findings, as support.browser.barriers()."""
@@ -111,12 +117,20 @@ class Firefox:
             return axe.run(document, {runOnly: arguments[0], resultTypes: ['violations'], preload: false})
               .then((r) => r.violations.flatMap(({id, help, nodes}) => nodes.map((node) => `${id}: ${help}: ${node.target} ${node.failureSummary}`)));""", AXE_RULES, sandbox="axe")
 
+    def forget_errors(self) -> None:
+        self._privileged("Services.console.reset()")
+
     def errors(self, origin: str) -> list[str]:
-        """The console's errors and warnings of pages of `origin` so far, without those of the sandbox in which axe runs."""
+        """The console's errors and warnings of pages of `origin` since forget_errors(), without those of the sandbox in which axe runs. The
+        portal has no icon, and its policy refuses the one that Firefox asks for by itself."""
+        return self._privileged("""return Services.console.getMessageArray().filter((m) => m instanceof Ci.nsIScriptError && (m.sourceName || '').startsWith(arguments[0])
+            || /Content-Security-Policy/.test(m.errorMessage || '')).map((m) => `${m.errorMessage} (${m.sourceName}:${m.lineNumber})`)
+            .filter((text) => !text.startsWith('XrayWrapper') && !text.includes('/favicon.ico'));""", origin)
+
+    def _privileged(self, code: str, *arguments):
         self.command("Marionette:SetContext", value="chrome")
         try:
-            return self.script("""return Services.console.getMessageArray().filter((m) => m instanceof Ci.nsIScriptError && (m.sourceName || '').startsWith(arguments[0])
-                || /Content-Security-Policy/.test(m.errorMessage || '')).map((m) => `${m.errorMessage} (${m.sourceName}:${m.lineNumber})`).filter((text) => !text.startsWith('XrayWrapper'));""", origin, sandbox="system")
+            return self.script(code, *arguments, sandbox="system")
         finally:
             self.command("Marionette:SetContext", value="content")
 
