@@ -119,6 +119,7 @@ BOOST_AUTO_TEST_CASE(the_inactive_reason_decides_if_the_entity_may_activate) {
     BOOST_CHECK(now().webhook.inactive_reason == reason);  // the first reason stays
     BOOST_CHECK(change({.active = true}) == WebhookChanged::done);
     BOOST_CHECK(now().webhook.active);
+    BOOST_CHECK_EQUAL(number("SELECT COUNT(desactivado_en) AS n FROM webhooks"), 0);
   }
   change({.active = false});
   disable_webhook(session, webhook.id, disabled_by_operator);

@@ -179,6 +179,7 @@ BOOST_AUTO_TEST_CASE(disabling_holds_and_enabling_releases_or_discards) {
   BOOST_CHECK_EQUAL(reconcile(session).held, 1U);
   BOOST_CHECK_EQUAL(reconcile(session).released, 0U);
   BOOST_CHECK_EQUAL(enable_webhook(session, webhook.id, false)->released, 1U);
+  BOOST_CHECK_EQUAL(session.query("SELECT COUNT(desactivado_en) AS n FROM webhooks").at(0).integer("n"), 0);
   BOOST_CHECK(disable_webhook(session, webhook.id, disabled_by_operator));
   BOOST_CHECK_EQUAL(enable_webhook(session, webhook.id, true)->cancelled, 1U);
   BOOST_CHECK_EQUAL(list_deliveries(session, {}).at(0).state, "cancelada");

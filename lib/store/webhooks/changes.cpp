@@ -30,7 +30,8 @@ constexpr std::string_view lock_webhook = R"sql(
   SELECT id FROM webhooks WHERE id = ? AND entidad_id = ? AND plaza IS NOT NULL FOR UPDATE)sql";
 constexpr std::string_view update_webhook = R"sql(
   UPDATE webhooks
-  SET nombre = ?, url = ?, eventos = COALESCE(?, eventos), desactivado_en = IF(activo AND NOT ?, UTC_TIMESTAMP(3), desactivado_en),
+  SET nombre = ?, url = ?, eventos = COALESCE(?, eventos),
+    desactivado_en = CASE WHEN ? THEN NULL WHEN activo THEN UTC_TIMESTAMP(3) ELSE desactivado_en END,
     activo = ?, motivo = ?, fecha_modificacion = UTC_TIMESTAMP(3)
   WHERE id = ?)sql";
 constexpr std::string_view ask_dispatcher = R"sql(

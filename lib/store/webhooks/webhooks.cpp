@@ -111,7 +111,7 @@ constexpr std::string_view webhook_exists = R"sql(
   SELECT 1 FROM webhooks WHERE id = ? AND plaza IS NOT NULL)sql";
 
 constexpr std::string_view enable = R"sql(
-  UPDATE webhooks SET activo = TRUE, motivo = NULL WHERE id = ? AND plaza IS NOT NULL)sql";
+  UPDATE webhooks SET activo = TRUE, motivo = NULL, desactivado_en = NULL WHERE id = ? AND plaza IS NOT NULL)sql";
 constexpr std::string_view forget_failures = R"sql(
   UPDATE webhook_ejecuciones
   SET fallos = 0, fallos_desde = NULL, sondeo = FALSE, descansa_hasta = NULL
