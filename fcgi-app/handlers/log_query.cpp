@@ -28,8 +28,10 @@ store::LogFilter read_log_filter(const Query& query) {
 
 std::string filter_text(const Query& query) {
   std::string text;
-  for (const auto* name : {"estado", "evento", "desde", "hasta", "conFallos"})
+  for (const auto* name : {"estado", "evento", "desde", "hasta"})
     text.append(" ").append(query.text(name).value_or("-"));
+  // Without conFallos, the cursors of the release before stay valid during a rolling upgrade.
+  if (query.text("conFallos")) text.append(" conFallos");
   return text;
 }
 

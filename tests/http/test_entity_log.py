@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+from fakes.receiver import Behaviour
 from support.actors import BASE, DATA
 from support.wait import wait_until
 
@@ -50,6 +51,23 @@ def test_all_webhooks_in_one_list(entity, new_entity):
     assert log(stranger)["entregas"] == []
     assert entity.api("DELETE", f"{BASE}/{hooks[0].id}").status == 200
     assert {one["webhook"] for one in log(entity)["entregas"]} == {hooks[1].id, hooks[2].id}, "as those of one webhook are not seen, either"
+
+
+def test_deliveries_that_failed_before_they_arrived(entity, receiver):
+    broken, whole = entity.register(), entity.register()
+    receiver.behave(broken.path, Behaviour(status=500))
+    ids = []
+    for count in (1, 2):
+        entity.notify()
+        failed = settled(entity, count, "?estado=fallida")
+        settled(entity, count)
+        ids = [one["id"] for one in failed]
+        assert {one["webhook"] for one in failed} == {broken.id} != {whole.id}
+        assert [one["id"] for one in log(entity, "?conFallos=true")["entregas"]] == ids
+    page = log(entity, "?conFallos=true&limite=1")
+    assert [one["id"] for one in page["entregas"]] == ids[:1]
+    assert [one["id"] for one in log(entity, f"?conFallos=true&cursor={page['siguiente']}")["entregas"]] == ids[1:]
+    assert entity.api("GET", f"{PATH}?cursor={page['siguiente']}").status == 400
 
 
 def test_pages_have_each_delivery_once(entity, new_entity):

@@ -104,13 +104,21 @@ BOOST_AUTO_TEST_CASE(a_page_of_deliveries_with_failures_has_them_in_any_state) {
   BOOST_CHECK_EQUAL(walk({.failed = true}, 10).first, 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_replay_that_arrives_is_no_failure) {
+BOOST_AUTO_TEST_CASE(one_held_for_too_long_is_a_failure_without_an_attempt) {
+  add_deliveries(1, "fallida", 0);
+  BOOST_CHECK_EQUAL(walk({.failed = true}, 10).first, 1U);
+  BOOST_CHECK_EQUAL(walk({.state = "entregada", .failed = true}, 10).first, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_replay_of_a_delivered_delivery_is_no_failure) {
   queue_one();
   const auto id = only().id;
   record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
   BOOST_CHECK(retry_delivery(session, id) == DeliveryChange::done);
+  record_results(session, {failed_attempt(claim_one(), Milliseconds(0))}, {Milliseconds(0)});
+  BOOST_CHECK_EQUAL(walk({.failed = true}, 10).first, 0U);
   record_results(session, {delivered(claim_one())}, {Milliseconds(0)});
-  BOOST_CHECK_EQUAL(only().attempts, 2);
+  BOOST_CHECK_EQUAL(only().attempts, 3);
   BOOST_CHECK_EQUAL(walk({.failed = true}, 10).first, 0U);
   BOOST_CHECK(!find_logged(session, {webhook.id}, {.failed = true}, id));
 }

@@ -64,8 +64,9 @@ constexpr std::string_view data_of = R"sql(
   WHERE LENGTH(n.datos) <= 65536 AND e.id IN)sql";
 static_assert(longest_data == 65536, "a statement says it");
 
-constexpr std::string_view ids_with_failure = R"sql(
-  SELECT DISTINCT entrega_id AS id FROM intentos_entrega FORCE INDEX (PRIMARY) WHERE error <> '' AND entrega_id IN)sql";
+constexpr std::string_view ids_with_first_failed = R"sql(
+  SELECT entrega_id AS id FROM intentos_entrega FORCE INDEX (PRIMARY)
+  WHERE numero = 1 AND error <> '' AND entrega_id IN)sql";
 
 constexpr std::string_view of_notification = ", n.evento, n.origen = 'prueba' AS prueba";
 constexpr std::string_view with_its_data = R"sql(, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en, n.datos
@@ -144,15 +145,18 @@ bool fits(const LoggedDelivery& delivery, const LogFilter& filter) {
          (!filter.until || delivery.created < *filter.until);
 }
 
-/// Removes the deliveries without a failed attempt. `attempts` counts attempts of known outcome: before the
-/// first 2xx all failed. After it, the attempts themselves tell a failure from a replay.
+/// Removes the deliveries that neither failed nor had a failed attempt before the first 2xx. `attempts`
+/// counts attempts of known outcome: without a 2xx all failed, and before the first 2xx the first attempt
+/// failed.
 void remove_unfailed(Session& session, std::vector<LoggedDelivery>& deliveries) {
-  std::erase_if(deliveries, [](const auto& one) { return one.attempts < (one.delivered ? 2 : 1); });
+  std::erase_if(deliveries, [](const auto& one) {
+    return one.state != "fallida" && one.attempts < (one.delivered ? 2 : 1);
+  });
   std::vector<DeliveryId> delivered;
   for (const auto& one : deliveries)
     if (one.delivered) delivered.push_back(one.id);
   std::set<DeliveryId> failed;
-  for (const auto& row : query_ids(session, ids_with_failure, delivered, ""))
+  for (const auto& row : query_ids(session, ids_with_first_failed, delivered, ""))
     failed.insert(row.integer("id"));
   std::erase_if(deliveries, [&](const auto& one) { return one.delivered && !failed.contains(one.id); });
 }
@@ -182,9 +186,9 @@ LogPage read_log_page(Session& session, const std::vector<WebhookId>& webhooks, 
     auto newest = read_newest(session, webhooks, before, most, each);
     if (!newest.deliveries.empty()) before = newest.deliveries.back().id;
     const bool ends = newest.last || all_old(newest.deliveries, filter.since);
+    std::erase_if(newest.deliveries, [&](const auto& one) { return !fits(one, filter); });
     if (filter.failed) remove_unfailed(session, newest.deliveries);
     for (auto& one : newest.deliveries) {
-      if (!fits(one, filter)) continue;
       if (page.deliveries.size() == limit) {
         page.next = page.deliveries.back().id;
         return page;

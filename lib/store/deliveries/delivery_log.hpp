@@ -35,7 +35,7 @@ struct LogFilter {
   std::optional<std::string> event{};
   std::optional<UtcTime> since{};  // bounds the creation time, inclusive
   std::optional<UtcTime> until{};  // exclusive
-  bool failed = false;             // only deliveries with a failed attempt, whatever their state
+  bool failed = false;             // only those `fallida`, or with a failed attempt before the first 2xx
 };
 
 struct LogPage {

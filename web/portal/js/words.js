@@ -27,7 +27,7 @@ export const STATES = {
   retenida: ["Retenida", "warning", "‖", "Espera a que el webhook vuelva a estar activo, o a que el operador resuelva lo que no se puede leer.", "Retenidas"],
 };
 
-export const SOME_FAILURE = "Con algún fallo"; // deliveries with a failed attempt, whatever their state
+export const SOME_FAILURE = "Con algún fallo"; // deliveries that failed at least once before they arrived, whatever their state
 
 export function stateBadge(state) {
   const [word, kind, mark] = STATES[state] ?? [state, "muted", "?"];

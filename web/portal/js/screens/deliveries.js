@@ -240,7 +240,10 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
 }
 
 /** Whether a delivery passes the filters, as the API judges it. */
-function fits({ estado, evento, creada, historial }, filter) {
+function fits(delivery, filter) {
+  const { estado, evento, creada } = delivery;
   const at = Date.parse(creada);
-  return (!filter.conFallos || historial.some(({ error }) => error)) && (!filter.estado || filter.estado === estado) && (!filter.evento || filter.evento === evento) && !(at < Date.parse(filter.desde)) && !(at >= Date.parse(filter.hasta));
+  return (!filter.conFallos || hasFailed(delivery)) && (!filter.estado || filter.estado === estado) && (!filter.evento || filter.evento === evento) && !(at < Date.parse(filter.desde)) && !(at >= Date.parse(filter.hasta));
 }
+
+const hasFailed = ({ estado, intentos, entregada, historial }) => estado === "fallida" || (entregada ? historial.some(({ numero, error }) => numero === 1 && error) : intentos > 0);
