@@ -95,7 +95,8 @@ Text deactivation_near(const Data& of) {
       string(late ? "Última alerta: el " : "El ") + of.short_webhook() + " se desactivará si sigue fallando",
       {{of.webhook() + " falla desde el " + of.time("desde") +
         ". Si nada cambia, se desactivará a partir del " + of.time("desactivacion") +
-        ", y desde entonces no se le enviará nada: los avisos se guardarán hasta que lo vuelva a activar."},
+        ", y desde entonces no se le enviará nada: los avisos se guardarán un tiempo limitado: 90 días, "
+        "salvo otro plazo."},
        of.last_error(),
        of.link("Qué hacer: repare el receptor, o cambie la URL del webhook. El diagnóstico del portal dice "
                "qué falla; un solo intento que salga bien termina la racha de fallos.",
@@ -111,11 +112,13 @@ string reason_of(const string& motive) {
 
 Text deactivated(const Data& of) {
   const bool by_operator = of.text("motivo") == "operador";
-  const string what = by_operator
-                          ? "Qué hacer: póngase en contacto con el operador del servicio, que es quien puede "
-                            "volver a activarlo. Lo pendiente se guarda mientras tanto."
-                          : "Qué hacer: repare el receptor y vuelva a activar el webhook en su página del "
-                            "portal: lo que se ha retenido se enviará entonces.";
+  const string what =
+      by_operator ? "Qué hacer: póngase en contacto con el operador del servicio, que es quien puede "
+                    "volver a activarlo. Lo pendiente se guarda un tiempo limitado: 90 días, salvo "
+                    "otro plazo."
+                  : "Qué hacer: repare el receptor y vuelva a activar el webhook en su página del "
+                    "portal. Lo que se ha retenido se enviará entonces, salvo lo que tenga un plazo y haya "
+                    "pasado; se guarda un tiempo limitado: 90 días, salvo otro plazo.";
   return {"El " + of.short_webhook() + " está desactivado",
           {{of.webhook() + " se desactivó el " + of.time("cuando") + ", " + reason_of(of.text("motivo")) +
             ". Desde entonces no se le envía nada."},

@@ -121,13 +121,13 @@ function pause(one) {
       refused(answer, box, async () => portal.show());
       return false;
     }
-    tellDone(hookLink(hook.id), "En pausa", el("p", {}, "No se le enviará nada. Los avisos se guardan; al reactivarlo se enviarán todos."));
+    tellDone(hookLink(hook.id), "En pausa", el("p", {}, "No se le enviará nada. Los avisos se guardan un tiempo limitado (90 días, salvo otro plazo); al reactivarlo se enviarán, salvo los que tengan un plazo y haya pasado."));
     portal.show();
     return true;
   };
   return el("button", { class: "button", type: "button", id: "pausar", onclick: () => ask({
     title: "¿Pausar los envíos?", confirm: "Pausar", onConfirm: stop, signal: place.signal,
-    body: [stakes(one, "lo que espera se guarda hasta que lo reactive"), el("p", {}, HELD), el("p", {}, "Los plazos de la evaluación no se paran."), box],
+    body: [stakes(one, "lo que espera se guarda"), el("p", {}, HELD), el("p", {}, "Los plazos de la evaluación no se paran."), box],
   }) }, "Pausar");
 }
 
