@@ -38,11 +38,11 @@ std::string checked_address(const json::Value& contact) {
 std::optional<KindSet> checked_kinds(const json::Value& contact) {
   const json::Value* value = contact.find("avisos");
   if (value == nullptr || value->is_null()) return std::nullopt;
-  if (value->array() == nullptr) throw InvalidRequest("avisos: debe ser una lista de clases de aviso");
+  if (value->array() == nullptr) throw InvalidRequest("avisos: debe ser una lista de clases de alerta");
   KindSet kinds;
   for (const auto& element : *value->array()) {
     const auto kind = element.string() == nullptr ? std::nullopt : find_kind(*element.string());
-    if (!kind) throw InvalidRequest("avisos: las clases de aviso son " + every_kind());
+    if (!kind) throw InvalidRequest("avisos: las clases de alerta son " + every_kind());
     kinds.insert(*kind);
   }
   return kinds;

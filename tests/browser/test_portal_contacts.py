@@ -50,7 +50,7 @@ def test_without_mail_the_portal_says_so_and_keeps_the_address(browser, entity, 
 def test_from_an_address_to_its_confirmation(mailing, browser, entity, stack, expect):
     page = at(browser, entity, "#/", "Resumen")
     page.get_by_role("navigation").get_by_role("link", name=HEADING).click()
-    expect(shown(page).get_by_text("Todavía no se alerta a ninguna dirección.")).to_be_visible()
+    expect(shown(page).get_by_text("Todavía no se escribe a ninguna dirección.")).to_be_visible()
     assert_no_barriers(page)
     page.get_by_role("link", name="Añadir una dirección").click()
     arrived(page, "Añadir una dirección")
@@ -220,7 +220,7 @@ def test_the_list_cannot_be_read(browser, entity, expect):
     answer(page, "GET", "entidad/contactos", 503, times=1)
     page.get_by_role("navigation").get_by_role("link", name=HEADING).click()
     page.get_by_role("button", name="Reintentar").click()
-    expect(shown(page).get_by_text("Todavía no se alerta a ninguna dirección.")).to_be_visible()
+    expect(shown(page).get_by_text("Todavía no se escribe a ninguna dirección.")).to_be_visible()
 
 
 def test_an_address_that_is_gone(mailing, browser, entity, expect):
@@ -236,7 +236,7 @@ def test_the_activity_tells_of_them(mailing, browser, entity, stack, expect):
     page = at(browser, entity, "#/actividad", "Actividad")
     rows = page.get_by_role("table", name="Actividad").get_by_role("row")
     expect(rows.nth(1)).to_contain_text("ya no recibe alertas, por el enlace de un correo: a…@ejemplo.es")
-    expect(rows.nth(1)).to_contain_text("La persona alertada")
+    expect(rows.nth(1)).to_contain_text("Quien recibía las alertas")
     expect(rows.nth(2)).to_contain_text("se añade: a…@ejemplo.es (1)")
 
 
@@ -244,7 +244,7 @@ def test_the_summary_says_when_no_address_is_told(mailing, stack, browser, entit
     page = at(browser, entity, "#/", "Resumen")
     expect(page.get_by_text("Nadie recibe un correo")).to_be_visible()
     assert_no_barriers(page)
-    page.get_by_role("link", name="elija a quién se avisa").click()
+    page.get_by_role("link", name="elija quién recibe las alertas").click()
     expect(page.get_by_role("heading", name=HEADING)).to_be_visible()
     stack.admin("entity", "contact", "add", entity.id, "--address", "ana@ejemplo.es")
     go(page, "#/", "Resumen")

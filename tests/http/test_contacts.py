@@ -112,8 +112,8 @@ def test_a_stranger_gets_few_codes_and_one_entity_blocks_no_other(mailing, entit
     ({"contactos": [{"correo": f"{n}@ejemplo.es"} for n in range(6)]}, "Máximo 5 contactos"),
     ({"contactos": [{"correo": "a@EJEMPLO.es"}, {"correo": "a@ejemplo.es"}]}, "contactos: hay una dirección repetida"),
     ({"contactos": [{"correo": "A@ejemplo.es"}, {"correo": "a@ejemplo.es"}]}, "contactos: hay una dirección repetida"),
-    ({"contactos": [{"correo": "a@ejemplo.es", "avisos": "fallo"}]}, "avisos: debe ser una lista de clases de aviso"),
-    ({"contactos": [{"correo": "a@ejemplo.es", "avisos": ["Fallo"]}]}, "avisos: las clases de aviso son " + ", ".join(KINDS)),
+    ({"contactos": [{"correo": "a@ejemplo.es", "avisos": "fallo"}]}, "avisos: debe ser una lista de clases de alerta"),
+    ({"contactos": [{"correo": "a@ejemplo.es", "avisos": ["Fallo"]}]}, "avisos: las clases de alerta son " + ", ".join(KINDS)),
 ])
 def test_what_a_body_must_be(entity, body, message):
     assert refusal(entity.api("PUT", PATH, json_body=body)) == (400, message)

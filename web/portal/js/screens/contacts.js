@@ -17,7 +17,7 @@ export async function contactsScreen(portal, place) {
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(region, problemBox(answer, { retry: () => portal.show() }));
   const { contactos, operadorEnviaCorreo: mails } = answer.data;
-  replace(region, !mails && withoutMail(portal), contactos.length ? contactos.map((contact) => card(portal, place, contact, mails)) : notice("info", el("p", {}, "Todavía no se alerta a ninguna dirección.")),
+  replace(region, !mails && withoutMail(portal), contactos.length ? contactos.map((contact) => card(portal, place, contact, mails)) : notice("info", el("p", {}, "Todavía no se escribe a ninguna dirección.")),
     another(portal, contactos.length));
 }
 

@@ -108,7 +108,7 @@ function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima },
     return el("li", {}, `${words}: `, show(value));
   });
   return [
-    timeCell(cuando), token ? el("a", { class: "target", href: link("/actividad", { token }) }, el("span", { class: "hidden" }, "Solo lo de "), foreign(token)) : el("span", { class: "muted" }, "sinAvisos" in what ? "La persona alertada" : "Un token sin etiqueta"),
+    timeCell(cuando), token ? el("a", { class: "target", href: link("/actividad", { token }) }, el("span", { class: "hidden" }, "Solo lo de "), foreign(token)) : el("span", { class: "muted" }, "sinAvisos" in what ? "Quien recibía las alertas" : "Un token sin etiqueta"),
     [titleOf(accion, what, veces), details.length > 0 && el("ul", { class: "plain-list small muted" }, details),
       veces > 1 && el("p", { class: "small muted" }, replayed ? "El último, " : `${thousands(veces)} veces; la última, `, bothTimes(ultima))],
     named(webhook, hooks),

@@ -58,7 +58,7 @@ export function summaryScreen(portal, place) {
 async function noAddressTold(portal, place) {
   const answer = await fetchContacts(portal, place.signal);
   const told = !answer.ok || !answer.data.operadorEnviaCorreo || answer.data.contactos.some(({ confirmado, rechazado, avisos }) => confirmado && !rechazado && avisos.length);
-  return !told && notice("info", el("p", {}, "Nadie recibe un correo si un webhook falla o se desactiva: ", el("a", { href: CONTACTS }, "elija a quién se avisa"), "."));
+  return !told && notice("info", el("p", {}, "Nadie recibe un correo si un webhook falla o se desactiva: ", el("a", { href: CONTACTS }, "elija quién recibe las alertas"), "."));
 }
 
 /**
