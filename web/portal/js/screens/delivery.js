@@ -123,6 +123,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     state = "asking";
     button.setAttribute("aria-disabled", "true");
     button.textContent = WORDS.asking;
+    changed();
     const answer = await api.request("POST", `${path}/reenvio`, { signal: place.signal });
     doubtful = unsure(answer);
     if (!answer.ok) {

@@ -48,7 +48,7 @@ async function collect(api, { path, member }, { cursor, ...filter }, signal) {
   const found = [];
   let at = cursor;
   for (let look = 0; look < LOOKS; ++look) {
-    const answer = await api.get(path, { ...filter, limite: LIMIT - found.length, cursor: at }, signal);
+    const answer = await api.get(path, { ...filter, limite: filter.token ? LIMIT : LIMIT - found.length, cursor: at }, signal);
     if (!answer.ok) return answer;
     found.push(...answer.data[member]);
     at = answer.data.siguiente;
