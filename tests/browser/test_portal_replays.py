@@ -133,6 +133,21 @@ def test_single_replays_say_what_they_send_again(browser, entity, expect):
     expect(page.get_by_role("link", name=f"Evaluación abierta, entrega {sent['id']}")).to_be_visible()
 
 
+def test_what_was_chosen_and_sent_again_is_one_row(browser, entity, failed, expect):
+    ids = [one["id"] for one in entity.api("GET", f"{BASE}/{failed.id}/entregas").json()["entregas"]]
+    for id in ids:
+        assert entity.api("POST", f"{BASE}/{failed.id}/entregas/{id}/reenvio").status == 202
+    page = at(browser, entity, "#/reenvios", "Reenvíos")
+    rows = page.get_by_role("table", name="Reenvíos").get_by_role("row")
+    expect(rows).to_have_count(2)
+    expect(rows.last).to_contain_text("Terminado: 3 de 3 reenviadas, 3 recibidas.")
+    page.get_by_text("3 reenvíos").click()
+    for id in ids:
+        expect(page.get_by_role("link", name=f"entrega {id}")).to_have_attribute("href", f"#/entregas/{failed.id}/{id}")
+    assert_no_barriers(page)
+    picture(page, "reenvios-juntos")
+
+
 def done(action: str, detail: dict, times: int = 1) -> dict:
     return {"id": 1, "cuando": "2026-11-20T10:00:00.000Z", "accion": action, "webhook": 1, "token": "t", "detalle": detail, "veces": times, "ultima": "2026-11-20T10:30:00.000Z"}
 

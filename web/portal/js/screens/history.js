@@ -12,16 +12,21 @@ import { count, eventName, thousands } from "../words.js";
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
 const LIMIT = 50;
 const EVERY_MS = 5_000;
+const TOGETHER_MS = 30_000; // between two replays of single deliveries that are shown as one row
 
 export const replaysScreen = (portal, place) => historyScreen(portal, place, {
   title: "Reenvíos", lead: "Lo que se ha pedido enviar otra vez, y cómo va. Se conserva 30 días.", path: "/reenvios", member: "reenvios", none: "Todavía no se ha pedido ningún reenvío.",
-  head: ["Pedido", "Webhook", "Qué", "Cómo va"], row: replayRow, moves: ({ estado }) => estado === "pendiente" || estado === "en_curso",
+  head: ["Pedido", "Webhook", "Qué", "Cómo va"], group: together, row: replaysRow, moves: moving,
 });
 
 export const activityScreen = (portal, place) => historyScreen(portal, place, {
   title: "Actividad", lead: "Quién cambió qué, con cada token de su entidad.", path: "/actividad", member: "actividad", none: "Todavía no hay ningún cambio.",
   head: ["Cuándo", "Quién", "Qué hizo", "Webhook"], row: activityRow, moves: () => false, filters: ["token"],
 });
+
+function moving({ estado }) {
+  return estado === "pendiente" || estado === "en_curso";
+}
 
 async function historyScreen(portal, place, what) {
   place.title(what.title);
@@ -63,25 +68,48 @@ function pages({ path }, filter, cursor, next) {
 }
 
 // Has explicit roles, as the list of deliveries: on a telephone the rows are laid out as cards.
-function table({ title, head, row }, found, hooks) {
+function table({ title, head, group, row }, found, hooks) {
   return el("table", { class: "deliveries", role: "table" }, el("caption", { class: "hidden" }, `${title}, lo más reciente primero`),
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head.map((name) => el("th", { scope: "col", role: "columnheader" }, name)))),
-    el("tbody", { role: "rowgroup" }, found.map((one) => el("tr", { role: "row" }, row(one, hooks).map((value, i) => el("td", { role: "cell", "data-name": head[i] }, value))))));
+    el("tbody", { role: "rowgroup" }, (group?.(found) ?? found).map((one) => el("tr", { role: "row" }, row(one, hooks).map((value, i) => el("td", { role: "cell", "data-name": head[i] }, value))))));
 }
 
 const timeCell = (iso) => [el("time", { datetime: iso }, zoned(iso)), el("span", { class: "utc small" }, " ", utcBeside(iso))];
 
 const named = (id, hooks) => (id === null ? "" : hooks.has(id) ? el("a", { href: hookLink(id), class: "target" }, cellName(hooks.get(id))) : `Webhook ${id}, eliminado`);
 
-function replayRow({ id, webhook, entrega, evento, estado, candidatas, reenviadas, entregadas, fallidas, pedido }, hooks) {
-  const there = hooks.has(webhook);
+/** Lists of replays: the deliveries that are chosen in the list are sent again one by one, and are in one list. */
+function together(found) {
+  const lists = [];
+  for (const one of found) {
+    const newer = lists.at(-1)?.at(-1);
+    if (newer && newer.entrega !== null && one.entrega !== null && Date.parse(newer.pedido) - Date.parse(one.pedido) < TOGETHER_MS) lists.at(-1)?.push(one);
+    else lists.push([one]);
+  }
+  return lists;
+}
+
+function replaysRow(list, hooks) {
+  const first = list.at(-1);
+  if (list.length === 1) return [timeCell(first.pedido), named(first.webhook, hooks), whatOf(first, hooks), progressOf(first)];
+  const sum = (/** @type {string} */ name) => list.reduce((all, one) => all + one[name], 0);
+  const whole = { id: first.id, estado: list.find(moving)?.estado ?? "terminado", candidatas: sum("candidatas"), reenviadas: sum("reenviadas"), entregadas: sum("entregadas"), fallidas: sum("fallidas") };
+  return [
+    timeCell(first.pedido), [...new Set(list.map(({ webhook }) => webhook))].map((webhook) => el("p", {}, named(webhook, hooks))),
+    el("details", { id: `reenvios-${first.id}` }, el("summary", {}, count(list.length, "reenvío")), el("ul", { class: "plain-list" }, list.map((one) => el("li", {}, whatOf(one, hooks), one.fallidas ? ": fallida" : "")))),
+    progressOf(whole),
+  ];
+}
+
+function whatOf({ id, webhook, entrega, evento, candidatas }, hooks) {
   const what = entrega === null ? count(candidatas, "entrega") : `${evento ? `${eventName(evento)}, entrega` : "La entrega"} ${entrega}`;
   const address = entrega === null ? hookLink(webhook, `/reenvios/${id}`) : link(`/entregas/${webhook}/${entrega}`);
-  return [
-    timeCell(pedido), named(webhook, hooks), there ? el("a", { href: address, class: "target" }, what) : what,
-    [el("p", {}, `${STATES[estado] ?? estado}: ${thousands(reenviadas)} de ${count(candidatas, "reenviada")}, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`),
-      (estado === "pendiente" || estado === "en_curso") && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })],
-  ];
+  return hooks.has(webhook) ? el("a", { href: address, class: "target" }, what) : what;
+}
+
+function progressOf(replay) {
+  const { id, estado, candidatas, reenviadas, entregadas, fallidas } = replay;
+  return [el("p", {}, `${STATES[estado] ?? estado}: ${thousands(reenviadas)} de ${count(candidatas, "reenviada")}, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`), moving(replay) && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })];
 }
 
 const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico", contactos: "Cambió las alertas por correo" };
