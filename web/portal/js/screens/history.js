@@ -6,7 +6,7 @@ import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { bothTimes, span, utcBeside, zoned } from "../time.js";
-import { STATES } from "./replay.js";
+import { SLOWLY_MS, STATES, going, settled } from "./replay.js";
 import { count, eventName, thousands } from "../words.js";
 
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
@@ -16,17 +16,13 @@ const TOGETHER_MS = 30_000; // between two replays of single deliveries that are
 
 export const replaysScreen = (portal, place) => historyScreen(portal, place, {
   title: "Reenvíos", lead: "Lo que se ha pedido enviar otra vez, y cómo va. Se conserva 30 días.", path: "/reenvios", member: "reenvios", none: "Todavía no se ha pedido ningún reenvío.",
-  head: ["Pedido", "Webhook", "Qué", "Cómo va"], group: together, row: replaysRow, moves: moving,
+  head: ["Pedido", "Webhook", "Qué", "Cómo va"], group: together, row: replaysRow, moves: (one) => going(one) || !settled(one),
 });
 
 export const activityScreen = (portal, place) => historyScreen(portal, place, {
   title: "Actividad", lead: "Quién cambió qué, con cada token de su entidad.", path: "/actividad", member: "actividad", none: "Todavía no hay ningún cambio.",
   head: ["Cuándo", "Quién", "Qué hizo", "Webhook"], row: activityRow, moves: () => false, filters: ["token"],
 });
-
-function moving({ estado }) {
-  return estado === "pendiente" || estado === "en_curso";
-}
 
 async function historyScreen(portal, place, what) {
   place.title(what.title);
@@ -44,7 +40,7 @@ async function historyScreen(portal, place, what) {
     if (place.signal.aborted) return { ok: true, done: true };
     if (!answer.ok) replace(body, answer.kind === "invalid" && cursor ? notice("warning", el("p", {}, "Esta página ya no existe. ", el("a", { href: link(what.path, filter) }, "Ver lo más reciente"))) : problemBox(answer, { retry: () => turns.now() }));
     else replace(body, chosen, answer.found.length ? table(what, answer.found, byId) : notice("info", el("p", {}, answer.next ? "Hasta aquí no hay nada, pero queda por mirar." : cursor || chosen ? "No queda nada más." : what.none)), pages(what, filter, cursor, answer.next));
-    return { ok: answer.ok, retryAfter: answer.retryAfter, done: answer.ok ? !answer.found.some(what.moves) : answer.kind === "invalid" };
+    return { ok: answer.ok, retryAfter: answer.retryAfter, wait: answer.ok && !answer.found.some(going) ? SLOWLY_MS : 0, done: answer.ok ? !answer.found.some(what.moves) : answer.kind === "invalid" };
   }, { every: EVERY_MS, signal: place.signal });
   await turns.now();
 }
@@ -93,7 +89,7 @@ function replaysRow(list, hooks) {
   const first = list.at(-1);
   if (list.length === 1) return [timeCell(first.pedido), named(first.webhook, hooks), whatOf(first, hooks), progressOf(first)];
   const sum = (/** @type {string} */ name) => list.reduce((all, one) => all + one[name], 0);
-  const whole = { id: first.id, estado: list.find(moving)?.estado ?? "terminado", candidatas: sum("candidatas"), reenviadas: sum("reenviadas"), entregadas: sum("entregadas"), fallidas: sum("fallidas") };
+  const whole = { id: first.id, estado: list.find(going)?.estado ?? "terminado", candidatas: sum("candidatas"), reenviadas: sum("reenviadas"), entregadas: sum("entregadas"), fallidas: sum("fallidas") };
   return [
     timeCell(first.pedido), [...new Set(list.map(({ webhook }) => webhook))].map((webhook) => el("p", {}, named(webhook, hooks))),
     el("details", { id: `reenvios-${first.id}` }, el("summary", {}, count(list.length, "reenvío")), el("ul", { class: "plain-list" }, list.map((one) => el("li", {}, whatOf(one, hooks), one.fallidas ? ": fallida" : "")))),
@@ -109,7 +105,7 @@ function whatOf({ id, webhook, entrega, evento, candidatas }, hooks) {
 
 function progressOf(replay) {
   const { id, estado, candidatas, reenviadas, entregadas, fallidas } = replay;
-  return [el("p", {}, `${STATES[estado] ?? estado}: ${thousands(reenviadas)} de ${count(candidatas, "reenviada")}, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`), moving(replay) && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })];
+  return [el("p", {}, `${STATES[estado] ?? estado}: ${thousands(reenviadas)} de ${count(candidatas, "reenviada")}, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`), going(replay) && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })];
 }
 
 const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico", contactos: "Cambió las alertas por correo" };

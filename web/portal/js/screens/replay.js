@@ -10,11 +10,11 @@ import { link } from "../router.js";
 import { count, thousands } from "../words.js";
 
 const EVERY_MS = 2000;
-const SLOWLY_MS = 15_000; // once the replay has ended: failed deliveries are retried for days
+export const SLOWLY_MS = 15_000; // once the replay has ended: failed deliveries are retried for days
 
 export const STATES = { pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido" };
-const going = (replay) => replay.estado === "pendiente" || replay.estado === "en_curso";
-const settled = (replay) => replay.entregadas + replay.fallidas >= replay.reenviadas;
+export const going = (replay) => replay.estado === "pendiente" || replay.estado === "en_curso";
+export const settled = (replay) => replay.entregadas + replay.fallidas >= replay.reenviadas;
 
 export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío ${place.params.reenvio}`, (region, hook) => {
   const path = `/webhooks/${hook.id}/reenvios/${place.params.reenvio}`;
