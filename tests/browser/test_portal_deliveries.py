@@ -159,6 +159,19 @@ def test_a_search_in_which_there_is_nothing_to_search(browser, entity, webhook, 
     assert_no_barriers(page)
 
 
+def test_a_list_that_arrives_late_leaves_the_focus_where_a_person_types(browser, entity, webhook, expect):
+    page = browser.page(PORTAL + "#/entregas")
+    held = []
+    page.route("**/v1/entregas?*", lambda route: held.append(route))
+    enter(page, entity.token)
+    box = page.get_by_role("searchbox", name="Buscar")
+    box.fill("evaluación")
+    wait_until(lambda: page.wait_for_timeout(20) or held, 20, "the list to be asked for")
+    held.pop().continue_()
+    expect(page.get_by_text("Todavía no hay ninguna entrega")).to_be_visible()
+    expect(box).to_be_focused()
+
+
 def test_a_delivery_and_back_to_the_same_place(browser, entity, crowd, expect):
     page = open_portal(browser, entity.token, "#/entregas")
     link = rows(page).nth(40).get_by_role("link")

@@ -67,8 +67,9 @@ export function createRouter({ routes, root, changed, askToLeave, pageTitle }) {
     const place = { path, params, query, signal, root, title: (text) => (document.title = pageTitle(text)) };
     const drawn = screen(place);
     if (!first && !back) startOf(root);
+    const focused = document.activeElement;
     await drawn;
-    if (back && !signal.aborted) returnTo(back);
+    if (back && !signal.aborted && document.activeElement === focused) returnTo(back); // otherwise a person types already
   }
 
   function startOf(root, y = 0) {
