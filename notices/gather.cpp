@@ -80,13 +80,22 @@ Days due_days(store::Session& session, platform::UtcTime now) {
   return days;
 }
 
-/// Adds the operator's digest, if there is something to tell.
-void add_digest(store::Session& session, const config::Settings& settings, std::chrono::sys_days day) {
-  if (settings.mail.operator_address.empty() ||
-      store::has_notice(session, store::operator_contact, store::digest_notice, episode_of(day)))
-    return;
-  if (const auto digest = make_digest(session, day, settings.delivery.disable_after))
-    store::add_notices(session, {*digest});
+/// Adds the operator's digest, if there is something to tell. Returns false if that fails: the mails go on.
+bool add_digest(store::Session& session, const config::Settings& settings, std::chrono::sys_days day,
+                const platform::Log& log) {
+  if (settings.mail.operator_address.empty()) return true;
+  try {
+    if (store::has_notice(session, store::operator_contact, store::digest_notice, episode_of(day)))
+      return true;
+    if (const auto digest = make_digest(session, day, settings.delivery.disable_after))
+      store::add_notices(session, {*digest});
+    return true;
+  } catch (const store::Unavailable&) {
+    throw;
+  } catch (const std::exception& error) {
+    log.error("the operator's digest was not made; trying again in the next run", {{"error", error.what()}});
+    return false;
+  }
 }
 
 /// store::take_mail discards this notice at once.
@@ -138,8 +147,9 @@ std::uint64_t gather(store::Session& session, const config::Settings& settings,
     if (stop.requested()) return added;
   }
   if (!days.empty()) {
-    add_digest(session, settings, days.front());  // also if a page fails, which may be for good
-    if (complete) note_summed_up(session, days.front());
+    // Also if a page fails, which may be for good.
+    const bool told = add_digest(session, settings, days.front(), log);
+    if (complete && told) note_summed_up(session, days.front());
   }
   return added;
 }

@@ -102,7 +102,7 @@ def test_a_mail_that_is_tried_again_is_still_wanted(stack, post, server, address
     stack.sql(f"UPDATE contactos SET {change} WHERE correo = '{address}'" if change else "DELETE FROM contactos")
     post.pass_time(60)
     post.run()
-    assert stack.sql("SELECT tipo, estado FROM avisos WHERE tipo NOT IN ('codigo', 'dia_sumado')") == [["fallo", "descartado"]]
+    assert stack.sql("SELECT tipo, estado FROM avisos WHERE tipo NOT IN ('codigo', 'sin_novedad')") == [["fallo", "descartado"]]
     assert not [mail for mail in server.mails_to(address) if "recibe" in mail.message["subject"]]
 
 

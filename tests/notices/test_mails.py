@@ -312,7 +312,7 @@ def test_the_sums_of_a_day_are_made_up_for(stack, post, server, entity, new_enti
     try:
         post.run(**settings)
         post.run(**settings)
-        assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'dia_sumado'") == "0"
+        assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'sin_novedad'") == "0"
         assert only_mail(server, settings["APIENTIDADES_MAIL_OPERATOR"])
     finally:
         stack.sql("ALTER TABLE avisos DROP CONSTRAINT roto")
@@ -321,7 +321,21 @@ def test_the_sums_of_a_day_are_made_up_for(stack, post, server, entity, new_enti
     stack.sql(f"UPDATE webhook_ejecuciones SET fallos_ultimo = {day} WHERE webhook_id = {hook.id}")
     post.run_late()
     assert "Entregas fallidas" in only_mail(server, address).message["subject"]
-    assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'dia_sumado'") == "1"
+    assert stack.value("SELECT COUNT(*) FROM avisos WHERE tipo = 'sin_novedad'") == "1"
+
+
+def test_a_digest_that_fails_keeps_no_mail_from_going(stack, post, server, entity):
+    address = add_contact(stack, entity.id)
+    make_fail(stack, entity.register().id)
+    settings = {"APIENTIDADES_MAIL_OPERATOR": f"operador{secrets.token_hex(4)}@ejemplo.es"}
+    stack.sql("ALTER TABLE avisos ADD CONSTRAINT roto CHECK (tipo <> 'resumen')")
+    try:
+        post.run_late(**settings)
+    finally:
+        stack.sql("ALTER TABLE avisos DROP CONSTRAINT roto")
+    assert only_mail(server, address) and not server.mails_to(settings["APIENTIDADES_MAIL_OPERATOR"])
+    post.run(**settings)
+    assert only_mail(server, settings["APIENTIDADES_MAIL_OPERATOR"])
 
 
 def test_the_operator_sees_resends_and_tests(stack, post, server, entity):

@@ -17,7 +17,7 @@ namespace store {
 /// Values of `tipo` besides the names of contacts::Kind.
 inline constexpr std::string_view code_notice = "codigo";
 inline constexpr std::string_view digest_notice = "resumen";
-inline constexpr std::string_view day_summed_up = "dia_sumado";  // notes that a day is done; never sent
+inline constexpr std::string_view day_summed_up = "sin_novedad";  // notes that a day is done; never sent
 /// `contacto_id` of what the operator is told.
 inline constexpr std::int64_t operator_contact = 0;
 
