@@ -4,7 +4,7 @@ import email.policy
 
 import pytest
 
-from support.mail import make_fail
+from support.mail import make_fail, make_work
 from support.wait import wait_until
 
 ADDRESS = "persona@correo.ejemplo.es"
@@ -40,11 +40,18 @@ def postfix(machine, installation):
     machine.run("systemctl", "disable", "--now", "postfix")
 
 
-def test_a_failure_reaches_a_mailbox_though_postfix_was_away(machine, installation, postfix):
+@pytest.fixture
+def entity(installation):
     entity = installation.entity()
     hook = entity.register()
     installation.admin("entity", "contact", "add", entity.id, "--address", ADDRESS)
     make_fail(installation, hook.id)
+    yield entity
+    make_work(installation, hook.id)
+    installation.sql(f"DELETE FROM avisos WHERE entidad_id = {entity.id}; DELETE FROM contactos WHERE entidad_id = {entity.id}")
+
+
+def test_a_failure_reaches_a_mailbox_though_postfix_was_away(machine, installation, postfix, entity):
 
     def notice(state):
         return [row for row in installation.admin("notice", "list", "--entity", entity.id) if row["estado"] == state]
