@@ -233,6 +233,9 @@ def test_the_operator_lifts_every_refusal_at_once(stack, post, server, new_entit
 def test_what_was_not_sent_in_two_days_is_given_up(stack, post, server, address):
     server.answers[address] = ["451 later"]
     post.run_late()
+    stack.sql("UPDATE avisos SET creado_en = creado_en - INTERVAL 3 DAY")
+    post.run()
+    assert notice_to(stack, address)["estado"] == "enviando", "another host may be sending it"
     post.pass_time(2 * 86400)
     post.run()
     given_up = notice_to(stack, address)

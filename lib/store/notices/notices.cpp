@@ -22,10 +22,15 @@ constexpr std::string_view unless_there = "ON DUPLICATE KEY UPDATE estado = avis
 constexpr std::string_view notice_by_key = R"sql(
   SELECT 1 FROM avisos WHERE contacto_id = ? AND tipo = ? AND episodio = ?)sql";
 
-/// A new notice may wait for longer, if its address got the mails of other entities each hour.
-constexpr std::string_view give_up = R"sql(
-  UPDATE avisos SET estado = 'fallido', error = IF(error = '', 'not sent in two days', error)
-  WHERE estado = ? AND IF(estado = 'pendiente', proximo_intento, creado_en) < UTC_TIMESTAMP(3) - INTERVAL ? DAY
+/// Not by creado_en: a notice may wait for longer, if its address got the mails of other entities each hour.
+constexpr std::string_view give_up_waiting = R"sql(
+  UPDATE avisos FORCE INDEX (avisos_por_enviar) SET estado = 'fallido', error = 'not sent in two days'
+  WHERE estado = 'pendiente' AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ? DAY
+  ORDER BY proximo_intento LIMIT ?)sql";
+/// Not while a run may be sending it.
+constexpr std::string_view give_up_tried = R"sql(
+  UPDATE avisos FORCE INDEX (avisos_por_enviar) SET estado = 'fallido', error = IF(error = '', 'not sent in two days', error)
+  WHERE estado = 'enviando' AND proximo_intento <= UTC_TIMESTAMP(3) AND creado_en < UTC_TIMESTAMP(3) - INTERVAL ? DAY
   ORDER BY proximo_intento LIMIT ?)sql";
 /// A certificate of more than 14 days ahead is a renewed one.
 constexpr std::string_view ended_notices = R"sql(
@@ -127,8 +132,8 @@ bool has_notice(Session& session, ContactId contact, std::string_view kind, std:
 
 std::uint64_t give_up_old(Session& session) {
   std::uint64_t given_up = 0;
-  for (const std::string_view state : {"pendiente", "enviando"})
-    given_up += session.update(give_up, state, std::int64_t{notice_patience.count()}, batch_rows);
+  for (const auto give_up : {give_up_waiting, give_up_tried})
+    given_up += session.update(give_up, std::int64_t{notice_patience.count()}, batch_rows);
   return given_up;
 }
 

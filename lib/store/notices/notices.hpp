@@ -23,7 +23,7 @@ inline constexpr std::int64_t operator_contact = 0;
 
 /// Kept for this long.
 inline constexpr std::chrono::days notices_kept{90};
-/// What was not sent after this is given up.
+/// What was not sent this long after it was due or first tried is given up.
 inline constexpr std::chrono::days notice_patience{2};
 /// A mail under way belongs to one run for this long. Longer than a send takes.
 inline constexpr platform::Milliseconds mail_lease = std::chrono::minutes(5);
