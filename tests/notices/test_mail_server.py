@@ -330,16 +330,37 @@ def test_a_run_that_is_killed_while_it_talks_to_the_server(post, server, address
 
 
 def test_two_runs_at_once_send_each_mail_once(stack, post, server, new_entity):
-    addresses = []
-    for _ in range(12):
+    addresses, shared = [], "comun@ejemplo.es"
+    for number in range(18):
         entity = new_entity()
         make_fail(stack, entity.register().id)
-        addresses.append(add_contact(stack, entity.id))
+        addresses.append(add_contact(stack, entity.id, address=shared if number % 3 else None))
     post.run()
     post.pass_time(61)
     runs = [post.start(), post.start()]
-    assert [run.wait(60) for run in runs] == [0, 0]
-    assert all(len(server.mails_to(one)) == 1 for one in addresses)
+    try:
+        assert [run.wait(60) for run in runs] == [0, 0]
+    finally:
+        for run in runs:
+            run.kill()
+    assert all(len(server.mails_to(one)) == 1 for one in addresses if one != shared)
+    sent = server.mails_to(shared)
+    assert 1 <= len(sent) <= 2 and len({mail.message["message-id"] for mail in sent}) == len(sent), "each run may send one in the same instant"
+
+
+def test_a_conflict_at_a_contact_keeps_no_other_mail_from_going(stack, post, server, addresses):
+    post.run()
+    post.pass_time(61)
+    first = stack.value(f"SELECT id FROM contactos WHERE correo = '{addresses[0]}'")
+    stack.sql(f"DELIMITER //\nCREATE TRIGGER choque BEFORE UPDATE ON avisos FOR EACH ROW IF NEW.contacto_id = {first} THEN"
+              " SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF//\nDELIMITER ;\nDO 0")
+    try:
+        post.run()
+        assert [len(server.mails_to(one)) for one in addresses] == [0, 1]
+    finally:
+        stack.sql("DROP TRIGGER choque")
+    post.run()
+    assert [len(server.mails_to(one)) for one in addresses] == [1, 1]
 
 
 def test_many_entities_that_fail_at_once_get_a_mail_each_at_a_bounded_rate(stack, post, server):

@@ -194,6 +194,12 @@ def test_an_address_of_two_entities_gets_one_mail_an_hour(stack, post, server, n
     assert len(server.mails_to(address)) == 1
     post.pass_time(3600)
     stack.sql("UPDATE avisos SET creado_en = creado_en - INTERVAL 3 DAY WHERE estado = 'pendiente'")  # as behind many other entities
+    server.answers[address] = ["451 later"]
+    post.run()
+    assert len(server.mails_to(address)) == 1
+    age = "TIMESTAMPDIFF(SECOND, creado_en, UTC_TIMESTAMP())"
+    assert int(stack.value(f"SELECT {age} FROM avisos WHERE estado = 'enviando'")) < 1800, "the alert of mails that wait is silent"
+    post.pass_time(60)
     post.run()
     assert len(server.mails_to(address)) == 2
     for number, entity in enumerate(entities):
@@ -203,6 +209,61 @@ def test_an_address_of_two_entities_gets_one_mail_an_hour(stack, post, server, n
     stack.admin("webhook", "disable", hooks[1].id)
     post.run_late()
     assert len(server.mails_to(address)) == 4, "deactivations do not wait"
+
+
+def test_a_deactivation_does_not_wait_with_another_entity_of_its_address(stack, post, server, new_entity):
+    first, second = (new_entity(name=name) for name in ("Una", "Otra"))
+    address = add_contact(stack, first.id)
+    add_contact(stack, second.id, address=address)
+    make_fail(stack, first.register().id)
+    post.run_late()
+    make_fail(stack, first.register().id)
+    post.run()
+    post.pass_time(40)
+    stack.admin("webhook", "disable", second.register().id)
+    post.run()
+    post.pass_time(25)
+    post.run()  # the first entity's notice is due, and waits for its hour
+    post.pass_time(40)
+    post.run()
+    assert [second.name in text_of(mail) for mail in server.mails_to(address)] == [False, True]
+    assert sorted(states(stack, first.id)) == [("fallo", "enviado"), ("fallo", "pendiente")]
+
+
+def test_a_deactivation_or_a_deferred_mail_keeps_back_no_other(stack, post, server, new_entity):
+    entities = [new_entity(name=f"Entidad {letter}.") for letter in "ABC"]
+    address = add_contact(stack, entities[0].id)
+    for entity in entities[1:]:
+        add_contact(stack, entity.id, address=address)
+    stack.admin("webhook", "disable", entities[0].register().id)
+    post.run_late()
+    make_fail(stack, entities[1].register().id)
+    server.answers[address] = ["451 later"] * 2
+    post.run_late()
+    assert states(stack, entities[1].id) == [("fallo", "enviando")]
+    post.pass_time(60)
+    post.run()
+    make_fail(stack, entities[2].register().id)
+    post.run()
+    post.pass_time(61)
+    post.run()
+    assert [entities.index(entity) for mail in server.mails_to(address) for entity in entities if entity.name in text_of(mail)] == [0, 2]
+
+
+def test_a_contact_with_a_notice_each_hour_does_not_keep_back_another_of_its_address(stack, post, server, new_entity):
+    busy, quiet = (new_entity(name=name) for name in ("Ruidosa", "Callada"))
+    address = add_contact(stack, busy.id)
+    add_contact(stack, quiet.id, address=address)
+    make_fail(stack, busy.register().id)
+    post.run_late()
+    make_fail(stack, quiet.register().id)
+    post.run()
+    for _ in range(2):
+        make_fail(stack, busy.register().id)
+        post.run_late()
+        post.pass_time(3600)
+        post.run()
+    assert [quiet.name in text_of(mail) for mail in server.mails_to(address)] == [False, True, False]
 
 
 def test_the_code_goes_at_once_and_alone_to_an_address_that_is_not_confirmed(stack, post, server, entity):

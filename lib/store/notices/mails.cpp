@@ -1,14 +1,11 @@
 // Implements take_mail() and what becomes of a mail, of lib/store/notices/notices.hpp.
 #include <algorithm>
-#include <iterator>
-#include <set>
 #include <utility>
 
 #include "lib/store/contacts/confirmation.hpp"
 #include "lib/store/notices/notices.hpp"
 #include "lib/store/notices/recipient.hpp"
 #include "lib/store/session/microseconds.hpp"
-#include "lib/store/session/rows_by_key.hpp"
 #include "lib/store/session/sql_text.hpp"
 #include "lib/text/text.hpp"
 
@@ -41,28 +38,30 @@ constexpr std::string_view urgent_contacts = R"sql(
   WHERE estado = 'pendiente' AND tipo IN ('codigo', 'desactivado') AND proximo_intento <= UTC_TIMESTAMP(3) LIMIT ?)sql";
 constexpr std::string_view due_contacts = R"sql(
   SELECT contacto_id, tipo = 'codigo' AS codigo FROM avisos FORCE INDEX (avisos_por_enviar)
-  WHERE estado = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento LIMIT ?)sql";
+  WHERE estado = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento, id LIMIT ?)sql";
 constexpr std::string_view that_wait = R"sql(
   FORCE INDEX (avisos_una_vez) WHERE contacto_id = ? AND estado = 'pendiente' AND (tipo = 'codigo') = ?
   ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view lock_waiting = joined<notice_columns, that_wait>;
 
-/// A mail that is under way counts as one of now.
+/// A mail in its first try counts as one of now. A mail that the server defers may wait for two days, so it
+/// keeps back no other.
 constexpr std::string_view earliest_next_mail = R"sql(
   SELECT CAST(CAST(proximo AS DATETIME(3)) AS CHAR) AS proximo FROM (
     SELECT MAX(IF(a.estado = 'enviando', UTC_TIMESTAMP(3), a.enviado_en)) + INTERVAL ? MICROSECOND AS proximo
     FROM contactos c FORCE INDEX (contactos_por_correo)
     STRAIGHT_JOIN avisos a FORCE INDEX (avisos_una_vez) ON a.contacto_id = c.id
-    WHERE c.correo = ? AND a.tipo <> 'codigo' AND a.estado IN ('enviando', 'enviado')) ultimo
+    WHERE c.correo = ? AND a.tipo NOT IN ('codigo', 'desactivado')
+      AND (a.estado = 'enviado' OR a.estado = 'enviando' AND a.intentos = 1)) ultimo
   WHERE proximo > UTC_TIMESTAMP(3))sql";
 constexpr std::string_view postpone = R"sql(
-  UPDATE contactos c FORCE INDEX (contactos_por_correo)
-  STRAIGHT_JOIN avisos a FORCE INDEX (avisos_una_vez) ON a.contacto_id = c.id
-  SET a.proximo_intento = ?
-  WHERE c.correo = ? AND a.estado = 'pendiente' AND a.tipo <> 'codigo' AND a.proximo_intento < ?)sql";
+  UPDATE avisos SET proximo_intento = ? WHERE estado = 'pendiente' AND id = ?)sql";
+/// What has waited behind its address becomes younger, so it is tried for two days. By 15 minutes, more than
+/// a run lasts: what works again in this run, before its mail, is told as recovered.
 constexpr std::string_view begin_sending = R"sql(
   UPDATE avisos SET estado = 'enviando', mensaje = ?, intentos = intentos + 1,
-    proximo_intento = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND
+    proximo_intento = UTC_TIMESTAMP(3) + INTERVAL ? MICROSECOND,
+    creado_en = GREATEST(creado_en, UTC_TIMESTAMP(3) - INTERVAL 15 MINUTE)
   WHERE estado = 'pendiente' AND id = ?)sql";
 constexpr std::string_view discard = R"sql(
   UPDATE avisos SET estado = 'descartado', error = 'the contact does not want it, or is gone'
@@ -105,6 +104,15 @@ std::optional<Mail> take_again(Session& session) {
   return std::nullopt;
 }
 
+/// Nothing, if another session keeps the rows.
+std::optional<Mail> try_again(Session& session) {
+  try {
+    return take_again(session);
+  } catch (const Conflict&) {
+    return std::nullopt;
+  }
+}
+
 struct Begun {
   std::optional<Mail> mail;
   bool changed = false;  // something was discarded or postponed
@@ -124,7 +132,8 @@ Begun begin_mail(Session& session, ContactId contact, bool code) {
     const auto next = session.query(earliest_next_mail, microseconds(between_mails), to.mail.address);
     if (!next.empty()) {
       const auto at = next.front().time("proximo");
-      return {{}, session.update(postpone, at, to.mail.address, at) > 0};
+      for (const auto& notice : notices) session.update(postpone, at, notice.id);
+      return {{}, true};
     }
   }
   to.mail.id = new_mail_id(notices.front().id);
@@ -133,15 +142,33 @@ Begun begin_mail(Session& session, ContactId contact, bool code) {
   return {std::move(to.mail), true};
 }
 
+using Due = std::pair<ContactId, bool>;  // and whether it is a code
+
+/// In the order of `contacts`, so that no contact of a shared address is always the first.
+std::vector<Due> find_due(Session& session, std::string_view contacts) {
+  std::vector<Due> due;
+  for (const auto& row : session.query(contacts, contacts_at_once)) {
+    const Due one{row.integer("contacto_id"), row.boolean("codigo")};
+    if (std::ranges::find(due, one) == due.end()) due.push_back(one);
+  }
+  return due;
+}
+
+/// Nothing, if another session keeps the contact's rows.
+Begun try_begin(Session& session, const Due& due) {
+  try {
+    return transaction(session, [&] { return begin_mail(session, due.first, due.second); });
+  } catch (const Conflict&) {
+    return {};
+  }
+}
+
 /// Begins a mail to one of the contacts that `contacts` lists.
 std::optional<Mail> take_new(Session& session, std::string_view contacts) {
   for (bool changed = true; changed;) {
     changed = false;
-    std::set<std::pair<ContactId, bool>> due;
-    for (const auto& row : session.query(contacts, contacts_at_once))
-      due.emplace(row.integer("contacto_id"), row.boolean("codigo"));
-    for (const auto& [contact, code] : due) {
-      auto begun = transaction(session, [&] { return begin_mail(session, contact, code); });
+    for (const auto& due : find_due(session, contacts)) {
+      auto begun = try_begin(session, due);
       if (begun.mail) return std::move(begun.mail);
       changed = changed || begun.changed;
     }
@@ -153,7 +180,7 @@ std::optional<Mail> take_new(Session& session, std::string_view contacts) {
 
 std::optional<Mail> take_mail(Session& session) {
   if (auto mail = take_new(session, urgent_contacts)) return mail;
-  if (auto mail = take_again(session)) return mail;
+  if (auto mail = try_again(session)) return mail;
   return take_new(session, due_contacts);
 }
 

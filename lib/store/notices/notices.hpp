@@ -64,9 +64,10 @@ struct Mail {
 };
 /// Takes the next mail that is due, under a lease of mail_lease: a new one with a code or a deactivation,
 /// then a mail of before whose next try is due or whose run has died, then a new one of what waits for one
-/// contact. A new mail of notices other than codes and deactivations comes at the earliest an hour after the
-/// last to the same address, also as a contact of other entities. Discards what the contact no longer wants,
-/// and codes that no longer count. Returns nullopt when nothing is due.
+/// contact, the longest due first. A new mail of notices other than codes and deactivations comes at the
+/// earliest an hour after the last of such notices to the same address, also as a contact of other entities.
+/// Discards what the contact no longer wants, and codes that no longer count. Returns nullopt when nothing is
+/// due, or other sessions keep what is.
 std::optional<Mail> take_mail(Session& session);
 
 void note_sent(Session& session, const Mail& mail);
