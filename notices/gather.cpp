@@ -6,6 +6,7 @@
 
 #include "notices/decide.hpp"
 #include "notices/digest.hpp"
+#include "notices/guarded.hpp"
 
 namespace notices {
 
@@ -84,18 +85,11 @@ Days due_days(store::Session& session, platform::UtcTime now) {
 bool add_digest(store::Session& session, const config::Settings& settings, std::chrono::sys_days day,
                 const platform::Log& log) {
   if (settings.mail.operator_address.empty()) return true;
-  try {
-    if (store::has_notice(session, store::operator_contact, store::digest_notice, episode_of(day)))
-      return true;
+  return guarded(log, "the operator's digest was not made; trying again in the next run", [&] {
+    if (store::has_notice(session, store::operator_contact, store::digest_notice, episode_of(day))) return;
     if (const auto digest = make_digest(session, day, settings.delivery.disable_after))
       store::add_notices(session, {*digest});
-    return true;
-  } catch (const store::Unavailable&) {
-    throw;
-  } catch (const std::exception& error) {
-    log.error("the operator's digest was not made; trying again in the next run", {{"error", error.what()}});
-    return false;
-  }
+  });
 }
 
 /// store::take_mail discards this notice at once.
@@ -110,24 +104,28 @@ void note_summed_up(store::Session& session, std::chrono::sys_days day) {
 
 }  // namespace
 
-std::uint64_t gather_codes(store::Session& session) {
-  std::vector<store::NewNotice> codes;
-  for (const auto& code : store::read_waiting_codes(session, codes_at_once))
-    codes.push_back(code_notice(code));
-  return store::add_notices(session, codes);
+std::uint64_t gather_codes(store::Session& session, const platform::Log& log) {
+  std::uint64_t added = 0;
+  guarded(log, "the mails with codes were not decided; trying again in seconds", [&] {
+    std::vector<store::NewNotice> codes;
+    for (const auto& code : store::read_waiting_codes(session, codes_at_once))
+      codes.push_back(code_notice(code));
+    added = store::add_notices(session, codes);
+  });
+  return added;
 }
 
 std::uint64_t gather(store::Session& session, const config::Settings& settings,
                      const platform::StopSignal& stop, const platform::Log& log) {
-  std::uint64_t added = gather_codes(session);
+  std::uint64_t added = gather_codes(session, log);
   const auto times = store::read_notice_times(session);
   if (!times.begins) {
     log.info("no notices begin: an outage of ours lasts, or the database's clock is in doubt");
     return added;
   }
-  store::give_up_old(session);
-  store::discard_ended(session);
-  store::forget_old_notices(session);
+  guarded(log, "old notices were not given up", [&] { store::give_up_old(session); });
+  guarded(log, "notices of what has ended were not discarded", [&] { store::discard_ended(session); });
+  guarded(log, "old notices were not deleted", [&] { store::forget_old_notices(session); });
   const auto days = due_days(session, times.now);
   bool complete = true;
   Walk walk(session, times, settings.delivery.disable_after, days);
@@ -135,15 +133,9 @@ std::uint64_t gather(store::Session& session, const config::Settings& settings,
     const auto page = store::read_contacts_page(session, after, contacts_per_page);
     if (page.empty()) break;
     after = page.back().entity;
-    try {
-      added += walk.take_page(page);
-    } catch (const store::Unavailable&) {
-      throw;
-    } catch (const std::exception& error) {  // the other pages go on
-      complete = false;
-      log.error("some notices were not decided; trying again in the next run",
-                {{"from_entity", page.front().entity}, {"to_entity", after}, {"error", error.what()}});
-    }
+    const auto failure = "notices of the entities " + to_string(page.front().entity) + " to " +
+                         to_string(after) + " were not decided; trying again in the next run";
+    complete = guarded(log, failure, [&] { added += walk.take_page(page); }) && complete;
     if (stop.requested()) return added;
   }
   if (!days.empty()) {

@@ -13,7 +13,7 @@ namespace notices {
 std::uint64_t gather(store::Session& session, const config::Settings& settings,
                      const platform::StopSignal& stop, const platform::Log& log);
 
-/// Adds the notices with the codes that were asked for. Returns their number.
-std::uint64_t gather_codes(store::Session& session);
+/// Adds the notices with the codes that were asked for. Returns their number; 0 if that fails, which it logs.
+std::uint64_t gather_codes(store::Session& session, const platform::Log& log);
 
 }  // namespace notices

@@ -7,6 +7,7 @@
 #include "lib/store/notices/notices.hpp"
 #include "lib/text/email_address.hpp"
 #include "notices/gather.hpp"
+#include "notices/guarded.hpp"
 #include "notices/letter.hpp"
 
 namespace notices {
@@ -71,7 +72,10 @@ class Post {
     switch (result.outcome) {
       case mail::Sent::accepted:
         ++posted_.sent;
-        return store::note_sent(session_, mail);
+        guarded(log_,
+                "a mail was sent, but that was not recorded: it will be sent again, with the same Message-ID",
+                [&] { store::note_sent(session_, mail); });
+        return;
       case mail::Sent::refused:
         ++posted_.refused;
         log_.warning("the mail server refuses a contact's address",
@@ -106,19 +110,22 @@ Posted post(store::Session& session, const config::Settings& settings, const web
   Post post(session, settings, keys, log);
   const auto end = platform::monotonic_now() + longest_run;
   auto look = platform::monotonic_now() + codes_interval;
+  store::AddressRests rests;
   while (!stop.requested() && platform::monotonic_now() < end) {
     if (platform::monotonic_now() >= look) {
-      gather_codes(session);
+      gather_codes(session, log);
       look = platform::monotonic_now() + codes_interval;
     }
-    const auto mail = store::take_mail(session);
+    const auto mail = store::take_mail(session, rests);
     if (!mail) break;
     try {
       if (!post.send(*mail)) break;
     } catch (const store::Unavailable&) {
       throw;
     } catch (const std::exception& error) {
-      post.defer(*mail, error.what());
+      const std::string why = error.what();
+      guarded(log, "a mail's next try was not recorded: its lease ends in minutes",
+              [&] { post.defer(*mail, why); });
     }
   }
   return post.posted();

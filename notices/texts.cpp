@@ -92,11 +92,12 @@ Text failing(const Data& of) {
 Text deactivation_near(const Data& of) {
   const bool late = of.text("parte") == "nueve_decimos";
   return {
-      string(late ? "Última alerta: el " : "El ") + of.short_webhook() + " se desactivará si sigue fallando",
+      string(late ? "Queda poco: el " : "El ") + of.short_webhook() + " se desactivará si sigue fallando",
       {{of.webhook() + " falla desde el " + of.time("desde") +
         ". Si nada cambia, se desactivará a partir del " + of.time("desactivacion") +
-        ", y desde entonces no se le enviará nada: los avisos se guardarán un tiempo limitado: 90 días, "
-        "salvo otro plazo."},
+        ", y desde entonces no se le enviará nada. Los avisos se guardarán 90 días, si el operador no ha "
+        "fijado "
+        "otra duración, y se enviarán cuando lo vuelva a activar."},
        of.last_error(),
        of.link("Qué hacer: repare el receptor, o cambie la URL del webhook. El diagnóstico del portal dice "
                "qué falla; un solo intento que salga bien termina la racha de fallos.",
@@ -113,12 +114,12 @@ string reason_of(const string& motive) {
 Text deactivated(const Data& of) {
   const bool by_operator = of.text("motivo") == "operador";
   const string what =
-      by_operator ? "Qué hacer: póngase en contacto con el operador del servicio, que es quien puede "
-                    "volver a activarlo. Lo pendiente se guarda un tiempo limitado: 90 días, salvo "
-                    "otro plazo."
-                  : "Qué hacer: repare el receptor y vuelva a activar el webhook en su página del "
-                    "portal. Lo que se ha retenido se enviará entonces, salvo lo que tenga un plazo y haya "
-                    "pasado; se guarda un tiempo limitado: 90 días, salvo otro plazo.";
+      by_operator
+          ? "Qué hacer: póngase en contacto con el operador del servicio, que es quien puede "
+            "volver a activarlo. Lo pendiente se guarda 90 días, si no ha fijado otra duración."
+          : "Qué hacer: repare el receptor y vuelva a activar el webhook en su página del "
+            "portal. Lo que se ha retenido se enviará entonces, salvo aquello cuyo plazo haya vencido; "
+            "se guarda 90 días, si el operador no ha fijado otra duración.";
   return {"El " + of.short_webhook() + " está desactivado",
           {{of.webhook() + " se desactivó el " + of.time("cuando") + ", " + reason_of(of.text("motivo")) +
             ". Desde entonces no se le envía nada."},
@@ -186,7 +187,7 @@ Text text_of(const store::Notice& notice, const string& portal) {
   const Data of(notice, portal);
   const auto kind = contacts::find_kind(notice.kind);
   Text text{"Alerta sobre sus webhooks",
-            {of.link("Hay una alerta que este programa no conoce; el portal lo muestra.", "/")}};
+            {of.link("Hay una alerta que este programa no conoce; el portal la muestra.", "/")}};
   if (!kind) return text;
   switch (*kind) {
     case Kind::failing:

@@ -163,7 +163,7 @@ EXPIRED = "El certificado TLS del receptor ha caducado o aún no es válido"
     ({}, "good", "Funciona El último envío, hoy a las 10:32, se recibió bien."),
     ({"ultimaEjecucion": None}, "muted", "Sin estrenar Todavía no se le ha enviado nada."),
     ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED, "desactivacion": "2026-11-27T09:32:00Z"}, "bad",
-     "Falla desde ayer a las 10:32: el certificado caducó o aún no vale. Se desactivará el 27 nov 2026, 10:32 si no se recibe nada antes; los avisos se guardarán un tiempo limitado: 90 días, salvo otro plazo."),
+     "Falla desde ayer a las 10:32: el certificado caducó o aún no vale. Se desactivará el 27 nov 2026, 10:32 si no se recibe nada antes; los avisos se guardarán 90 días, si el operador no ha fijado otra duración."),
     ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED}, "bad", "Falla desde ayer a las 10:32: el certificado caducó o aún no vale."),
     ({"ultimoError": "El receptor respondió 500: se espera un 2xx"}, "warning", "Último envío fallido hoy a las 10:32: el receptor tiene un error interno (500)."),
     ({"activo": False, "motivo": "operador"}, "bad", "Desactivado por el operador"), ({"activo": False, "motivo": "http_410"}, "bad", "Desactivado porque su receptor respondió 410"),

@@ -243,7 +243,7 @@ def test_the_time_of_a_coming_deactivation_is_shown(browser, entity, expect):
         "fallaDesde": "2020-01-01T09:32:00.000Z", "desactivacion": "2020-01-06T09:32:00.000Z", "ultimoError": "El certificado TLS del receptor ha caducado o aún no es válido"})
     enter(page, entity.token)
     expect(card(page, webhook)).to_contain_text(
-        "Falla desde el 1 ene 2020 a las 10:32: el certificado caducó o aún no vale. Se desactivará el 6 ene 2020, 10:32 si no se recibe nada antes; los avisos se guardarán un tiempo limitado: 90 días, salvo otro plazo.")
+        "Falla desde el 1 ene 2020 a las 10:32: el certificado caducó o aún no vale. Se desactivará el 6 ene 2020, 10:32 si no se recibe nada antes; los avisos se guardarán 90 días, si el operador no ha fijado otra duración.")
 
 
 def test_what_others_wrote_is_shown_as_text(browser, entity, expect):

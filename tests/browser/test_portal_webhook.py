@@ -136,7 +136,7 @@ def test_pausing_and_reactivating(browser, entity, stack, expect):
     page.get_by_role("button", name="Pausar").click()
     question = page.get_by_role("dialog")
     expect(question).to_contain_text("Los plazos de la evaluación no se paran")
-    expect(question).to_contain_text("los que esperan y los nuevos, se guardan un tiempo limitado (90 días, salvo otro plazo)")
+    expect(question).to_contain_text("los que esperan y los nuevos, se guardan 90 días, si el operador no ha fijado otra duración")
     expect(question).to_contain_text(hook.url)
     expect(question).to_contain_text("Ninguna entrega.")
     assert_no_barriers(page)
@@ -145,7 +145,7 @@ def test_pausing_and_reactivating(browser, entity, stack, expect):
     assert seen(entity, hook)["activo"]
     page.get_by_role("button", name="Pausar").click()
     question.get_by_role("button", name="Pausar").click()
-    expect(page.locator("#hecho")).to_contain_text("al reactivarlo se enviarán, salvo los que tengan un plazo")
+    expect(page.locator("#hecho")).to_contain_text("al reactivarlo se enviarán, salvo aquellos cuyo plazo haya vencido")
     expect(page.get_by_role("link", name="Reenviar muchas")).to_have_count(0)
     expect(page.locator("main")).to_contain_text(re.compile(r"En pausa desde el \d+ \w+ 20\d\d, \d\d:\d\d, por decisión de su entidad\. ?Mientras tanto no se le envía nada"))
     assert_no_barriers(page)

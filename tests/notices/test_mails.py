@@ -1,4 +1,5 @@
 """Each kind's mail, from the tables to a mail server, read back by Python's strict parser."""
+import contextlib
 import email.utils
 import json
 import re
@@ -8,7 +9,9 @@ import time
 import pytest
 
 from fakes.mail_server import MailServer
+from support.actors import BASE
 from support.mail import ADDRESS, Post, add_contact, clear_contacts, make_fail, make_work, states, text_of
+from support.sql import SqlSession, numbers
 from support.wait import wait_until
 
 
@@ -264,6 +267,53 @@ def test_a_contact_with_a_notice_each_hour_does_not_keep_back_another_of_its_add
         post.pass_time(3600)
         post.run()
     assert [quiet.name in text_of(mail) for mail in server.mails_to(address)] == [False, True, False]
+
+
+def test_more_than_a_mail_takes_waits_for_the_hour_and_for_a_week_at_most(stack, post, server, new_entity):
+    full, other = new_entity(), new_entity()
+    address, theirs = add_contact(stack, full.id), add_contact(stack, other.id)
+    make_fail(stack, full.register().id)
+    post.run_late()
+    for number, age in ((60, 8), (90, 0)):
+        stack.sql("INSERT INTO avisos (contacto_id, entidad_id, tipo, episodio, datos, creado_en, proximo_intento)"
+                  f" SELECT c.id, c.entidad_id, 'entregas_fallidas', CONCAT('{age} ', seq), '{{}}', UTC_TIMESTAMP(3) - INTERVAL {age} DAY, UTC_TIMESTAMP(3)"
+                  f" FROM contactos c JOIN {numbers(number)} WHERE c.entidad_id = {full.id}")
+    make_fail(stack, other.register().id)
+    post.run_late()
+    assert len(server.mails_to(address)) == len(server.mails_to(theirs)) == 1
+    of = f"FROM avisos WHERE entidad_id = {full.id} AND tipo = 'entregas_fallidas'"
+    assert stack.sql(f"SELECT estado, COUNT(*) {of} GROUP BY estado ORDER BY estado") == [["pendiente", "90"], ["fallido", "60"]]
+    assert stack.value(f"SELECT COUNT(*) {of} AND estado = 'pendiente' AND proximo_intento < UTC_TIMESTAMP(3) + INTERVAL 30 MINUTE") == "0"
+
+
+def test_a_deactivation_takes_the_place_of_its_warning(stack, post, server, entity):
+    hook, again = entity.register(), entity.register()
+    address = add_contact(stack, entity.id)
+    given_near(stack, entity, hook)
+    stack.admin("webhook", "disable", again.id)
+    post.run()
+    stack.admin("webhook", "disable", hook.id)
+    stack.admin("webhook", "enable", again.id)
+    post.run_late()
+    assert "está desactivado" in text_of(only_mail(server, address)) and "se desactivará" not in text_of(only_mail(server, address))
+    assert sorted(states(stack, entity.id)) == [("desactivacion_proxima", "descartado"), ("desactivado", "descartado"), ("desactivado", "enviado")]
+
+
+def test_rows_that_another_session_keeps_end_no_run(stack, post, server, new_entity):
+    kept, other = new_entity(), new_entity()
+    hooks = [entity.register() for entity in (kept, other)]
+    addresses = [add_contact(stack, entity.id) for entity in (kept, other)]
+    for hook in hooks:
+        make_fail(stack, hook.id)
+    post.run()
+    post.pass_time(61)
+    assert kept.api("DELETE", f"{BASE}/{hooks[0].id}").status == 200
+    with contextlib.closing(SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")) as session:
+        session("START TRANSACTION")
+        session(f"SELECT 1 FROM avisos WHERE entidad_id = {kept.id} FOR UPDATE")
+        done = post.run()
+    assert not server.mails_to(addresses[0]) and len(server.mails_to(addresses[1])) == 1
+    assert "were not discarded" in done.stdout + done.stderr
 
 
 def test_the_code_goes_at_once_and_alone_to_an_address_that_is_not_confirmed(stack, post, server, entity):

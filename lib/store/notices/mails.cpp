@@ -19,7 +19,8 @@ constexpr platform::Milliseconds between_mails = std::chrono::hours(1);
 
 constexpr std::string_view mail_to_try_again = R"sql(
   SELECT mensaje FROM avisos FORCE INDEX (avisos_por_enviar)
-  WHERE estado = 'enviando' AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento LIMIT 1)sql";
+  WHERE estado = 'enviando' AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento LIMIT 1
+  FOR UPDATE SKIP LOCKED)sql";
 /// Changes no row if another run has taken the mail since.
 constexpr std::string_view lease_again = R"sql(
   UPDATE avisos FORCE INDEX (avisos_de_mensaje)
@@ -39,9 +40,11 @@ constexpr std::string_view urgent_contacts = R"sql(
 constexpr std::string_view due_contacts = R"sql(
   SELECT contacto_id, tipo = 'codigo' AS codigo FROM avisos FORCE INDEX (avisos_por_enviar)
   WHERE estado = 'pendiente' AND proximo_intento <= UTC_TIMESTAMP(3) ORDER BY proximo_intento, id LIMIT ?)sql";
+/// Those that are due come first, so that a contact with more of them than a mail takes is listed no more
+/// once all are sent or postponed.
 constexpr std::string_view that_wait = R"sql(
   FORCE INDEX (avisos_una_vez) WHERE contacto_id = ? AND estado = 'pendiente' AND (tipo = 'codigo') = ?
-  ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
+  ORDER BY proximo_intento > UTC_TIMESTAMP(3), tipo <> 'desactivado', id LIMIT ? FOR UPDATE SKIP LOCKED)sql";
 constexpr std::string_view lock_waiting = joined<notice_columns, that_wait>;
 
 /// A mail in its first try counts as one of now. A mail that the server defers may wait for two days, so it
@@ -54,8 +57,13 @@ constexpr std::string_view earliest_next_mail = R"sql(
     WHERE c.correo = ? AND a.tipo NOT IN ('codigo', 'desactivado')
       AND (a.estado = 'enviado' OR a.estado = 'enviando' AND a.intentos = 1)) ultimo
   WHERE proximo > UTC_TIMESTAMP(3))sql";
+/// By a minute at least: the time is that of an earlier look of this run. What has waited for its address for
+/// a week is given up: older things are told to nobody.
 constexpr std::string_view postpone = R"sql(
-  UPDATE avisos SET proximo_intento = ? WHERE estado = 'pendiente' AND id = ?)sql";
+  UPDATE avisos SET proximo_intento = GREATEST(?, UTC_TIMESTAMP(3) + INTERVAL 1 MINUTE),
+    error = IF(creado_en < UTC_TIMESTAMP(3) - INTERVAL 7 DAY, 'its address got other mails for a week', error),
+    estado = IF(creado_en < UTC_TIMESTAMP(3) - INTERVAL 7 DAY, 'fallido', estado)
+  WHERE estado = 'pendiente' AND id = ?)sql";
 /// What has waited behind its address becomes younger, so it is tried for two days. By 15 minutes, more than
 /// a run lasts: what works again in this run, before its mail, is told as recovered.
 constexpr std::string_view begin_sending = R"sql(
@@ -107,7 +115,7 @@ std::optional<Mail> take_again(Session& session) {
 /// Nothing, if another session keeps the rows.
 std::optional<Mail> try_again(Session& session) {
   try {
-    return take_again(session);
+    return transaction(session, [&] { return take_again(session); });
   } catch (const Conflict&) {
     return std::nullopt;
   }
@@ -118,8 +126,16 @@ struct Begun {
   bool changed = false;  // something was discarded or postponed
 };
 
+/// Returns when the next mail may go to the address, or nullopt if one may go now.
+std::optional<UtcTime> find_rest(Session& session, const std::string& address, AddressRests& rests) {
+  if (const auto known = rests.find(address); known != rests.end()) return known->second;
+  const auto next = session.query(earliest_next_mail, microseconds(between_mails), address);
+  if (next.empty()) return std::nullopt;
+  return rests.emplace(address, next.front().time("proximo")).first->second;
+}
+
 /// Requires a transaction.
-Begun begin_mail(Session& session, ContactId contact, bool code) {
+Begun begin_mail(Session& session, ContactId contact, bool code, AddressRests& rests) {
   const auto rows = session.query(lock_waiting, contact, code, most_notices);
   if (rows.empty()) return {};
   auto to = find_recipient(session, contact);
@@ -129,10 +145,8 @@ Begun begin_mail(Session& session, ContactId contact, bool code) {
   const bool urgent =
       code || std::ranges::find(notices, name(contacts::Kind::deactivated), &Notice::kind) != notices.end();
   if (!urgent) {
-    const auto next = session.query(earliest_next_mail, microseconds(between_mails), to.mail.address);
-    if (!next.empty()) {
-      const auto at = next.front().time("proximo");
-      for (const auto& notice : notices) session.update(postpone, at, notice.id);
+    if (const auto rest = find_rest(session, to.mail.address, rests)) {
+      for (const auto& notice : notices) session.update(postpone, *rest, notice.id);
       return {{}, true};
     }
   }
@@ -155,36 +169,40 @@ std::vector<Due> find_due(Session& session, std::string_view contacts) {
 }
 
 /// Nothing, if another session keeps the contact's rows.
-Begun try_begin(Session& session, const Due& due) {
+Begun try_begin(Session& session, const Due& due, AddressRests& rests) {
   try {
-    return transaction(session, [&] { return begin_mail(session, due.first, due.second); });
+    return transaction(session, [&] { return begin_mail(session, due.first, due.second, rests); });
   } catch (const Conflict&) {
     return {};
   }
 }
 
-/// Begins a mail to one of the contacts that `contacts` lists.
-std::optional<Mail> take_new(Session& session, std::string_view contacts) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto& due : find_due(session, contacts)) {
-      auto begun = try_begin(session, due);
-      if (begun.mail) return std::move(begun.mail);
-      changed = changed || begun.changed;
-    }
+/// Begins a mail to one of the first contacts that `contacts` lists.
+Begun take_new(Session& session, std::string_view contacts, AddressRests& rests) {
+  bool changed = false;
+  for (const auto& due : find_due(session, contacts)) {
+    auto begun = try_begin(session, due, rests);
+    if (begun.mail) return begun;
+    changed = changed || begun.changed;
   }
-  return std::nullopt;
+  return {{}, changed};
 }
 
 }  // namespace
 
-std::optional<Mail> take_mail(Session& session) {
-  if (auto mail = take_new(session, urgent_contacts)) return mail;
-  if (auto mail = try_again(session)) return mail;
-  return take_new(session, due_contacts);
+std::optional<Mail> take_mail(Session& session, AddressRests& rests) {
+  for (;;) {
+    auto urgent = take_new(session, urgent_contacts, rests);
+    if (urgent.mail) return std::move(urgent.mail);
+    if (auto again = try_again(session)) return again;
+    auto due = take_new(session, due_contacts, rests);
+    if (due.mail || !(urgent.changed || due.changed)) return std::move(due.mail);
+  }
 }
 
-void note_sent(Session& session, const Mail& mail) { session.update(sent, mail.id); }
+void note_sent(Session& session, const Mail& mail) {
+  transaction(session, [&] { session.update(sent, mail.id); });
+}
 
 void note_deferred(Session& session, const Mail& mail, platform::Milliseconds wait, std::string_view error) {
   session.update(deferred, microseconds(wait), text::cut(error, longest_error), mail.id);

@@ -24,12 +24,13 @@ constexpr std::string_view notice_by_key = R"sql(
 
 /// Not by creado_en: a notice may wait for longer, if its address got the mails of other entities each hour.
 constexpr std::string_view give_up_waiting = R"sql(
-  UPDATE avisos FORCE INDEX (avisos_por_enviar) SET estado = 'fallido', error = 'not sent in two days'
+  UPDATE avisos FORCE INDEX (avisos_por_enviar) SET estado = 'fallido', error = 'not sent in two days', proximo_intento = UTC_TIMESTAMP(3)
   WHERE estado = 'pendiente' AND proximo_intento < UTC_TIMESTAMP(3) - INTERVAL ? DAY
   ORDER BY proximo_intento LIMIT ?)sql";
 /// Not while a run may be sending it.
 constexpr std::string_view give_up_tried = R"sql(
-  UPDATE avisos FORCE INDEX (avisos_por_enviar) SET estado = 'fallido', error = IF(error = '', 'not sent in two days', error)
+  UPDATE avisos FORCE INDEX (avisos_por_enviar) SET estado = 'fallido', error = IF(error = '', 'not sent in two days', error),
+    proximo_intento = UTC_TIMESTAMP(3)
   WHERE estado = 'enviando' AND proximo_intento <= UTC_TIMESTAMP(3) AND creado_en < UTC_TIMESTAMP(3) - INTERVAL ? DAY
   ORDER BY proximo_intento LIMIT ?)sql";
 /// A certificate of more than 14 days ahead is a renewed one.
@@ -38,7 +39,9 @@ constexpr std::string_view ended_notices = R"sql(
   LEFT JOIN webhooks w ON w.id = a.webhook_id LEFT JOIN webhook_ejecuciones x ON x.webhook_id = a.webhook_id
   LEFT JOIN tokens_acceso k ON a.tipo = 'token' AND k.id = CAST(JSON_VALUE(a.datos, '$.token') AS SIGNED)
   WHERE a.estado = 'pendiente' AND (
-    a.tipo IN ('fallo', 'desactivacion_proxima', 'desactivado') AND (w.plaza IS NULL OR (w.activo AND COALESCE(x.fallos, 0) = 0))
+    a.tipo = 'fallo' AND (w.plaza IS NULL OR w.activo AND COALESCE(x.fallos, 0) = 0)
+    OR a.tipo = 'desactivacion_proxima' AND (w.plaza IS NULL OR NOT w.activo OR COALESCE(x.fallos, 0) = 0)
+    OR a.tipo = 'desactivado' AND (w.plaza IS NULL OR w.activo)
     OR a.tipo = 'secreto' AND NOT COALESCE(w.plaza IS NOT NULL AND w.secreto_anterior_hasta > UTC_TIMESTAMP(3), FALSE)
     OR a.tipo = 'token' AND NOT COALESCE(k.revocado IS NULL AND k.caduca > UTC_TIMESTAMP(3), FALSE)
     OR a.tipo = 'certificado' AND NOT COALESCE(w.plaza IS NOT NULL AND x.certificado_caduca > UTC_TIMESTAMP(3)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,13 +63,15 @@ struct Mail {
   std::vector<Notice> notices;         // by id; never empty
   unsigned tries = 1;                  // with the one to come
 };
+/// Until when addresses get no further mail, as far as one run has asked.
+using AddressRests = std::map<std::string, UtcTime>;
 /// Takes the next mail that is due, under a lease of mail_lease: a new one with a code or a deactivation,
 /// then a mail of before whose next try is due or whose run has died, then a new one of what waits for one
 /// contact, the longest due first. A new mail of notices other than codes and deactivations comes at the
 /// earliest an hour after the last of such notices to the same address, also as a contact of other entities.
-/// Discards what the contact no longer wants, and codes that no longer count. Returns nullopt when nothing is
-/// due, or other sessions keep what is.
-std::optional<Mail> take_mail(Session& session);
+/// Discards what the contact no longer wants, and codes that no longer count; gives up what has waited for its
+/// address for a week. Returns nullopt when nothing is due, or other sessions keep what is.
+std::optional<Mail> take_mail(Session& session, AddressRests& rests);
 
 void note_sent(Session& session, const Mail& mail);
 /// Another try follows `wait` from now.

@@ -10,7 +10,7 @@ const STOPPED = {
 };
 
 /** What a deactivation means for what waits and for what is new (web/docs/datos.md). */
-export const HELD = "Mientras tanto no se le envía nada: los avisos, los que esperan y los nuevos, se guardan un tiempo limitado (90 días, salvo otro plazo) y se envían al reactivarlo, salvo los que tengan un plazo y haya pasado.";
+export const HELD = "Mientras tanto no se le envía nada: los avisos, los que esperan y los nuevos, se guardan 90 días, si el operador no ha fijado otra duración, y se envían al reactivarlo, salvo aquellos cuyo plazo haya vencido.";
 
 /** Whether the receiver's last answer was a 429, after which nothing is sent to the webhook for a time. */
 export const rests = ({ activo, ultimoError }) => activo && /^El receptor respondió 429/.test(ultimoError);
@@ -35,7 +35,7 @@ export function webhookState(webhook, now, rest = "") {
   const cause = causeOf(webhook.ultimoError);
   const pause = rest ? ` No se le envía nada hasta que pase lo que pidió: como tarde, ${when(rest, now)}.` : "";
   if (webhook.fallaDesde) {
-    const end = webhook.desactivacion ? ` Se desactivará el ${zonedShort(webhook.desactivacion)} si no se recibe nada antes; los avisos se guardarán un tiempo limitado: 90 días, salvo otro plazo.` : "";
+    const end = webhook.desactivacion ? ` Se desactivará el ${zonedShort(webhook.desactivacion)} si no se recibe nada antes; los avisos se guardarán 90 días, si el operador no ha fijado otra duración.` : "";
     return { kind: "bad", word: "Falla", mark: "✕", sentence: `desde ${when(webhook.fallaDesde, now)}${cause && `: ${cause}`}.${pause}${end}` };
   }
   if (!webhook.ultimaEjecucion) return { kind: "muted", word: "Sin estrenar", mark: "○", sentence: "Todavía no se le ha enviado nada. Pruébelo antes de que llegue el primer aviso." };

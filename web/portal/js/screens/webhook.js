@@ -121,7 +121,7 @@ function pause(one) {
       refused(answer, box, async () => portal.show());
       return false;
     }
-    tellDone(hookLink(hook.id), "En pausa", el("p", {}, "No se le enviará nada. Los avisos se guardan un tiempo limitado (90 días, salvo otro plazo); al reactivarlo se enviarán, salvo los que tengan un plazo y haya pasado."));
+    tellDone(hookLink(hook.id), "En pausa", el("p", {}, "No se le enviará nada. Los avisos se guardan 90 días, si el operador no ha fijado otra duración; al reactivarlo se enviarán, salvo aquellos cuyo plazo haya vencido."));
     portal.show();
     return true;
   };
