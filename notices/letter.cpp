@@ -62,6 +62,15 @@ void write_code(Message& message, const store::Mail& mail, const config::Setting
        "dirección."}};
 }
 
+/// Names the deactivation, if one of them is.
+std::string several_subject(const store::Mail& mail, const config::Settings& settings) {
+  const auto count = mail.notices.size();
+  const auto found = std::ranges::find(mail.notices, name(contacts::Kind::deactivated), &store::Notice::kind);
+  if (found == mail.notices.end()) return std::to_string(count) + " alertas sobre sus webhooks";
+  const auto title = text_of(*found, portal_of(settings)).title;
+  return title + (count == 2 ? ", y otra alerta" : ", y " + std::to_string(count - 1) + " alertas más");
+}
+
 void write_notices(Message& message, const store::Mail& mail, const config::Settings& settings) {
   const bool several = mail.notices.size() > 1;
   message.body.push_back(
@@ -73,7 +82,7 @@ void write_notices(Message& message, const store::Mail& mail, const config::Sett
     for (auto& paragraph : body)
       if (!paragraph.text.empty()) message.body.push_back(std::move(paragraph));
   }
-  if (several) message.subject = std::to_string(mail.notices.size()) + " alertas sobre sus webhooks";
+  if (several) message.subject = several_subject(mail, settings);
 }
 
 }  // namespace

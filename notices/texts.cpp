@@ -84,9 +84,9 @@ Text failing(const Data& of) {
         ": desde entonces ningún intento ha terminado bien. Lo pendiente se sigue intentando, cada vez más "
         "espaciado."},
        of.last_error(),
-       of.link("Qué hacer: compruebe que el receptor funciona y es accesible desde Internet. El diagnóstico "
-               "del portal dice qué falla; el primer intento que salga bien adelanta todo lo pendiente.",
-               of.page("/diagnostico"))}};
+       of.link("Qué hacer: la página del webhook dice qué ha fallado y cómo se corrige, y su diagnóstico "
+               "prueba el receptor. El primer intento que salga bien adelanta todo lo pendiente.",
+               of.page())}};
 }
 
 Text deactivation_near(const Data& of) {
@@ -99,9 +99,10 @@ Text deactivation_near(const Data& of) {
         "fijado "
         "otra duración, y se enviarán cuando lo vuelva a activar."},
        of.last_error(),
-       of.link("Qué hacer: repare el receptor, o cambie la URL del webhook. El diagnóstico del portal dice "
-               "qué falla; un solo intento que salga bien termina la racha de fallos.",
-               of.page("/diagnostico"))}};
+       of.link(
+           "Qué hacer: repare el receptor, o cambie la URL del webhook. Su página dice qué ha fallado y cómo "
+           "se corrige; un solo intento que salga bien termina la racha de fallos.",
+           of.page())}};
 }
 
 string reason_of(const string& motive) {
@@ -116,7 +117,7 @@ Text deactivated(const Data& of) {
   const string what =
       by_operator
           ? "Qué hacer: póngase en contacto con el operador del servicio, que es quien puede "
-            "volver a activarlo. Lo pendiente se guarda 90 días, si no ha fijado otra duración."
+            "volver a activarlo. Lo pendiente se guarda 90 días, si él no ha fijado otra duración."
           : "Qué hacer: repare el receptor y vuelva a activar el webhook en su página del "
             "portal. Lo que se ha retenido se enviará entonces, salvo aquello cuyo plazo haya vencido; "
             "se guarda 90 días, si el operador no ha fijado otra duración.";
@@ -135,7 +136,7 @@ Text recovered(const Data& of) {
 
 Text certificate(const Data& of) {
   return {"El certificado del receptor del " + of.short_webhook() + " caduca pronto",
-          {{"El certificado TLS del receptor de " + of.webhook("el") + " caduca el " + of.time("caduca") +
+          {{"El certificado TLS del receptor " + of.webhook("del") + " caduca el " + of.time("caduca") +
             ". Si no se renueva antes, los envíos fallarán a partir de entonces."},
            of.link("Qué hacer: renueve el certificado en su servidor. Si ya lo ha renovado, compruebe que el "
                    "servidor usa el nuevo: aquí se dice lo que mostró en la última conexión.",

@@ -47,6 +47,15 @@ def test_without_mail_the_portal_says_so_and_keeps_the_address(browser, entity, 
     assert_no_barriers(page)
 
 
+def test_a_confirmed_address_without_kinds_is_told_that_it_gets_nothing(mailing, browser, entity, stack, expect):
+    put(entity, ("a@ejemplo.es", []))
+    page = at(browser, entity, LIST, HEADING)
+    code_field(page, "a@ejemplo.es").fill(code_of(stack, entity))
+    page.get_by_role("button", name="Confirmar").click()
+    expect(page.locator("#hecho")).to_contain_text("No recibe ninguna: elija cuáles")
+    assert_no_barriers(page)
+
+
 def test_from_an_address_to_its_confirmation(mailing, browser, entity, stack, expect):
     page = at(browser, entity, "#/", "Resumen")
     page.get_by_role("navigation").get_by_role("link", name=HEADING).click()
@@ -74,7 +83,7 @@ def test_from_an_address_to_its_confirmation(mailing, browser, entity, stack, ex
     assert_no_barriers(page)
     code_field(page, "Ana@ejemplo.es").fill(f"{code[:3]} {code[3:]}")
     page.get_by_role("button", name="Confirmar").click()
-    expect(page.locator("#hecho")).to_contain_text("Dirección confirmada")
+    expect(page.locator("#hecho")).to_contain_text("Desde ahora recibe las alertas")
     expect(card(page, "Ana@ejemplo.es")).to_contain_text("Confirmada:")
     assert contacts(entity)[0]["confirmado"]
     assert_no_barriers(page)

@@ -482,7 +482,12 @@ def test_a_page_that_is_no_more(browser, entity, webhook, expect):
 def test_nothing_with_those_filters_and_no_webhooks(browser, entity, new_entity, webhook, expect):
     page = open_portal(browser, entity.token, f"#/entregas?webhook={webhook.id}&estado=cancelada")
     expect(page.get_by_text("No hay ninguna entrega con esos filtros.")).to_be_visible()
+    expect(page.get_by_text("Los días son los de su creación")).to_be_hidden()
     assert_no_barriers(page)
+    page.get_by_role("link", name="De ayer").click()
+    page.get_by_role("link", name="Ver las de cualquier día").click()
+    expect(page.get_by_text("Los días son los de su creación")).to_be_hidden()
+    assert page.url.endswith(f"#/entregas?webhook={webhook.id}&estado=cancelada")
     empty = open_portal(browser, new_entity().token, "#/entregas")
     expect(empty.get_by_text("no tiene webhooks")).to_be_visible()
     assert_no_barriers(empty)

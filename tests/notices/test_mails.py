@@ -98,8 +98,8 @@ def given_failed(stack, entity, hook):
 
 
 KINDS = {
-    "fallo": (given_failing, "no recibe sus avisos", "/diagnostico"),
-    "desactivacion_proxima": (given_near, "se desactivará si sigue fallando", "/diagnostico"),
+    "fallo": (given_failing, "no recibe sus avisos", "#/webhooks/"),
+    "desactivacion_proxima": (given_near, "se desactivará si sigue fallando", "#/webhooks/"),
     "desactivado": (given_deactivated, "está desactivado", "#/webhooks/"),
     "certificado": (given_certificate, "caduca pronto", "#/webhooks/"),
     "secreto": (given_secret, "deja de firmar pronto", "/secreto"),
@@ -182,7 +182,7 @@ def test_a_contact_gets_one_mail_an_hour_unless_a_webhook_is_deactivated(stack, 
     stack.admin("webhook", "disable", third.id)
     post.run_late()
     assert len(server.mails_to(address)) == 2
-    assert "2 alertas" in server.mails_to(address)[1].message["subject"]
+    assert "está desactivado, y otra alerta" in server.mails_to(address)[1].message["subject"]
 
 
 def test_an_address_of_two_entities_gets_one_mail_an_hour(stack, post, server, new_entity):
@@ -308,9 +308,10 @@ def test_rows_that_another_session_keeps_end_no_run(stack, post, server, new_ent
     post.run()
     post.pass_time(61)
     assert kept.api("DELETE", f"{BASE}/{hooks[0].id}").status == 200
+    id = stack.value(f"SELECT id FROM avisos WHERE entidad_id = {kept.id}")
     with contextlib.closing(SqlSession(stack.env["DB_SOCKET"], stack.env["DB_NAME"], "root", "")) as session:
         session("START TRANSACTION")
-        session(f"SELECT 1 FROM avisos WHERE entidad_id = {kept.id} FOR UPDATE")
+        session(f"SELECT 1 FROM avisos WHERE id = {id} FOR UPDATE")
         done = post.run()
     assert not server.mails_to(addresses[0]) and len(server.mails_to(addresses[1])) == 1
     assert "were not discarded" in done.stdout + done.stderr

@@ -29,6 +29,7 @@ const KNOWN = [
   [/^El receptor respondió 413/, () => ({ cause: "el receptor dice que el aviso es demasiado grande (413)", remedy: "Suba el tamaño máximo de cuerpo que admite su servidor: 128 KiB bastan." })],
   [/^El receptor respondió 415/, () => ({ cause: "el receptor no admite el formato (415)", remedy: "La URL debe aceptar Content-Type: application/json." })],
   [/^El receptor respondió 429/, () => ({ cause: "el receptor pide ir más despacio (429)", remedy: "Se espera lo que indica su Retry-After. Si ocurre a menudo, suba el límite de su servidor para el servicio." })],
+  [/^El receptor respondió 503/, () => ({ cause: "el receptor no está disponible (503)", remedy: "Es un error de su servidor: búsquelo en su registro a la hora del intento." })],
   [/^El receptor respondió (5\d\d)/, ([, status]) => ({ cause: `el receptor tiene un error interno (${status})`, remedy: "Es un error de su servidor: búsquelo en su registro a la hora del intento." })],
   [/^El receptor respondió (\d{3})/, ([, status]) => ({ cause: `el receptor respondió ${status}`, remedy: "Compruebe qué hace su servidor en esa URL: se espera un 2xx." })],
   [/^El servicio no (tiene conexión|puede resolver)/, () => ({ cause: "el servicio está sin conexión", remedy: "No hay nada que corregir en su receptor: se enviará en cuanto se restablezca.", ours: true })],

@@ -48,7 +48,7 @@ function state({ confirmado, codigoHasta, rechazado }, mails) {
 }
 
 /** The form for the code, and the button that asks for another one. */
-function confirmation(portal, place, { numero, correo, codigoHasta }) {
+function confirmation(portal, place, { numero, correo, codigoHasta, avisos }) {
   const code = field({
     label: `Código enviado a ${correo}`, hint: "Las seis cifras del último correo.",
     attributes: { type: "text", class: "mono", inputmode: "numeric", autocomplete: "one-time-code", "data-unkept": true },
@@ -66,7 +66,8 @@ function confirmation(portal, place, { numero, correo, codigoHasta }) {
     if (place.signal.aborted) return;
     if (!answer.ok) return showRefusal(answer, { codigo: code }, box, { retry: button.run });
     portal.drafts.forget();
-    done("Dirección confirmada", el("p", {}, "Desde ahora recibe las alertas: ", foreign(correo)));
+    if (avisos.length > 0) done("Dirección confirmada", el("p", {}, "Desde ahora recibe las alertas: ", foreign(correo)));
+    else done("Dirección confirmada, sin alertas", el("p", {}, "No recibe ninguna: elija cuáles en «Cambiar las alertas» de ", foreign(correo)));
   } });
   const again = workButton({ label: codigoHasta ? "Pedir otro código" : "Pedir un código", busy: "Pidiendo…", kind: codigoHasta ? "" : "primary", work: async () => {
     const answer = await askForCode(portal, numero, place.signal);

@@ -181,7 +181,8 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
     if (next) return notice("info", el("p", {}, busca ? "Hasta aquí no hay ninguna que lo contenga, pero quedan entregas por mirar." : "Hasta aquí no hay ninguna con esos filtros, pero quedan entregas por mirar."));
     if (cursor) return notice("info", el("p", {}, "No quedan más entregas."));
     if (busca) return notice("info", el("p", {}, "No hay ninguna entrega que contenga lo que busca", Object.keys(filter).length > 0 && ", con esos filtros", "."));
-    return notice("info", el("p", {}, Object.keys(filter).length ? "No hay ninguna entrega con esos filtros." : "Todavía no hay ninguna entrega."));
+    if (!Object.keys(filter).length) return notice("info", el("p", {}, "Todavía no hay ninguna entrega."));
+    return notice("info", el("p", {}, "No hay ninguna entrega con esos filtros."), (set.desde || set.hasta) && el("p", {}, "Los días son los de su creación: las que han fallado hoy o ayer suelen ser anteriores. ", el("a", { href: here({ desde: "", hasta: "" }) }, "Ver las de cualquier día")));
   }
 
   function pages() {
