@@ -41,7 +41,7 @@ def test_how_each_webhook_is(browser, life, entity, expect):
     page = open_portal(browser, entity.token)
     expect(page.get_by_text("1 webhook necesita atención.")).to_be_visible()
     expect(card(page, good)).to_contain_text(re.compile(r"Funciona\.\s+El último envío, (hoy|ayer) a las? .*, se recibió bien"))
-    expect(card(page, bad)).to_contain_text(re.compile(r"Falla desde (hoy|ayer) a las? \d\d:\d\d: el receptor tiene un error interno \(503\)"))
+    expect(card(page, bad)).to_contain_text(re.compile(r"Falla desde (hoy|ayer) a las? \d\d:\d\d: el receptor no está disponible \(503\)"))
     expect(card(page, bad)).to_contain_text("Qué hacer: Es un error de su servidor")
     expect(card(page, off)).to_contain_text(re.compile(r"En pausa desde el \d+ \w+ 20\d\d, \d\d:\d\d, por decisión de su entidad"))
     expect(card(page, off)).to_contain_text("1 en espera")
