@@ -69,8 +69,8 @@ using AddressRests = std::map<std::string, UtcTime>;
 /// then a mail of before whose next try is due or whose run has died, then a new one of what waits for one
 /// contact, the longest due first. A new mail of notices other than codes and deactivations comes at the
 /// earliest an hour after the last of such notices to the same address, also as a contact of other entities.
-/// Discards what the contact no longer wants, and codes that no longer count; gives up what has waited for its
-/// address for a week. Returns nullopt when nothing is due, or other sessions keep what is.
+/// Discards what the contact no longer wants, and codes that no longer count; gives up what has waited for
+/// its address for a week. Returns nullopt when nothing is due, or other sessions keep what is.
 std::optional<Mail> take_mail(Session& session, AddressRests& rests);
 
 void note_sent(Session& session, const Mail& mail);
