@@ -81,12 +81,28 @@ class Firefox:
 
     def find(self, xpath: str) -> str:
         """Waits for an element that can be seen."""
-        def look():
-            for found in self.command("WebDriver:FindElements", using="xpath", value=xpath):
-                if self.command("WebDriver:IsElementDisplayed", id=found[ELEMENT])["value"]:
-                    return found[ELEMENT]
+        return self._wait(lambda: self._unless_stale(lambda: self._look(xpath)), xpath)
+
+    def _look(self, xpath: str) -> str | None:
+        for found in self.command("WebDriver:FindElements", using="xpath", value=xpath):
+            if self.command("WebDriver:IsElementDisplayed", id=found[ELEMENT])["value"]:
+                return found[ELEMENT]
+        return None
+
+    def _press(self, xpath: str) -> bool:
+        found = self._look(xpath)
+        if found:
+            self.command("WebDriver:ElementClick", id=found)
+        return bool(found)
+
+    def _unless_stale(self, action):
+        """None if the page was drawn anew between two commands."""
+        try:
+            return action()
+        except FirefoxError as error:
+            if "stale element" not in str(error):
+                raise
             return None
-        return self._wait(look, xpath)
 
     def _wait(self, condition, what: str):
         try:
@@ -95,7 +111,7 @@ class Firefox:
             raise AssertionError(f"{error}, on {self.text()[:2000]!r}") from error
 
     def click(self, xpath: str) -> None:
-        self.command("WebDriver:ElementClick", id=self.find(xpath))
+        self._wait(lambda: self._unless_stale(lambda: self._press(xpath)), xpath)
 
     def type(self, label: str, text: str) -> None:
         """Types into the field with this label."""
