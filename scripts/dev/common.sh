@@ -76,7 +76,7 @@ free_port() {
 import contextlib, random, socket
 while True:
     with socket.socket() as probe, contextlib.suppress(OSError):
-        probe.bind(("127.0.0.1", random.randrange(20_000, 30_000)))
+        probe.bind(("127.0.0.1", random.randrange(20_000, 26_000)))
         print(probe.getsockname()[1])
         break
 PROGRAM
