@@ -23,7 +23,7 @@ EVENT = "evaluacion.abierta"
 REGISTRATIONS_AT_ONCE = 8
 ROWS_AT_ONCE = 5_000  # in one INSERT
 AWAY = (*GONE, 2002, 1053, 1114, 1021)  # cannot connect, shutting down, table full, disk full
-QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "notificaciones_aplazadas", "webhook_ejecuciones"]
+QUEUE = ["intentos_entrega", "entregas", "notificaciones_pendientes", "webhook_ejecuciones"]
 
 
 def sequence(first: int, last: int) -> str:

@@ -11,7 +11,7 @@ namespace admin {
 
 namespace {
 
-constexpr std::string_view states[] = {"pendiente", "procesada", "rechazada", "cancelada", "aplazada"};
+constexpr std::string_view states[] = {"pendiente", "procesada", "rechazada", "cancelada"};
 
 json::Object to_row(const store::Notification& notification) {
   return {{"id", notification.id},         {"entidad_id", notification.entity},
@@ -46,9 +46,7 @@ std::string name_of(const store::Notification& notification) {
 /// What the operator can do when the notification's state refuses the change.
 std::string advice(const store::Notification& notification) {
   if (notification.state == "pendiente")
-    return "the dispatcher will process it, or `notification cancel` stops it";
-  if (notification.state == "aplazada")
-    return "the dispatcher will process it at its no_antes_de, or `notification cancel` stops it";
+    return "the dispatcher will process it, not before its no_antes_de, or `notification cancel` stops it";
   if (notification.state == "procesada")
     return "only its deliveries can still change: `delivery list --notification " +
            to_string(notification.id) + "`, `delivery retry`";
@@ -134,8 +132,7 @@ std::vector<Command> notification_commands() {
            "--since looks at ocurrida_en.",
        .options = {.options = {entity_filter,
                                webhook_filter,
-                               {"state", "STATE",
-                                "only these: pendiente, procesada, rechazada, cancelada, aplazada"},
+                               {"state", "STATE", "only these: pendiente, procesada, rechazada, cancelada"},
                                since_filter,
                                limit_filter}},
        .example = "apientidades-admin notification list --state rechazada --since 2d",

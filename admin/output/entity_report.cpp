@@ -28,7 +28,7 @@ void add_up(EntityReports& reports, const store::ReportedNotification& notificat
   ++report.notifications;
   if (notification.delivered > 0) ++report.reached;
   report.delivered += notification.delivered;
-  report.pending += notification.pending + itself("pendiente") + itself("aplazada");
+  report.pending += notification.pending + itself("pendiente");
   report.failed += notification.failed;
   report.held += notification.held;
   report.rejected += itself("rechazada");

@@ -29,19 +29,18 @@ class Case(Crowd):
         filling.notifications(service, self.rows, self.answering[0], len(self.answering))
         of_them = f"entidad_id BETWEEN {self.answering[0]} AND {self.answering[-1]}"
         service.sql(f"""
-            UPDATE notificaciones_pendientes SET estado = 'aplazada', terminada_en = NULL, no_antes_de = ocurrida_en WHERE {of_them};
-            INSERT INTO notificaciones_aplazadas
-            SELECT id, UTC_TIMESTAMP(3) + INTERVAL 7 DAY FROM notificaciones_pendientes WHERE {of_them}""")
+            UPDATE notificaciones_pendientes SET estado = 'pendiente', terminada_en = NULL, no_antes_de = ocurrida_en,
+              aplazada_hasta = UTC_TIMESTAMP(3) + INTERVAL 7 DAY WHERE {of_them}""")
 
     @contextlib.contextmanager
     def crowd(self):
-        self.stage.service.sql("UPDATE notificaciones_aplazadas SET no_antes_de = UTC_TIMESTAMP(3)")
+        self.stage.service.sql("UPDATE notificaciones_pendientes SET aplazada_hasta = UTC_TIMESTAMP(3) WHERE aplazada_hasta IS NOT NULL")
         begin, left = time.monotonic(), self.left()
         yield
         self.rates.append((left - self.left()) / (time.monotonic() - begin))
 
     def left(self) -> int:
-        return self.stage.service.count("notificaciones_aplazadas")
+        return self.stage.service.count("notificaciones_pendientes", "estado = 'pendiente' AND aplazada_hasta IS NOT NULL")
 
     def figures(self) -> list[Figure]:
         return [Figure("released a second", statistics.median(self.rates))]

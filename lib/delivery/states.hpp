@@ -10,12 +10,12 @@
 
 namespace delivery {
 
-enum class NotificationState { pending, processed, rejected, cancelled, deferred };
+enum class NotificationState { pending, processed, rejected, cancelled };
 enum class DeliveryState { pending, leased, delivered, failed, cancelled, held };
 
 /// The database's spelling (`estado`), in the order of the columns' definitions.
-inline constexpr std::array<std::string_view, 5> notification_state_names{
-    "pendiente", "procesada", "rechazada", "cancelada", "aplazada"};
+inline constexpr std::array<std::string_view, 4> notification_state_names{"pendiente", "procesada",
+                                                                          "rechazada", "cancelada"};
 inline constexpr std::array<std::string_view, 6> delivery_state_names{"pendiente", "en_curso",  "entregada",
                                                                       "fallida",   "cancelada", "retenida"};
 
@@ -43,18 +43,14 @@ struct Transition {
 };
 
 // clang-format off
-inline constexpr std::array<Transition<NotificationState>, 15> notification_transitions{{
+inline constexpr std::array<Transition<NotificationState>, 11> notification_transitions{{
     {std::nullopt, NotificationState::pending, Actor::evaluation, "a row is written"},
     {std::nullopt, NotificationState::processed, Actor::api, "a test event, with its deliveries"},
     {NotificationState::pending, NotificationState::processed, Actor::dispatcher, "fanned out"},
     {NotificationState::pending, NotificationState::rejected, Actor::dispatcher, "its data or its entity is not valid, or the database refuses it"},
-    {NotificationState::pending, NotificationState::deferred, Actor::dispatcher, "fan-out: `no_antes_de` is to come"},
-    {NotificationState::deferred, NotificationState::pending, Actor::maintenance, "`no_antes_de` has come"},
-    {NotificationState::deferred, NotificationState::cancelled, Actor::administrator, "notification cancel"},
     {NotificationState::pending, NotificationState::cancelled, Actor::administrator, "notification cancel"},
     {NotificationState::processed, NotificationState::cancelled, Actor::administrator, "notification cancel"},
     {NotificationState::pending, NotificationState::cancelled, Actor::evaluation, "called off (notificaciones_anuladas)"},
-    {NotificationState::deferred, NotificationState::cancelled, Actor::evaluation, "called off"},
     {NotificationState::processed, NotificationState::cancelled, Actor::evaluation, "called off; claims cancel its deliveries"},
     {NotificationState::rejected, NotificationState::cancelled, Actor::evaluation, "called off"},
     {NotificationState::rejected, NotificationState::pending, Actor::administrator, "notification retry"},

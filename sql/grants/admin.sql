@@ -19,7 +19,7 @@ GRANT CREATE, UPDATE, DELETE ON migracion_guardia TO 'apientidades_admin'@'local
 GRANT CREATE, UPDATE, DELETE ON migraciones TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON notificaciones_apartadas TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE, TRIGGER ON notificaciones_anuladas TO 'apientidades_admin'@'localhost';
-GRANT CREATE, UPDATE, DELETE ON notificaciones_aplazadas TO 'apientidades_admin'@'localhost';
+GRANT CREATE, DROP ON notificaciones_aplazadas TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE, TRIGGER ON notificaciones_pendientes TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON pausas_envio TO 'apientidades_admin'@'localhost';
 GRANT CREATE, UPDATE, DELETE ON pruebas_pendientes TO 'apientidades_admin'@'localhost';

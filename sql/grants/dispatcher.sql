@@ -7,7 +7,7 @@ GRANT SELECT,
       UPDATE (activo, motivo, desactivado_en, secreto_clave, secreto_sellado, secreto_b_clave, secreto_b_sellado, secreto_anterior_hasta),
       DELETE ON webhooks TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_ejecuciones TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, UPDATE (estado, error, terminada_en, relleno), DELETE
+GRANT SELECT, UPDATE (estado, error, terminada_en, relleno, aplazada_hasta), DELETE
   ON notificaciones_pendientes TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT,
       INSERT (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo, arriendo_hasta),
@@ -27,7 +27,6 @@ GRANT SELECT ON pausas_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, DELETE ON pruebas_por_borrar TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (id, notificacion_id, anulada_en), DELETE ON notificaciones_anuladas TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT, INSERT, UPDATE, DELETE ON notificaciones_aplazadas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora, salto_ms) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (contacto_id, tipo, estado, proximo_intento, creado_en, enviado_en) ON avisos TO 'apientidades_dispatcher'@'localhost';

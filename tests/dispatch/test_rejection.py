@@ -95,7 +95,7 @@ def test_bad_rows_of_several_entities_stop_no_delivery(new_entity, receiver, sta
             for entity, hook in zip(entities, hooks):
                 for id in good[entity.id]:
                     stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada", 30)
-            count = f"SELECT COUNT(*) FROM {TABLE} WHERE estado = 'pendiente'"
+            count = f"SELECT COUNT(*) FROM {TABLE} WHERE estado = 'pendiente' AND aplazada_hasta IS NULL"
             wait_until(lambda: stack.value(count) == "0", 30, "the bad rows to be dealt with")
         for entity in entities:
             reasons = rejected(stack, entity).values()

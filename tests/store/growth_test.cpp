@@ -199,8 +199,9 @@ BOOST_AUTO_TEST_CASE(the_plans_use_the_indexes_made_for_them) {
       "entregas_por_reclamar");
   check(
       "SELECT id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
-      " WHERE estado = 'pendiente' AND entidad_id = 1 AND id > 7 ORDER BY id LIMIT 10 FOR UPDATE SKIP "
-      "LOCKED",
+      " WHERE estado = 'pendiente' AND aplazada_hasta IS NULL AND entidad_id = 1 AND id > 7 ORDER BY id "
+      "LIMIT 10"
+      " FOR UPDATE SKIP LOCKED",
       "notificaciones_por_expandir");
 }
 

@@ -12,6 +12,7 @@
 #include "lib/store/deliveries/delivery_log.hpp"
 #include "lib/store/deliveries/statistics.hpp"
 #include "lib/store/diagnoses/diagnoses.hpp"
+#include "lib/store/notifications/deferred.hpp"
 #include "lib/store/notifications/fan_out.hpp"
 #include "lib/store/notifications/report.hpp"
 #include "lib/store/notifications/shifted_times.hpp"
@@ -273,6 +274,16 @@ void operate(Session& session, WebhookId webhook) {
   reencrypt(session, keys());
 }
 
+/// Of the notifications that wait, one in ten is due.
+void defer_many(Session& session) {
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, no_antes_de, aplazada_hasta)"
+      " SELECT 1 + seq % 1000, 'evaluacion.cerrada', '{}', UTC_TIMESTAMP(3) + INTERVAL 1 DAY,"
+      " UTC_TIMESTAMP(3) + INTERVAL IF(seq % 10, 1, -1) DAY FROM " +
+      numbers(20000));
+  session.query("ANALYZE TABLE notificaciones_pendientes");
+}
+
 /// Adds rows of many entities to the tables of quotas, of disabled URLs and of the audit.
 void fill_quotas(Session& session) {
   session.execute("INSERT INTO turnos_prueba (entidad_id, turno) SELECT id, 1 FROM entidades");
@@ -337,6 +348,20 @@ BOOST_AUTO_TEST_CASE(every_statement_of_maintenance_seeks) {
   const auto tables = check_plans(session, statements);
   for (const auto* table : {"e", "d", "i", "n", "w", "x", "entregas"})
     BOOST_CHECK_MESSAGE(tables.contains(table), table);
+}
+
+BOOST_AUTO_TEST_CASE(every_statement_of_the_release_of_what_was_for_later_seeks) {
+  fill(session);
+  defer_many(session);
+  DeferredWalk walk;
+  const auto statements = statements_of(session, [&] {
+    BOOST_TEST(any_deferred_due(session));
+    while (!walk.done) release_deferred(session, walk);
+    find_oldest_pending(session, {{1, 0, 10}});
+  });
+  BOOST_TEST(walk.released == 2000U);
+  check_plans_without_statistics(statements);
+  check_plans(session, statements);
 }
 
 BOOST_AUTO_TEST_CASE(every_statement_of_the_api_and_of_the_dispatcher_seeks) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "lib/store/backlog/queue.hpp"
 #include "tests/store/database.hpp"
 #include "tests/store/threads.hpp"
 
@@ -157,6 +158,48 @@ BOOST_AUTO_TEST_CASE(only_pending_failed_and_held_deliveries_are_indexed_as_wait
             found,
         state);
   }
+}
+
+// Before release 0.3.0 what is for later had a state and a list of its own.
+BOOST_AUTO_TEST_CASE(what_was_deferred_before_is_still_for_later) {
+  Database database;
+  auto& session = database.session;
+  insert_notification(session, 7);
+  session.execute(
+      "ALTER TABLE notificaciones_pendientes DROP CONSTRAINT notificaciones_terminada,"
+      " MODIFY COLUMN estado ENUM('pendiente', 'procesada', 'rechazada', 'cancelada', 'aplazada')"
+      " CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pendiente',"
+      " DROP KEY notificaciones_por_expandir, DROP COLUMN aplazada_hasta,"
+      " ADD KEY notificaciones_por_expandir (estado, entidad_id, id)");
+  session.execute("CREATE TABLE notificaciones_aplazadas (notificacion_id BIGINT NOT NULL PRIMARY KEY)");
+  session.execute("SET @any_state = 1");
+  session.execute("UPDATE notificaciones_pendientes SET estado = 'aplazada', no_antes_de = '2030-01-01'");
+  session.execute("DELETE FROM migraciones WHERE numero >= 43");
+  session.execute(
+      "UPDATE migraciones SET huella = CASE numero"
+      " WHEN 37 THEN 'bdff6f3681a8e2f88c1d56e0434d84cbcd4ed2a1466b19080c524240c4c6b55c'"
+      " WHEN 40 THEN '62ad49cdc576cb9d1e57407a9d7c21ebf19cbbf21c4547b6a19e2732f2645491' ELSE huella END");
+  const auto migrations = read_migrations(SOURCE_DIR "/sql/migrations");
+  Session guard = database.connect();
+  BOOST_TEST(migrate(session, migrations, guard, [](const std::string&) {}).size() == migrations.size() - 42);
+  const auto row =
+      session.query("SELECT estado, CAST(aplazada_hasta AS CHAR) AS hasta FROM notificaciones_pendientes")
+          .at(0);
+  BOOST_TEST(row.text("estado") == "pendiente");
+  BOOST_TEST(row.text("hasta") == "2030-01-01 00:00:00.000");
+  BOOST_TEST(queue_status(session).deferred == 1);
+}
+
+BOOST_AUTO_TEST_CASE(another_text_of_an_applied_migration_is_refused) {
+  Database database;
+  database.session.execute("UPDATE migraciones SET huella = REPEAT('0', 64) WHERE numero IN (37)");
+  Session guard = database.connect();
+  BOOST_CHECK_EXCEPTION(migrate(database.session, read_migrations(SOURCE_DIR "/sql/migrations"), guard,
+                                [](const std::string&) {}),
+                        MigrationError, [](const MigrationError& error) {
+                          return std::string_view(error.what()).find("0037_caducidad.sql differs") !=
+                                 std::string_view::npos;
+                        });
 }
 
 BOOST_AUTO_TEST_CASE(migrations_can_be_repeated_and_run_at_once) {

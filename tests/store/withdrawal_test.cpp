@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(what_has_no_deliveries_yet_gets_none) {
   const auto pending = insert_notification(session, 1);
   const auto later = insert_notification(session, 1);
   session.execute(
-      "UPDATE notificaciones_pendientes SET estado = 'aplazada', no_antes_de = '2030-01-01' WHERE id = " +
+      "UPDATE notificaciones_pendientes SET no_antes_de = '2030-01-01', aplazada_hasta = no_antes_de WHERE "
+      "id = " +
       to_string(later));
   const auto rejected = insert_notification(session, 1);
   reject_notifications(session, {{rejected, "no"}});

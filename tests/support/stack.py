@@ -146,6 +146,11 @@ class Stack:
                    timeout, f"notification {id} to be {estado}")
         return self.notification(id)
 
+    def wait_deferred(self, id: int):
+        """Waits until the fan-out has seen that a notification is for later."""
+        wait_until(lambda: self.value(f"SELECT aplazada_hasta IS NOT NULL FROM notificaciones_pendientes WHERE id = {id}") == "1",
+                   20, f"notification {id} to be deferred")
+
     def delivery_id(self, notification: int, webhook: int) -> int:
         query = f"SELECT id FROM entregas WHERE notificacion_id = {notification} AND webhook_id = {webhook}"
         return int(wait_until(lambda: self.sql(query), what=f"a delivery of notification {notification}")[0][0])
@@ -203,7 +208,7 @@ class Stack:
         self.sql("UPDATE entregas SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3), arriendo = NULL,"
                  " arriendo_hasta = NULL WHERE estado IN ('pendiente', 'retenida', 'en_curso')")
         self.sql("UPDATE notificaciones_pendientes SET estado = 'cancelada', terminada_en = UTC_TIMESTAMP(3)"
-                 " WHERE estado IN ('pendiente', 'aplazada')")
+                 " WHERE estado = 'pendiente'")
         self.start("dispatcher")
 
     @contextlib.contextmanager

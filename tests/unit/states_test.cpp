@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(every_state_is_reached) {
 }
 
 BOOST_AUTO_TEST_CASE(the_names_are_those_of_the_tables) {
-  BOOST_TEST(migration("0040_aplazadas.sql").find(enumeration(delivery::notification_state_names)) !=
+  BOOST_TEST(migration("0003_notificaciones.sql").find(enumeration(delivery::notification_state_names)) !=
              std::string::npos);
   BOOST_TEST(migration("0004_entregas.sql").find(enumeration(delivery::delivery_state_names)) !=
              std::string::npos);

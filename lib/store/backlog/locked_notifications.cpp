@@ -21,7 +21,8 @@ constexpr std::string_view oldest_of_entities = R"sql(
   FROM entidades t
   STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY)
     ON n.id = (SELECT p.id FROM notificaciones_pendientes p FORCE INDEX (notificaciones_por_expandir)
-               WHERE p.estado = 'pendiente' AND p.entidad_id = t.id ORDER BY p.entidad_id, p.id LIMIT 1)
+               WHERE p.estado = 'pendiente' AND p.aplazada_hasta IS NULL AND p.entidad_id = t.id
+               ORDER BY p.entidad_id, p.id LIMIT 1)
   WHERE n.ocurrida_en < UTC_TIMESTAMP(3) - INTERVAL ? SECOND
   ORDER BY n.ocurrida_en, n.id LIMIT 100)sql";
 

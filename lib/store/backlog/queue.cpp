@@ -21,11 +21,13 @@ constexpr std::string_view some_of = "(SELECT COUNT(*) FROM (SELECT 1 ";
 constexpr std::string_view limited = " LIMIT ?) c";
 
 constexpr std::string_view pending_notifications =
-    "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'pendiente'";
+    "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'pendiente'"
+    " AND aplazada_hasta IS NULL";
 constexpr std::string_view rejected_notifications =
     "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'rechazada'";
 constexpr std::string_view deferred_notifications =
-    "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'aplazada'";
+    "FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir) WHERE estado = 'pendiente'"
+    " AND aplazada_hasta > '1970-01-01'";
 constexpr std::string_view pending_deliveries =
     "FROM entregas FORCE INDEX (entregas_por_reclamar) WHERE espera = 'pendiente'";
 constexpr std::string_view held_deliveries =
@@ -64,7 +66,7 @@ constexpr std::string_view ages = R"sql(
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
       (SELECT MIN((SELECT GREATEST(n.ocurrida_en, COALESCE(n.no_antes_de, n.ocurrida_en))
                    FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
-                   WHERE n.estado = 'pendiente' AND n.entidad_id = t.id
+                   WHERE n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AND n.entidad_id = t.id
                    ORDER BY n.entidad_id, n.id LIMIT 1))
        FROM entidades t),
       UTC_TIMESTAMP(3)), 0)) AS notificacion_s,

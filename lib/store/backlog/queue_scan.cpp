@@ -15,7 +15,7 @@ namespace store {
 namespace {
 
 constexpr std::string_view queue_at_a_glance = R"sql(
-  SELECT EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente') AS notificaciones,
+  SELECT EXISTS (SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente' AND aplazada_hasta IS NULL) AS notificaciones,
     EXISTS (SELECT 1 FROM entregas WHERE espera = 'pendiente') AS entregas,
     EXISTS (SELECT 1 FROM diagnosticos FORCE INDEX (diagnosticos_por_hacer) WHERE estado = 'pendiente') AS diagnosticos,
     EXISTS (SELECT 1 FROM control_envio WHERE id = 1 AND pausada)
@@ -23,8 +23,8 @@ constexpr std::string_view queue_at_a_glance = R"sql(
     (SELECT COALESCE(MAX(id), 0) FROM notificaciones_pendientes) AS ultima_notificacion)sql";
 
 constexpr std::string_view notifications_after = R"sql(
-  SELECT n.id, n.entidad_id, n.estado = 'pendiente' AS pendiente,
-    n.estado = 'pendiente' AND NOT EXISTS (SELECT 1 FROM entidades t WHERE t.id = n.entidad_id AND t.activa) AS sin_entidad
+  SELECT n.id, n.entidad_id, n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AS pendiente,
+    n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AND NOT EXISTS (SELECT 1 FROM entidades t WHERE t.id = n.entidad_id AND t.activa) AS sin_entidad
   FROM notificaciones_pendientes n FORCE INDEX (PRIMARY)
   WHERE n.id > ? AND n.id <= ? ORDER BY n.id LIMIT ?)sql";
 constexpr std::string_view end_of_ids = R"sql(
@@ -38,7 +38,7 @@ constexpr std::string_view first_of_waiting_entities = R"sql(
   SELECT n.entidad_id, n.id,
     NOT EXISTS (SELECT 1 FROM entidades t WHERE t.id = n.entidad_id AND t.activa) AS sin_entidad
   FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
-  WHERE n.estado = 'pendiente' AND n.entidad_id >= ? AND n.entidad_id <= ?
+  WHERE n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AND n.entidad_id >= ? AND n.entidad_id <= ?
   ORDER BY n.entidad_id, n.id LIMIT 16)sql";
 static_assert(rows_per_range == 16);
 

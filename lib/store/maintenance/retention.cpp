@@ -31,8 +31,8 @@ using Ids = std::vector<std::int64_t>;
 //   for tests, 0 for the others;
 // - `fin_ms`, the time in ms since the row's end (for a row of pruebas_por_borrar, since its creation). It is
 //   NULL if the row has not ended;
-// - `inicio_ms`, the time in ms since the row's creation (for a notification, since its end; for an aplazada
-//   one, which would stop the follower until then, since `ocurrida_en`). It is NULL for webhooks.
+// - `inicio_ms`, the time in ms since the row's creation (for a notification, since its end; for one that is
+//   for later, which would stop the follower until then, since `ocurrida_en`). It is NULL for webhooks.
 
 constexpr std::string_view deliveries_after = R"sql(
   SELECT id, notificacion_id, IF(prueba, 2, estado = 'fallida') AS clase,
@@ -42,7 +42,7 @@ constexpr std::string_view deliveries_after = R"sql(
 constexpr std::string_view notifications_after = R"sql(
   SELECT id, IF(origen = 'prueba', 2, error IS NOT NULL AND estado <> 'procesada') AS clase,
     TIMESTAMPDIFF(MICROSECOND, terminada_en, UTC_TIMESTAMP(3)) DIV 1000 AS fin_ms,
-    TIMESTAMPDIFF(MICROSECOND, IF(estado = 'aplazada', ocurrida_en, terminada_en), UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
+    TIMESTAMPDIFF(MICROSECOND, COALESCE(terminada_en, IF(aplazada_hasta IS NULL, NULL, ocurrida_en)), UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
   FROM notificaciones_pendientes WHERE id > ? ORDER BY id LIMIT ?)sql";
 /// Reads only the deleted webhooks that are past their retention, in the order of their deletion. Otherwise
 /// every sweep would also read the deleted webhooks that are still kept. These may be many, because an entity

@@ -1,5 +1,6 @@
-// Notifications that are for later: aplazada from their fan-out until `no_antes_de`, and listed by that time
-// in notificaciones_aplazadas, so that one seek finds out that none is due.
+// Notifications that are for later. From their fan-out until `no_antes_de` they have that time as
+// `aplazada_hasta`, which the index notificaciones_por_expandir has before the entity: so the search for work
+// does not see them, and one seek finds out that none is due.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,10 @@
 
 namespace store {
 
-/// A walk along the list, up to what is due.
+/// A walk along that index, up to what is due.
 struct DeferredWalk {
   UtcTime after{};
+  EntityId after_entity{};
   NotificationId after_id{};
   bool done = false;
   std::uint64_t released = 0;
@@ -21,11 +23,11 @@ struct DeferredWalk {
   std::string refusal{};          // of the last row that the database refused; empty: none
 };
 
-/// Whether a notification of the list is due.
+/// Whether a deferred notification is due.
 bool any_deferred_due(Session& session);
 
-/// Makes the next due notifications pendiente, at most batch_rows, and takes them off the list. A locked or
-/// refused one stays for the next walk. Throws DatabaseError.
+/// Releases the next due notifications to fan-out, at most batch_rows. A locked or refused one stays for the
+/// next walk. Throws DatabaseError.
 void release_deferred(Session& session, DeferredWalk& walk);
 
 }  // namespace store

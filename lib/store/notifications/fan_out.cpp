@@ -29,7 +29,8 @@ constexpr std::size_t entities_per_statement = 32;
 /// lock_pending() leaves out.
 constexpr std::string_view oldest_pending =
     "SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)"
-    " WHERE estado = 'pendiente' AND entidad_id = ? AND id > ? ORDER BY id LIMIT ?";
+    " WHERE estado = 'pendiente' AND aplazada_hasta IS NULL AND entidad_id = ? AND id > ? ORDER BY id LIMIT "
+    "?";
 
 constexpr std::string_view pending_by_id =
     "SELECT id FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
@@ -44,7 +45,8 @@ constexpr std::string_view columns_of_notifications = R"sql(
     n.clave IS NOT NULL AS con_clave, n.urgente, COALESCE(n.caduca_en <= UTC_TIMESTAMP(3), FALSE) AS caducada,
     COALESCE(n.no_antes_de > UTC_TIMESTAMP(3), FALSE) AS prematura)sql";
 constexpr std::string_view by_id =
-    " FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.estado = 'pendiente' AND n.id IN";
+    " FROM notificaciones_pendientes n FORCE INDEX (PRIMARY)"
+    " WHERE n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AND n.id IN";
 constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";
 constexpr std::string_view lock_notifications = joined<columns_of_notifications, by_id>;
 /// A locking read of the whole table by another session may lock only the entries of the index
@@ -55,7 +57,8 @@ constexpr std::string_view lock_notifications = joined<columns_of_notifications,
 constexpr std::string_view through_index =
     " FROM notificaciones_pendientes p FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)"
-    " ON n.estado = 'pendiente' AND n.entidad_id = p.entidad_id AND n.id = p.id WHERE p.id IN";
+    " ON n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AND n.entidad_id = p.entidad_id AND n.id = p.id "
+    "WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE /*!80001 OF n */ SKIP LOCKED";
 constexpr std::string_view lock_through_index = joined<columns_of_notifications, through_index>;
 
@@ -102,12 +105,8 @@ constexpr std::string_view process_unreached = R"sql(
     relleno = NULL
   WHERE id IN)sql";
 constexpr std::string_view defer_notifications = R"sql(
-  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY) SET estado = 'aplazada' WHERE id IN)sql";
-constexpr std::string_view if_pending = "AND estado = 'pendiente'";
-constexpr std::string_view list_deferred = R"sql(
-  INSERT INTO notificaciones_aplazadas (notificacion_id, no_antes_de)
-  SELECT n.id, n.no_antes_de FROM notificaciones_pendientes n FORCE INDEX (PRIMARY) WHERE n.id IN)sql";
-constexpr std::string_view or_again = "ON DUPLICATE KEY UPDATE no_antes_de = n.no_antes_de";
+  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY) SET aplazada_hasta = no_antes_de WHERE id IN)sql";
+constexpr std::string_view if_pending = "AND estado = 'pendiente' AND aplazada_hasta IS NULL";
 
 constexpr std::string_view create_deliveries = R"sql(
   INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo,
@@ -147,12 +146,6 @@ void change_pending(Session& session, std::string_view update, const std::vector
 
 void mark_processed(Session& session, const std::vector<NotificationId>& processed) {
   change_pending(session, without_waiting<process_notifications>, processed);
-}
-
-void defer(Session& session, const std::vector<NotificationId>& ids) {
-  if (ids.empty()) return;
-  change_pending(session, without_waiting<defer_notifications>, ids);
-  update_ids(session, list_deferred, ids, or_again);
 }
 
 std::vector<Parameter> parameters_of(const std::vector<NewDelivery>& deliveries, const Lease& lease) {
@@ -283,7 +276,7 @@ std::vector<CreatedDelivery> write_fan_out(Session& session, const FanOutRows& f
   try {
     mark_processed(session, fan_out.processed);
     change_pending(session, without_waiting<process_unreached>, fan_out.unreached);
-    defer(session, fan_out.deferred);
+    change_pending(session, without_waiting<defer_notifications>, fan_out.deferred);
   } catch (const LockTimeout& error) {
     throw NotificationLocked(error.code, error.what());
   }

@@ -103,9 +103,6 @@ std::optional<std::string> lock_state(Session& session, NotificationId id) {
   return rows.empty() ? std::nullopt : std::optional(rows.front().text("estado"));
 }
 
-/// Whether a notification of this state has no deliveries yet.
-bool waits(std::string_view state) { return state == "pendiente" || state == "aplazada"; }
-
 /// Runs `update` if the row is rechazada.
 NotificationChange change_rejected(Session& session, NotificationId id, std::string_view update) {
   return transaction(session, [&] {
@@ -126,7 +123,7 @@ std::uint64_t count_in_flight(Session& session, NotificationId id) {
   return session.query(deliveries_in_flight, id).at(0).unsigned_integer("en_curso");
 }
 
-/// Changes a notification from pendiente, aplazada or procesada to cancelada, and cancels its deliveries that
+/// Changes a notification from pendiente or procesada to cancelada, and cancels its deliveries that
 /// wait. Returns wrong_state if it is procesada and no delivery waits or is in flight.
 CancelResult cancel_unfinished(Session& session, NotificationId id, bool pending) {
   CancelResult result{NotificationChange::done};
@@ -211,8 +208,8 @@ CancelResult cancel_notification(Session& session, NotificationId id) {
   auto result = transaction(session, [&]() -> CancelResult {
     const auto state = lock_state(session, id);
     if (!state) return {NotificationChange::not_found};
-    if (!waits(*state) && state != "procesada") return {NotificationChange::wrong_state};
-    return cancel_unfinished(session, id, waits(*state));
+    if (state != "pendiente" && state != "procesada") return {NotificationChange::wrong_state};
+    return cancel_unfinished(session, id, state == "pendiente");
   });
   if (result.change != NotificationChange::done) return result;
   // A delivery in flight may have become pending before the commit, or even been claimed again, because a
@@ -229,8 +226,9 @@ CancelResult preview_cancel_notification(Session& session, NotificationId id) {
   const CancelResult result{NotificationChange::done,
                             session.query(count_waiting, id).at(0).unsigned_integer("contadas"),
                             count_in_flight(session, id)};
-  const bool unfinished = waits(notification->state) || (notification->state == "procesada" &&
-                                                         result.cancelled_deliveries + result.in_flight > 0);
+  const bool unfinished =
+      notification->state == "pendiente" ||
+      (notification->state == "procesada" && result.cancelled_deliveries + result.in_flight > 0);
   return unfinished ? result : CancelResult{NotificationChange::wrong_state};
 }
 

@@ -41,6 +41,17 @@ std::string fingerprint(const Migration& migration) {
   return crypto::to_hex(crypto::sha256(text));
 }
 
+/// Begins the line with the fingerprint of an earlier text that stays applied. Only the text of a migration
+/// that no release has may change, and a later one then brings both to the same schema.
+constexpr std::string_view replaces_line = "-- Replaces: ";
+
+std::string_view replaced_fingerprint(const Migration& migration) {
+  const auto at = migration.sql.find(replaces_line);
+  if (at == std::string::npos) return {};
+  const auto rest = std::string_view(migration.sql).substr(at + replaces_line.size());
+  return rest.substr(0, rest.find('\n'));
+}
+
 bool table_exists(Session& session) {
   return !session
               .query(
@@ -53,7 +64,8 @@ bool table_exists(Session& session) {
 bool is_applied(Session& session, const Migration& migration) {
   const auto rows = session.query("SELECT huella FROM migraciones WHERE numero = ?", migration.number);
   if (rows.empty()) return false;
-  if (rows.front().text("huella") != fingerprint(migration)) {
+  const auto applied = rows.front().text("huella");
+  if (applied != fingerprint(migration) && applied != replaced_fingerprint(migration)) {
     throw MigrationError(
         migration.name +
         " differs from the one that was applied: add a new migration instead of changing an old one");
