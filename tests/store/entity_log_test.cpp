@@ -62,7 +62,6 @@ BOOST_AUTO_TEST_CASE(pages_merge_the_webhooks_the_newest_first) {
   BOOST_CHECK(read_log_page(session, {}, {}, 10, {}).deliveries.empty());
 }
 
-// The first step reads only a share of each webhook.
 BOOST_AUTO_TEST_CASE(one_webhook_may_have_all_deliveries) {
   add_to_another(0, "entregada", 0);
   add_deliveries(30, "entregada", 0);

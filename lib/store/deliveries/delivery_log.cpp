@@ -103,38 +103,21 @@ std::string statement_for(std::string_view text, std::size_t webhooks) {
   return statement.replace(statement.find(placeholder), placeholder.size(), union_all(seek_newest, webhooks));
 }
 
-struct Newest {
-  std::vector<LoggedDelivery> deliveries;  // newest first, without a gap
-  bool last = false;                       // nothing is older
-};
-
-/// Removes the rows below which a webhook with `each` rows may have more. Returns whether there is such a
-/// webhook.
-bool end_before_gap(std::vector<LoggedDelivery>& rows, unsigned each) {
-  std::map<WebhookId, unsigned> seen;
-  const auto full = std::ranges::find_if(rows, [&](const auto& one) { return ++seen[one.webhook] == each; });
-  if (full == rows.end()) return false;
-  rows.erase(full + 1, rows.end());
-  return true;
-}
-
-/// Reads `most` rows at most, and `each` at most of a webhook.
-Newest read_newest(Session& session, const std::vector<WebhookId>& webhooks, DeliveryId before, unsigned most,
-                   unsigned each) {
+/// Reads the newest deliveries, `most` at most, the newest first. If there are fewer, nothing is older.
+std::vector<LoggedDelivery> read_newest(Session& session, const std::vector<WebhookId>& webhooks,
+                                        DeliveryId before, unsigned most) {
   std::vector<Parameter> parameters;
-  for (const auto webhook : webhooks) append_row(parameters, webhook, before, each);
+  for (const auto webhook : webhooks) append_row(parameters, webhook, before, most);
   parameters.emplace_back(most);
   auto rows = webhooks.size() == 1
                   ? session.query(newest_of_webhook, webhooks.front(), before, most)
                   : session.run_query(statement_for(newest_of_webhooks, webhooks.size()), parameters);
   if (std::ranges::any_of(rows, [](const Row& row) { return row.null("evento"); }))
     rows = session.run_query(statement_for(newest_with_old, webhooks.size()), parameters);
-  Newest newest;
-  newest.deliveries.reserve(rows.size());
-  for (const auto& row : rows) newest.deliveries.push_back(read_logged(row));
-  std::ranges::sort(newest.deliveries, std::greater(), &LoggedDelivery::id);
-  const bool gap = each < most && end_before_gap(newest.deliveries, each);
-  newest.last = rows.size() < most && !gap;
+  std::vector<LoggedDelivery> newest;
+  newest.reserve(rows.size());
+  for (const auto& row : rows) newest.push_back(read_logged(row));
+  std::ranges::sort(newest, std::greater(), &LoggedDelivery::id);
   return newest;
 }
 
@@ -171,24 +154,20 @@ bool all_old(const std::vector<LoggedDelivery>& read, const std::optional<UtcTim
 
 }  // namespace
 
-// Reads in steps until the page and one more are found, `looked_at` rows are read, or nothing is left. The
-// first step reads few ids of each webhook, because usually all webhooks get much the same events.
+// Reads in steps until the page and one more are found, `looked_at` rows are read, or nothing is left.
 LogPage read_log_page(Session& session, const std::vector<WebhookId>& webhooks, const LogFilter& filter,
                       unsigned limit, std::optional<DeliveryId> older_than) {
   LogPage page;
   if (webhooks.empty()) return page;
-  const bool filtered = filter.state || filter.event || filter.since || filter.until || filter.failed;
-  const auto share = static_cast<unsigned>(2 * (limit / webhooks.size() + 1));
   DeliveryId before = older_than.value_or(std::numeric_limits<std::int64_t>::max());
   unsigned left = looked_at;
-  unsigned most = limit + 1;
-  for (unsigned each = std::min(most, share); most > 0; each = most) {
-    auto newest = read_newest(session, webhooks, before, most, each);
-    if (!newest.deliveries.empty()) before = newest.deliveries.back().id;
-    const bool ends = newest.last || all_old(newest.deliveries, filter.since);
-    std::erase_if(newest.deliveries, [&](const auto& one) { return !fits(one, filter); });
-    if (filter.failed) remove_unfailed(session, newest.deliveries);
-    for (auto& one : newest.deliveries) {
+  for (unsigned most = limit + 1; most > 0; most = std::min(step, left)) {
+    auto newest = read_newest(session, webhooks, before, most);
+    if (!newest.empty()) before = newest.back().id;
+    const bool ends = newest.size() < most || all_old(newest, filter.since);
+    std::erase_if(newest, [&](const auto& one) { return !fits(one, filter); });
+    if (filter.failed) remove_unfailed(session, newest);
+    for (auto& one : newest) {
       if (page.deliveries.size() == limit) {
         page.next = page.deliveries.back().id;
         return page;
@@ -196,8 +175,7 @@ LogPage read_log_page(Session& session, const std::vector<WebhookId>& webhooks, 
       page.deliveries.push_back(std::move(one));
     }
     if (ends) return page;
-    left -= std::min(left, most);
-    most = std::min(filtered ? step : limit + 1 - static_cast<unsigned>(page.deliveries.size()), left);
+    left -= most;
   }
   page.next = before;
   return page;
