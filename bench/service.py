@@ -153,7 +153,7 @@ class Service:
 
         def recorded() -> bool:
             nonlocal first
-            if self.sql("SELECT EXISTS(SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente')") == [["1"]]:
+            if self.sql("SELECT EXISTS(SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente' AND aplazada_hasta IS NULL)") == [["1"]]:
                 return False
             found = self.sql(f"""SELECT id FROM entregas FORCE INDEX (PRIMARY)
                                  WHERE id > {first} AND estado IN ('pendiente', 'en_curso') ORDER BY id LIMIT 1""")

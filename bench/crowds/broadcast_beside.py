@@ -55,7 +55,7 @@ class Case(Crowd):
             nonlocal tried
             if rates:
                 return False
-            pending = service.sql(f"SELECT EXISTS(SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente'"
+            pending = service.sql(f"SELECT EXISTS(SELECT 1 FROM notificaciones_pendientes WHERE estado = 'pendiente' AND aplazada_hasta IS NULL"
                                   f" AND id BETWEEN {after + 1} AND {after + len(self.entities)})") == [["1"]]
             found = service.sql(f"SELECT id FROM entregas FORCE INDEX (PRIMARY) WHERE id > {tried} AND intentos = 0"
                                 f" AND webhook_id BETWEEN {first} AND {last} ORDER BY id LIMIT 1")

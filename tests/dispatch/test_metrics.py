@@ -89,7 +89,7 @@ def test_in_flight_depth_age_and_pause(scrape, stack, entity, receiver):
         wait_until(lambda: scrape().value("apientidades_paused") == 1, what="paused")
         entity.notify(ocurrida_en="2026-01-01 00:00:00")
         # `pending` is counted in the table, because the gauge is only as new as the dispatcher's last count.
-        pending = int(stack.sql("SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente'")[0][0])
+        pending = int(stack.sql("SELECT COUNT(*) FROM notificaciones_pendientes WHERE estado = 'pendiente' AND aplazada_hasta IS NULL")[0][0])
         wait_until(lambda: scrape().value("apientidades_queue_notifications", state="pendiente") == pending, what="the depth")
         wait_until(lambda: scrape().value("apientidades_queue_oldest_seconds", of="notification") > 86400)
     finally:
