@@ -24,14 +24,16 @@ CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_lo_pone_el_s
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
   ELSEIF NEW.ocurrida_en > UTC_TIMESTAMP(3) + INTERVAL 5 MINUTE THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: va por delante del reloj UTC del servidor (se admiten 5 minutos)';
-  ELSEIF NOT (NEW.caduca_en + INTERVAL 0 DAY <=> NEW.caduca_en) THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'caduca_en: no es una fecha';
-  ELSEIF NOT (NEW.no_antes_de + INTERVAL 0 DAY <=> NEW.no_antes_de) THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: no es una fecha';
-  ELSEIF NEW.caduca_en <= NEW.no_antes_de THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: debe ser anterior a caduca_en';
-  ELSEIF NEW.no_antes_de > UTC_TIMESTAMP(3) + INTERVAL 1 YEAR THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: no puede pasar de un año';
+  ELSEIF NEW.caduca_en IS NOT NULL OR NEW.no_antes_de IS NOT NULL THEN
+    IF NOT (NEW.caduca_en + INTERVAL 0 DAY <=> NEW.caduca_en) THEN
+      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'caduca_en: no es una fecha';
+    ELSEIF NOT (NEW.no_antes_de + INTERVAL 0 DAY <=> NEW.no_antes_de) THEN
+      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: no es una fecha';
+    ELSEIF NEW.caduca_en <= NEW.no_antes_de THEN
+      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: debe ser anterior a caduca_en';
+    ELSEIF NEW.no_antes_de > UTC_TIMESTAMP(3) + INTERVAL 1 YEAR THEN
+      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no_antes_de: no puede pasar de un año';
+    END IF;
   END IF//
 CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_no_es_cero
   AFTER INSERT ON notificaciones_pendientes FOR EACH ROW
