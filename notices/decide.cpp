@@ -58,13 +58,13 @@ std::vector<NewNotice> of_streak(const WebhookFacts& webhook, const Moment& mome
   const auto since = *webhook.failing_since;
   const auto failing = (moment.now - since) - moment.outages.since(since);
   const auto start = format_iso8601(since);
+  json::Object facts{{"desde", start}, {"error", webhook.last_error}};
+  if (moment.disable_after.count() > 0)
+    facts.emplace_back("desactivacion",
+                       format_iso8601(since + moment.disable_after + moment.outages.since(since)));
   const auto near = [&](std::string_view part) {
-    const auto end = since + moment.disable_after + moment.outages.since(since);
     stages.push_back(of_webhook(Kind::deactivation_near, webhook, start + ' ' + std::string(part),
-                                {{"desde", start},
-                                 {"error", webhook.last_error},
-                                 {"desactivacion", format_iso8601(end)},
-                                 {"parte", part}}));
+                                with(facts, {{"parte", part}})));
   };
   const auto reached = [&](platform::Milliseconds stage) {
     return failing >= stage && failing < stage + told_within;
@@ -72,9 +72,7 @@ std::vector<NewNotice> of_streak(const WebhookFacts& webhook, const Moment& mome
   const bool counts = moment.disable_after.count() > 0 && webhook.failures >= store::min_failures_to_disable;
   if (counts && reached(moment.disable_after * 9 / 10)) near("nueve_decimos");
   if (counts && reached(moment.disable_after / 2)) near("mitad");
-  if (reached(failing_time))
-    stages.push_back(
-        of_webhook(Kind::failing, webhook, start, {{"desde", start}, {"error", webhook.last_error}}));
+  if (reached(failing_time)) stages.push_back(of_webhook(Kind::failing, webhook, start, facts));
   return stages;
 }
 

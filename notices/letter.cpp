@@ -28,14 +28,18 @@ std::string unsubscribe_link(const store::Mail& mail, const config::Settings& se
 }
 
 std::string service_of(const config::Settings& settings) {
-  return "el servicio de webhooks" + (settings.contact.name.empty() ? "" : " de " + settings.contact.name);
+  return "el servicio de avisos" + (settings.contact.name.empty() ? "" : " de " + settings.contact.name);
+}
+
+void add_operator(Message& message, const config::Settings& settings) {
+  if (!settings.contact.email.empty())
+    message.body.push_back({"Operador del servicio: " + settings.contact.email + "."});
 }
 
 /// How the person reaches the operator, and ends the mails.
 void add_footer(Message& message, const store::Mail& mail, const config::Settings& settings) {
   const auto portal = portal_of(settings);
-  message.body.push_back(
-      {"Las horas de este mensaje son UTC; el portal las muestra en la hora de la península o de Canarias."});
+  message.body.push_back({"En Canarias es una hora menos que en la península."});
   message.body.push_back({"Recibe este mensaje porque esta dirección está entre los contactos de «" +
                               mail.entity_name +
                               "». Para elegir qué alertas recibe, en el portal, «Alertas por correo»" +
@@ -43,8 +47,7 @@ void add_footer(Message& message, const store::Mail& mail, const config::Setting
                           portal.empty() ? "" : portal + std::string(contacts_page)});
   if (!message.unsubscribe.empty())
     message.body.push_back({"Para no recibir más, sin entrar en el portal:", message.unsubscribe});
-  if (!settings.contact.email.empty())
-    message.body.push_back({"Operador del servicio: " + settings.contact.email + "."});
+  add_operator(message, settings);
 }
 
 void write_code(Message& message, const store::Mail& mail, const config::Settings& settings,
@@ -52,14 +55,21 @@ void write_code(Message& message, const store::Mail& mail, const config::Setting
   const auto issued = mail.code_issued.value();
   message.subject = "Código para confirmar su dirección de correo";
   message.body = {
-      {"«" + mail.entity_name + "» ha pedido que " + service_of(settings) +
-       " envíe a esta dirección las alertas sobre sus webhooks. Para confirmarla, escriba este código en el "
-       "portal, en «Alertas por correo»:"},
+      {"Le escribe " + service_of(settings) +
+       ", que envía de forma automática los avisos de una evaluación a los sistemas informáticos de las "
+       "organizaciones que participan en ella."},
+      {"«" + mail.entity_name +
+       "» ha pedido que se escriba a esta dirección cuando esos envíos fallen. Antes hay que confirmarla. Si "
+       "está "
+       "de acuerdo, escriba este código en el portal del servicio, en «Alertas por correo», o dígaselo a "
+       "quien "
+       "se lo haya pedido en su organización:"},
       {contacts::confirmation_code(keys, {mail.contact, mail.address, issued}), {}, true},
-      {"Vale hasta el " + spanish_time(issued + contacts::code_valid) + ".",
+      {"El código vale hasta el " + spanish_time(issued + contacts::code_valid) + ".",
        portal_of(settings).empty() ? "" : portal_of(settings) + std::string(contacts_page)},
       {"Si no sabe de qué se trata, no haga nada: sin el código no se enviará ninguna alerta a esta "
        "dirección."}};
+  add_operator(message, settings);
 }
 
 /// Names the deactivation, if one of them is.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "lib/contacts/kinds.hpp"
 #include "lib/mail/smtp.hpp"
+#include "lib/store/notices/facts.hpp"
 #include "lib/store/notices/notices.hpp"
 #include "lib/text/email_address.hpp"
 #include "notices/gather.hpp"
@@ -20,6 +22,13 @@ static_assert(store::mail_lease > 2 * mail::longest_send, "a mail must not outli
 
 /// A long run looks for new codes this often.
 constexpr platform::Milliseconds codes_interval = 15s;
+
+/// Whether the notice says that a webhook receives nothing, so that notifications wait for it.
+bool tells_of_waiting(const store::Notice& notice) {
+  const auto kind = contacts::find_kind(notice.kind);
+  return notice.webhook && (kind == contacts::Kind::failing || kind == contacts::Kind::deactivation_near ||
+                            kind == contacts::Kind::deactivated);
+}
 
 /// Spaces the mails. A delay of up to a second is made up for.
 class Pace {
@@ -41,8 +50,10 @@ class Post {
       : session_(session), settings_(settings), keys_(keys), log_(log), client_(settings.mail) {}
 
   /// Returns false when no further mail should be tried in this run.
-  bool send(const store::Mail& mail) {
+  bool send(store::Mail& mail) {
     const auto taken = platform::monotonic_now();
+    for (auto& notice : mail.notices)
+      if (tells_of_waiting(notice)) notice.waiting = store::count_waiting(session_, *notice.webhook);
     const auto letter = write_letter(mail, settings_, keys_, platform::utc_now());
     if (letter.to.empty() || !text::is_email_address(letter.to)) {
       store::note_refused(session_, mail, "the address is not one of RFC 5321");
@@ -116,7 +127,7 @@ Posted post(store::Session& session, const config::Settings& settings, const web
       gather_codes(session, log);
       look = platform::monotonic_now() + codes_interval;
     }
-    const auto mail = store::take_mail(session, rests);
+    auto mail = store::take_mail(session, rests);
     if (!mail) break;
     try {
       if (!post.send(*mail)) break;

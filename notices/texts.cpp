@@ -4,6 +4,7 @@
 
 #include "lib/contacts/kinds.hpp"
 #include "lib/json/json.hpp"
+#include "lib/store/notices/facts.hpp"
 
 namespace notices {
 
@@ -23,6 +24,15 @@ string spanish_date(std::chrono::sys_days day) {
          std::to_string(static_cast<int>(date.year()));
 }
 
+/// Spain is an hour ahead of UTC, and two from the last Sunday of March to that of October, each at 01:00 UTC
+/// (Directive 2000/84/EC). Computed, since GCC 12 has no time zones.
+std::chrono::hours peninsular_offset(platform::UtcTime time) {
+  using namespace std::chrono;
+  const auto year = year_month_day(floor<days>(time)).year();
+  const auto change = [&](month when) { return sys_days(year / when / Sunday[last]) + hours(1); };
+  return hours(time >= change(March) && time < change(October) ? 2 : 1);
+}
+
 /// Numbers as Spanish pages write them: 10.000.
 string spanish_number(std::int64_t number) {
   string text = std::to_string(number);
@@ -35,7 +45,7 @@ string spanish_number(std::int64_t number) {
 class Data {
  public:
   Data(const store::Notice& notice, const string& portal)
-      : value_(json::parse(notice.data)), portal_(portal) {}
+      : value_(json::parse(notice.data)), portal_(portal), waiting_(notice.waiting) {}
 
   string text(std::string_view name) const {
     const auto* member = value_.find(name);
@@ -66,6 +76,12 @@ class Data {
   string page(const string& rest = {}) const {
     return "/webhooks/" + std::to_string(number("webhook")) + rest;
   }
+  /// "Esperan 3 avisos. "; empty if none waits.
+  string waiting() const {
+    if (waiting_ == 0) return {};
+    const string least = waiting_ < store::most_waiting_counted ? "" : "al menos ";
+    return waiting_ == 1 ? "Espera 1 aviso. " : "Esperan " + least + spanish_number(waiting_) + " avisos. ";
+  }
   /// The last failure, as the portal words it.
   mail::Paragraph last_error() const {
     const auto error = text("error");
@@ -75,34 +91,46 @@ class Data {
  private:
   json::Value value_;
   string portal_;
+  std::int64_t waiting_;
 };
 
+constexpr std::string_view kept =
+    "se guardan 90 días, si el operador no ha fijado otra duración, y se envían cuando se reactiva el "
+    "webhook";
+
 Text failing(const Data& of) {
-  return {
-      "El " + of.short_webhook() + " no recibe sus avisos",
-      {{of.webhook() + " falla desde el " + of.time("desde") +
-        ": desde entonces ningún intento ha terminado bien. Lo pendiente se sigue intentando, cada vez más "
-        "espaciado."},
-       of.last_error(),
-       of.link("Qué hacer: la página del webhook dice qué ha fallado y cómo se corrige, y su diagnóstico "
-               "prueba el receptor. El primer intento que salga bien adelanta todo lo pendiente.",
-               of.page())}};
+  const string end = of.text("desactivacion").empty()
+                         ? ""
+                         : " Si el webhook sigue sin recibir nada, se desactivará a partir del " +
+                               of.time("desactivacion") + ".";
+  return {"El " + of.short_webhook() + " no recibe sus avisos",
+          {{of.webhook() + " no ha recibido nada desde el " + of.time("desde") +
+            ": todos los intentos han fallado."},
+           of.last_error(),
+           {"Qué pasa con los avisos: " + of.waiting() +
+            "Cada uno se reintenta, cada vez más espaciado, durante unos tres días, si el operador no ha "
+            "fijado otro plazo. El que no llegue en ese plazo quedará como fallido, y solo se enviará si se "
+            "pide su "
+            "reenvío." +
+            end},
+           of.link("Qué hacer: corrija el receptor. La página del webhook dice qué ha fallado y cómo se "
+                   "corrige. En cuanto reciba un aviso, se le envían todos los que esperan.",
+                   of.page()),
+           of.link("Si la causa no está clara, pida un diagnóstico.", of.page("/diagnostico"))}};
 }
 
 Text deactivation_near(const Data& of) {
   const bool late = of.text("parte") == "nueve_decimos";
-  return {
-      string(late ? "Queda poco: el " : "El ") + of.short_webhook() + " se desactivará si sigue fallando",
-      {{of.webhook() + " falla desde el " + of.time("desde") +
-        ". Si nada cambia, se desactivará a partir del " + of.time("desactivacion") +
-        ", y desde entonces no se le enviará nada. Los avisos se guardarán 90 días, si el operador no ha "
-        "fijado "
-        "otra duración, y se enviarán cuando lo vuelva a activar."},
-       of.last_error(),
-       of.link(
-           "Qué hacer: repare el receptor, o cambie la URL del webhook. Su página dice qué ha fallado y cómo "
-           "se corrige; un solo intento que salga bien termina la racha de fallos.",
-           of.page())}};
+  return {string(late ? "Queda poco: el " : "El ") + of.short_webhook() + " se desactivará si sigue fallando",
+          {{of.webhook() + " no ha recibido nada desde el " + of.time("desde") +
+            ". Si sigue así, se desactivará a partir del " + of.time("desactivacion") +
+            ", y desde entonces no se le enviará nada."},
+           of.last_error(),
+           {"Qué pasa con los avisos: " + of.waiting() + "Mientras el webhook está desactivado, " +
+            string(kept) + "."},
+           of.link("Qué hacer: corrija el receptor, o cambie la dirección del webhook. Su página dice qué ha "
+                   "fallado y cómo se corrige. Con un aviso que reciba, ya no se desactivará.",
+                   of.page())}};
 }
 
 string reason_of(const string& motive) {
@@ -113,17 +141,15 @@ string reason_of(const string& motive) {
 }
 
 Text deactivated(const Data& of) {
-  const bool by_operator = of.text("motivo") == "operador";
-  const string what =
-      by_operator
-          ? "Qué hacer: póngase en contacto con el operador del servicio, que es quien puede "
-            "volver a activarlo. Lo pendiente se guarda 90 días, si él no ha fijado otra duración."
-          : "Qué hacer: repare el receptor y vuelva a activar el webhook en su página del "
-            "portal. Lo que se ha retenido se enviará entonces, salvo aquello cuyo plazo haya vencido; "
-            "se guarda 90 días, si el operador no ha fijado otra duración.";
+  const string what = of.text("motivo") == "operador"
+                          ? "Qué hacer: póngase en contacto con el operador del servicio, que es quien puede "
+                            "reactivarlo."
+                          : "Qué hacer: corrija el receptor y reactive el webhook en su página del portal.";
   return {"El " + of.short_webhook() + " está desactivado",
           {{of.webhook() + " se desactivó el " + of.time("cuando") + ", " + reason_of(of.text("motivo")) +
             ". Desde entonces no se le envía nada."},
+           {"Qué pasa con los avisos: " + of.waiting() + "Los que esperan y los nuevos " + string(kept) +
+            ", salvo aquellos cuyo plazo haya vencido."},
            of.link(what, of.page())}};
 }
 
@@ -180,8 +206,13 @@ Text failed_deliveries(const Data& of) {
 }  // namespace
 
 string spanish_time(platform::UtcTime time) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  return spanish_date(day) + ", " + platform::format_iso8601(time).substr(11, 5) + " UTC";
+  const auto local = time + peninsular_offset(time);
+  const auto utc_day = std::chrono::floor<std::chrono::days>(time);
+  const auto day = std::chrono::floor<std::chrono::days>(local);
+  const auto hour = platform::format_iso8601(local).substr(11, 5);
+  return spanish_date(day) + (hour.starts_with("01:") ? " a la " : " a las ") + hour + ", hora peninsular (" +
+         (day == utc_day ? "" : spanish_date(utc_day) + ", ") + platform::format_iso8601(time).substr(11, 5) +
+         " UTC)";
 }
 
 Text text_of(const store::Notice& notice, const string& portal) {

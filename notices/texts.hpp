@@ -21,7 +21,7 @@ struct Text {
 /// are those of decide(), or the kind is not in the catalogue and the text says little.
 Text text_of(const store::Notice& notice, const std::string& portal);
 
-/// `30 de noviembre de 2026, 19:00 UTC`.
+/// `30 de noviembre de 2026 a las 20:00, hora peninsular (19:00 UTC)`.
 std::string spanish_time(platform::UtcTime time);
 
 }  // namespace notices

@@ -97,6 +97,14 @@ def given_failed(stack, entity, hook):
               f" ({hook.id}, UTC_TIMESTAMP(3), UTC_DATE() - INTERVAL 5 HOUR)")
 
 
+def given_waiting(stack, entity, hook):
+    note = entity.notify()
+    state = "pendiente" if stack.value(f"SELECT activo FROM webhooks WHERE id = {hook.id}") == "1" else "retenida"
+    stack.sql(f"INSERT INTO entregas (notificacion_id, webhook_id, evento, estado, proximo_intento, creada_en)"
+              f" VALUES ({note}, {hook.id}, 'evaluacion.abierta', '{state}', UTC_TIMESTAMP(3) + INTERVAL 1 HOUR, UTC_TIMESTAMP(3))")
+    stack.sql(f"UPDATE notificaciones_pendientes SET estado = 'procesada', terminada_en = UTC_TIMESTAMP(3) WHERE id = {note}")
+
+
 KINDS = {
     "fallo": (given_failing, "no recibe sus avisos", "#/webhooks/"),
     "desactivacion_proxima": (given_near, "se desactivará si sigue fallando", "#/webhooks/"),
@@ -115,6 +123,8 @@ def test_each_kind_is_one_mail_that_says_what_to_do(stack, post, server, entity,
     address = add_contact(stack, entity.id, kinds=kind)
     other = add_contact(stack, entity.id, kinds="recuperado")
     given(stack, entity, hook)
+    if kind != "entregas_fallidas":
+        given_waiting(stack, entity, hook)
     post.run_late()
     post.run_late()
     mail = only_mail(server, address)
@@ -127,6 +137,10 @@ def test_each_kind_is_one_mail_that_says_what_to_do(stack, post, server, entity,
     assert mail.message["list-unsubscribe-post"] == "List-Unsubscribe=One-Click"
     html = mail.message.get_body(("html",)).get_content()
     assert "Qué hacer" in html and "<x>" not in html
+    if kind in ("fallo", "desactivacion_proxima", "desactivado"):
+        assert "Espera 1 aviso." in text
+    if kind != "entregas_fallidas":
+        assert re.search(r"\d\d:\d\d, hora peninsular \((\d+ de \w+ de \d{4}, )?\d\d:\d\d UTC\)", text)
     assert hook.path not in text and "s3creto" not in text and "whsec_" not in text
     assert not server.mails_to(other)
 
@@ -325,6 +339,7 @@ def test_the_code_goes_at_once_and_alone_to_an_address_that_is_not_confirmed(sta
     mail = only_mail(server, address)
     assert is_well_formed(mail) and mail.message["list-unsubscribe"] is None
     assert re.search(r"^\d{6}$", text_of(mail), re.M) and "no haga nada" in text_of(mail)
+    assert "Le escribe el servicio de avisos de Ministerio de Pruebas" in text_of(mail) and f"«{entity.name}» ha pedido" in text_of(mail)
     assert not re.search(r"\d{6}", mail.message["subject"])
     post.run_late()
     assert len(server.mails_to(address)) == 1

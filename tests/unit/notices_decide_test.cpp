@@ -230,10 +230,53 @@ BOOST_AUTO_TEST_CASE(each_text_says_what_when_and_where) {
     std::string all;
     for (const auto& paragraph : text.body) all += paragraph.text + ' ' + paragraph.link + '\n';
     BOOST_TEST(all.find("«Producción» (x.example.org)") != std::string::npos);
-    BOOST_TEST(all.find("30 de noviembre de 2026, 1") != std::string::npos);
+    BOOST_TEST(all.find("30 de noviembre de 2026 a las 1") != std::string::npos);
     BOOST_TEST(all.find("https://api.example.org/apientidades/portal/#/webhooks/") != std::string::npos);
     BOOST_TEST(all.find("Qué hacer") != std::string::npos);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_says_what_becomes_of_what_waits) {
+  Given given;
+  given.facts.webhooks = {failing(2h)};
+  const auto text_with = [&](std::int64_t waiting) {
+    const auto one = given.decided().front();
+    std::string all;
+    for (const auto& paragraph :
+         text_of({1, one.entity, one.webhook, one.kind, one.episode, one.data, now, waiting}, "").body)
+      all += paragraph.text + '\n';
+    return all;
+  };
+  const auto says = [](const std::string& text, std::string_view words) {
+    BOOST_TEST(text.find(words) != std::string::npos, words << " is not in: " << text);
+  };
+  says(text_with(1), "Espera 1 aviso. ");
+  says(text_with(9999), "Esperan 9999 avisos. ");
+  says(text_with(10'000), "Esperan al menos 10.000 avisos. ");
+  says(text_with(0), "Qué pasa con los avisos: Cada uno se reintenta");
+  says(text_with(0), "se desactivará a partir del 5 de diciembre de 2026 a las 11:00, hora peninsular");
+  given.disable_after = 0ms;
+  BOOST_TEST(text_with(0).find("se desactivará") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(times_are_those_of_the_peninsula_too) {
+  const auto spanish = [](std::string_view text) {
+    return spanish_time(platform::parse_iso8601(text).value());
+  };
+  BOOST_TEST(spanish("2026-11-30T19:00:00Z") ==
+             "30 de noviembre de 2026 a las 20:00, hora peninsular (19:00 UTC)");
+  BOOST_TEST(spanish("2026-03-29T00:59:59Z") ==
+             "29 de marzo de 2026 a la 01:59, hora peninsular (00:59 UTC)");
+  BOOST_TEST(spanish("2026-03-29T01:00:00Z") ==
+             "29 de marzo de 2026 a las 03:00, hora peninsular (01:00 UTC)");
+  BOOST_TEST(spanish("2026-10-25T00:59:59Z") ==
+             "25 de octubre de 2026 a las 02:59, hora peninsular (00:59 UTC)");
+  BOOST_TEST(spanish("2026-10-25T01:00:00Z") ==
+             "25 de octubre de 2026 a las 02:00, hora peninsular (01:00 UTC)");
+  BOOST_TEST(spanish("2027-03-28T01:00:00Z") ==
+             "28 de marzo de 2027 a las 03:00, hora peninsular (01:00 UTC)");
+  BOOST_TEST(spanish("2026-12-31T23:30:00Z") ==
+             "1 de enero de 2027 a las 00:30, hora peninsular (31 de diciembre de 2026, 23:30 UTC)");
 }
 
 BOOST_AUTO_TEST_CASE(waits_double_up_to_two_hours) {

@@ -50,6 +50,7 @@ struct Notice {
   std::string episode;
   std::string data;
   UtcTime created;
+  std::int64_t waiting = 0;  // count_waiting(), for a notice of a webhook that receives nothing
 };
 
 /// A mail to send now.
