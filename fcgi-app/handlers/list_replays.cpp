@@ -17,6 +17,8 @@ void write_replay(json::Writer& writer, const store::ReplayProgress& progress) {
   writer.member("reenviadas", count(progress.replayed));
   writer.member("entregadas", count(progress.delivered));
   writer.member("fallidas", count(progress.failed));
+  writer.member("porReintentar", count(progress.retrying));
+  writer.member("ultimoError", progress.error);
   writer.member("pedido", progress.asked);
   writer.member("terminado", progress.ended);
   writer.end_object();

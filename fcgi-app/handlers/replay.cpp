@@ -27,7 +27,8 @@ Response progress_response(const store::ReplayProgress& progress) {
                                    {"candidatas", count(progress.candidates)},
                                    {"reenviadas", count(progress.replayed)},
                                    {"entregadas", count(progress.delivered)},
-                                   {"fallidas", count(progress.failed)}});
+                                   {"fallidas", count(progress.failed)},
+                                   {"porReintentar", count(progress.retrying)}});
 }
 
 Response simulated(const store::ReplayCount& candidates) {

@@ -9,7 +9,7 @@ from support.actors import BASE
 from support.wait import wait_until
 
 ALL = {"desde": "2020-01-01T00:00:00Z"}
-COUNTS = ["candidatas", "reenviadas", "entregadas", "fallidas"]
+COUNTS = ["candidatas", "reenviadas", "entregadas", "fallidas", "porReintentar"]
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def progress(entity, hook, number, method="GET"):
 
 
 def finished(entity, hook, number, **counts):
-    wanted = {"id": number, "estado": "terminado"} | counts
+    wanted = {"id": number, "estado": "terminado", "porReintentar": 0} | counts
     shown = {}
     try:
         wait_until(lambda: shown.update(progress(entity, hook, number)) or shown == wanted, 30, str(wanted))
@@ -93,6 +93,17 @@ def test_a_failed_replay_leaves_its_delivery_delivered(entity, receiver, stack):
     after, = log(entity, hook)
     assert (after["estado"], after["entregada"], after["ultimoError"]) == ("entregada", before["entregada"], "")
     assert stack.delivery(before["id"])["estado"] == "entregada"
+
+
+def test_a_replay_that_waits_for_its_retry_says_so_and_why(entity, receiver):
+    hook = entity.register()
+    failed, = fail(entity, receiver, hook)
+    receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": "3600"}))
+    number = accepted(replay(entity, hook, failed["id"]))
+    wait_until(lambda: progress(entity, hook, number)["porReintentar"], 20, "the failed attempt")
+    finished(entity, hook, number, candidatas=1, reenviadas=1, entregadas=0, fallidas=0, porReintentar=1)
+    row = listed(entity)["reenvios"][0]
+    assert (row["porReintentar"], row["ultimoError"]) == (1, log(entity, hook)[0]["ultimoError"]) and "503" in row["ultimoError"]
 
 
 def test_a_range_replays_as_many_as_its_simulation_counts(entity, receiver):
@@ -272,7 +283,7 @@ def test_replays_asked_for_and_stopped_in_a_loop_are_two_rows_of_the_audit(entit
     assert refused.returncode == 2 and "--action must be one of alta, cambio" in refused.stderr
 
 
-ROW = ["id", "webhook", "entrega", "evento", "estado", *COUNTS, "pedido", "terminado"]
+ROW = ["id", "webhook", "entrega", "evento", "estado", *COUNTS, "ultimoError", "pedido", "terminado"]
 
 
 def listed(entity, query=""):

@@ -64,10 +64,12 @@ constexpr std::string_view insert_range = R"sql(
 constexpr std::string_view select_progress = R"sql(
   SELECT v.id, v.entidad_id, v.webhook_id, v.entrega_id, v.estado, v.candidatas, v.reenviadas,
     (SELECT u.evento FROM entregas u WHERE u.id = v.entrega_id) AS evento,
+    (SELECT u.ultimo_error FROM entregas u WHERE u.id = v.entrega_id) AS error,
     CAST(v.pedido_en AS CHAR) AS pedido_en, CAST(v.terminado_en AS CHAR) AS terminado_en,
     v.recibidas + COUNT(IF(r.resultado = 'entregada', 1, NULL)) AS entregadas,
     v.agotadas + COUNT(IF(r.resultado = 'fallida' OR (r.resultado IS NULL AND e.estado = 'fallida'), 1, NULL))
-      AS fallidas)sql";
+      AS fallidas,
+    COUNT(IF(e.estado = 'pendiente' AND e.intentos > r.intentos_antes, 1, NULL)) AS por_reintentar)sql";
 constexpr std::string_view with_deliveries = R"sql(
   LEFT JOIN reenvios_entregas r FORCE INDEX (PRIMARY) ON r.reenvio_id = v.id
   LEFT JOIN entregas e FORCE INDEX (PRIMARY) ON e.id = r.entrega_id AND r.resultado IS NULL)sql";
@@ -150,6 +152,7 @@ ReplayProgress read_replay(const Row& row) {
           row.unsigned_integer("candidatas"),
           row.unsigned_integer("reenviadas"),
           0,
+          0,
           0};
 }
 
@@ -159,6 +162,8 @@ ReplayProgress read_progress(const Row& row) {
   progress.event = row.optional_text("evento");
   progress.delivered = row.unsigned_integer("entregadas");
   progress.failed = row.unsigned_integer("fallidas");
+  progress.retrying = row.unsigned_integer("por_reintentar");
+  progress.error = row.optional_text("error").value_or("");
   return progress;
 }
 

@@ -81,6 +81,8 @@ struct ReplayProgress {
   std::uint64_t replayed;
   std::uint64_t delivered;  // of `replayed`: answered with a 2xx
   std::uint64_t failed;     // of `replayed`: failed for good
+  std::uint64_t retrying;   // of `replayed`: have failed again, and wait for a retry
+  std::string error{};      // of the last attempt of `delivery`
 };
 /// Returns nullopt when the webhook has no such replay.
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id);
@@ -89,7 +91,7 @@ std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, R
 bool cancel_replay(Session& session, const std::optional<Author>& author, WebhookId webhook, ReplayId id);
 
 /// Lists, for the operator, the newest replays that match `entity`, `webhook`, `state` and `since` of
-/// `filter`, at most `filter.limit`. Leaves `delivered` and `failed` 0.
+/// `filter`, at most `filter.limit`. Leaves what became of the deliveries out.
 std::vector<ReplayProgress> list_replays(Session& session, const ListFilter& filter);
 
 struct ListedReplays {
