@@ -30,14 +30,19 @@ Response page(int status, std::string_view title, std::string_view text) {
 Response unsubscribe_page(UnsubscribePage which) {
   switch (which) {
     case UnsubscribePage::question:
-      return page(
-          200, "Dejar de recibir alertas",
-          "<p>Si continúa, a esta dirección de correo no le llegará ninguna alerta más de los webhooks de "
-          "la entidad.</p>\n<form method=\"post\"><button>No recibir más alertas</button></form>");
+      return page(200, "Dejar de recibir alertas",
+                  "<p>El servicio de avisos de la evaluación escribe a su dirección de correo cuando fallan "
+                  "los envíos "
+                  "automáticos a los sistemas de su organización, o cuando algo va a caducar.</p>\n"
+                  "<p>Si pulsa el botón, no se le escribirá más. Si no hace nada, seguirá recibiendo las "
+                  "alertas. Los "
+                  "envíos a los sistemas y las alertas a otras direcciones no cambian.</p>\n<form "
+                  "method=\"post\"><button>No recibir más alertas</button></form>");
     case UnsubscribePage::done:
       return page(200, "Ya no recibirá alertas",
-                  "<p>Si quiere volver a recibirlas, pídaselo a quien administra los webhooks de su entidad: "
-                  "las elige en el portal, en «Alertas por correo».</p>");
+                  "<p>No se escribirá más a su dirección. Si quiere volver a recibirlas, pídaselo a quien "
+                  "administra los webhooks de su organización: las elige en el portal, en «Alertas por "
+                  "correo».</p>");
     case UnsubscribePage::unavailable: {
       auto response = page(503, "No se ha podido hacer el cambio",
                            "<p>El servicio no está disponible en este momento. Vuelva a intentarlo en unos "
@@ -50,8 +55,8 @@ Response unsubscribe_page(UnsubscribePage which) {
   }
   return page(
       404, "El enlace no es válido o ha caducado",
-      "<p>Use el enlace de una alerta más reciente, o pida a quien administra los webhooks de su entidad "
-      "que quite la dirección en el portal, en «Alertas por correo».</p>");
+      "<p>No se ha cambiado nada. Use el enlace de una alerta más reciente, o pida a quien administra los "
+      "webhooks de su organización que quite la dirección en el portal, en «Alertas por correo».</p>");
 }
 
 std::string_view unsubscribe_token_in(std::string_view query) {

@@ -87,7 +87,7 @@ Response confirm_contact(const Call& call) {
     case not_found:
       throw no_such_contact();
     case wrong:
-      throw BadRequest("codigo: no es el del último correo; intentos que quedan: " +
+      throw BadRequest("codigo: el código no es correcto. Intentos restantes: " +
                        std::to_string(confirmation.tries_left));
     case no_code:
       throw Conflict("El contacto no tiene ningún código en vigor: pida uno nuevo con POST …/codigo");

@@ -54,7 +54,7 @@ def test_an_address_is_confirmed_by_its_code(mailing, entity, stack):
     assert one["confirmado"] is None and one["codigoHasta"] > one["fechaAlta"] and one["intentos"] == 5
     code = code_of(stack, entity)
     wrong = "000001" if code == "000000" else "000000"
-    assert refusal(confirm(entity, wrong)) == (400, "codigo: no es el del último correo; intentos que quedan: 4")
+    assert refusal(confirm(entity, wrong)) == (400, "codigo: el código no es correcto. Intentos restantes: 4")
     assert confirm(entity, code, 2).status == 400, "the code of another address"
     assert confirm(entity, code).status == 200
     kept = put(entity, ("Ana.Perez@ejemplo.es", []))[0]
@@ -69,7 +69,7 @@ def test_after_five_tries_another_code_must_be_asked_for(mailing, entity, stack)
     right = code_of(stack, entity)
     wrong = "000001" if right == "000000" else "000000"
     for left in range(4, -1, -1):
-        assert confirm(entity, wrong).message.endswith(f"intentos que quedan: {left}")
+        assert confirm(entity, wrong).message.endswith(f"Intentos restantes: {left}")
     assert confirm(entity, right).status == 409
     shown = entity.api("GET", PATH).json()["contactos"][0]
     assert (shown["codigoHasta"], shown["intentos"]) == (None, None)
@@ -166,6 +166,15 @@ def test_the_activity_tells_of_contacts_with_little_of_their_addresses(mailing, 
     assert [one["detalle"] for one in found] == [
         {"baja": ["b…@ejemplo.es (2)"]}, {"confirmado": "m…@ejemplo.es (1)"}, {"alta": ["m…@ejemplo.es (1)", "b…@ejemplo.es (2)"]}]
     assert {(one["accion"], one["webhook"]) for one in found} == {("contactos", None)}
+
+
+def test_each_confirmation_is_an_entry_of_its_own(mailing, entity, stack):
+    for _ in range(2):
+        put(entity, "a@ejemplo.es")
+        assert confirm(entity, code_of(stack, entity)).status == 200
+        put(entity)
+    found = entity.api("GET", "/apientidades/v1/actividad").json()["actividad"]
+    assert [one["veces"] for one in found if "confirmado" in one["detalle"]] == [1, 1]
 
 
 def test_the_operator_vouches_for_an_address_and_sees_what_the_mail_server_said(entity, stack):

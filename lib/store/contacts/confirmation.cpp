@@ -41,9 +41,11 @@ std::optional<Contact> first_contact(const Rows& rows) {
 }
 
 void note(Session& session, const Author& author, const char* what, std::int64_t number,
-          std::string_view address) {
-  note_change(session, author, AuditedAction::contacts_changed, {},
-              json::dump(json::Object{{what, audited_contact(number, address)}}));
+          std::string_view address, std::optional<UtcTime> code = {}) {
+  const auto detail = json::dump(json::Object{{what, audited_contact(number, address)}});
+  // Equal entries of an hour share a row: each confirmation, which has a code of its own, has its row.
+  const auto same = code ? std::optional(detail + ' ' + platform::format_iso8601(*code)) : std::nullopt;
+  note_change(session, author, AuditedAction::contacts_changed, {}, detail, same);
 }
 
 /// Requires a transaction.
@@ -59,7 +61,7 @@ Confirmation confirm_locked(Session& session, const Author& author, std::int64_t
     return {wrong, contact->tries_left - 1};
   }
   session.update(confirm, contact->id);
-  note(session, author, "confirmado", number, contact->address);
+  note(session, author, "confirmado", number, contact->address, contact->code_issued);
   return {done};
 }
 
