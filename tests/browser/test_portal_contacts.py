@@ -79,7 +79,7 @@ def test_from_an_address_to_its_confirmation(mailing, browser, entity, stack, ex
     code = code_of(stack, entity)
     code_field(page, "Ana@ejemplo.es").fill("000001" if code == "000000" else "000000")
     page.get_by_role("button", name="Confirmar").click()
-    expect(code_field(page, "Ana@ejemplo.es")).to_have_accessible_description(re.compile("intentos que quedan: 4"))
+    expect(code_field(page, "Ana@ejemplo.es")).to_have_accessible_description(re.compile("Intentos restantes: 4"))
     assert_no_barriers(page)
     code_field(page, "Ana@ejemplo.es").fill(f"{code[:3]} {code[3:]}")
     page.get_by_role("button", name="Confirmar").click()
@@ -119,7 +119,7 @@ def test_the_kinds_of_an_address_are_changed_and_nothing_else_is(mailing, browse
     page.get_by_role("link", name="Cambiar las alertas de a@ejemplo.es").click()
     arrived(page, "Cambiar las alertas")
     put(entity, "a@ejemplo.es", ("b@ejemplo.es", ["token"]), "c@ejemplo.es")  # another person
-    page.get_by_role("button", name="Quitar todos").click()
+    page.get_by_role("button", name="Desmarcar todo").click()
     page.get_by_label("Falla").check()
     assert_no_barriers(page)
     page.get_by_role("button", name="Guardar").click()

@@ -560,7 +560,7 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     answer(page, "POST", f"webhooks/{good.id}/entregas/{ids[1]}/reenvio", 409, {"message": "Ahora no"}, times=1)
     page.get_by_role("button", name="Reenviar 2 elegidas").click()
     question = page.get_by_role("dialog", name="¿Reenviar 2 entregas?")
-    expect(question).to_contain_text(f"2 entregas a {good.url}")
+    expect(question).to_contain_text(f"2 entregas a {good.url} (n.º {good.id})")
     assert_no_barriers(page)
     question.get_by_role("button", name="Reenviar").click()
     expect(page.locator(".chosen")).to_contain_text("Se ha pedido 1 reenvío.")
@@ -621,3 +621,35 @@ def test_a_page_is_drawn_within_100_ms_of_its_answer(browser, entity, crowd, exp
         expect(page.get_by_role("link", name="Más recientes")).to_have_count(newer)
         times.append(taken())
     assert min(times) < 100, f"{times} ms"
+
+
+def test_a_row_is_two_lines_high_on_a_desktop(browser, entity, expect):
+    page = browser.page(width=1280)
+    soon = (datetime.now(ZoneInfo("UTC")) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    hooks = [{"id": id, "url": f"https://{host}/avisos/entrada", "eventos": ["evaluacion.abierta"], "activo": True, "fechaAlta": "2026-11-20T10:00:00.000Z", "ultimaEjecucion": None,
+              "ultimoEstado": None, "ultimoError": "", "nombre": name, "motivo": None} for id, host, name in ((1, "integracion.ayuntamiento.example", None), (2, "x.example", "Producción"))]
+    answer(page, "GET", "webhooks", 200, hooks)
+    for hook in hooks:
+        answer(page, "GET", f"webhooks/{hook['id']}", 200, hook)
+    failed = {"entregada": None, "intentos": 4, "ultimoEstado": 500, "ultimoError": "El receptor respondió 500: se espera un 2xx"}
+    about = {"evaluacionId": 42, "titulo": "Convocatoria de 2026 de las universidades"}
+    all = [one(9, datos=about, estado="fallida", **failed), one(8, datos=about, estado="pendiente", proximoIntento=soon, terminada=None, **failed),
+           one(7, datos={"evaluacionId": 42, "declaracionId": 7}, evento="resultados.provisionales", webhook=2), one(6, datos=about, evento="evaluacion.cierre_proximo", intentos=3),
+           one(5, estado="pendiente", entregada=None, intentos=0, proximoIntento=soon), one(4, estado="retenida", entregada=None, intentos=0)]
+    answer(page, "GET", "entregas?*", 200, {"entregas": all, "siguiente": None})
+    page.goto(PORTAL + "#/entregas")
+    enter(page, entity.token)
+    expect(rows(page)).to_have_count(6)
+    assert [box.get_attribute("value") for box in page.get_by_role("checkbox").all()] == ["9", "8", "7", "6"], "what the API sends again"
+    expect(rows(page).last).to_contain_text("Se enviará en cuanto sea posible")
+    picture(page, "entregas-1280")
+    lines = page.evaluate("""() => [...document.querySelectorAll('.deliveries tbody td')].map(cell => {
+        const range = document.createRange(); range.selectNodeContents(cell);
+        return range.getBoundingClientRect().height / parseFloat(getComputedStyle(cell).lineHeight); })""")
+    assert max(lines) < 2.3, lines
+
+
+def test_a_delivery_that_its_number_has_found_says_so(browser, entity, stack, webhook, expect):
+    id = stack.delivery_id(entity.notify(), webhook.id)
+    page = open_portal(browser, entity.token, f"#/entregas?busca={id}")
+    expect(rows(page).first).to_contain_text(f"Entrega n.º {id}: Evaluación abierta")

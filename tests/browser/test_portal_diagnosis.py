@@ -41,6 +41,15 @@ def ask(page):
     page.get_by_role("button", name=re.compile("^Diagnosticar")).click()
 
 
+def test_what_was_not_checked_is_one_line_for_each_reason(browser, entity, hook, expect):
+    none = {"resultado": "no_hecha", "detalle": "No se hizo: antes hay que corregir la conexión con el receptor"}
+    page = screen(browser, entity, hook, (200, report(conexion={"resultado": "mal"}, **{name: none for name in TESTS[3:]})))
+    section = page.locator("section", has=page.get_by_role("heading", name="No se ha comprobado"))
+    expect(section.get_by_role("listitem")).to_have_count(1)
+    expect(section).to_contain_text("antes hay que corregir la conexión con el receptor: Conexión segura (TLS), Certificado, ")
+    assert_no_barriers(page)
+
+
 def test_it_is_asked_for_and_followed_by_keyboard_alone(browser, entity, hook, expect):
     page = screen(browser, entity, hook)
     expect(shown(page).get_by_text("Todavía no se ha hecho ninguno")).to_be_visible()

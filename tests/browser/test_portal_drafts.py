@@ -95,7 +95,7 @@ def test_secrets_are_not_kept_nor_shown_to_another_entity(browser, entity, new_e
     page.get_by_label("Sí, con un secreto").check()
     page.get_by_label("Secreto nuevo").fill("un secreto que solo está aquí")
     page.get_by_label("He guardado el secreto").check()
-    page.get_by_role("button", name="Quitar todos").click()
+    page.get_by_role("button", name="Desmarcar todo").click()
     page.once("dialog", lambda question: question.accept())
     page.reload()
     kept = json.dumps(page.evaluate("history.state"))

@@ -146,13 +146,11 @@ def test_what_a_search_compares(call, words, found):
     assert call("find", "matches", delivery, words) == found
 
 
-def test_webhooks_that_look_alike_have_their_number(call):
-    path = "https://ejemplo.es/avisos/entrada/"
-    hooks = [{"id": 1, "nombre": None, "url": path + "a" * 40 + "z" * 20}, {"id": 12, "nombre": None, "url": path + "b" * 40 + "z" * 20}, {"id": 3, "nombre": None, "url": path},
-             {"id": 4, "nombre": "Copia", "url": path + "c" * 40 + "z" * 20}]
-    apart = call("hooks", "tellApart", hooks)
-    assert [one["apart"] for one in apart] == [" (n.º 1)", " (n.º 12)", "", ""]
-    assert call("hooks", "labelOf", apart[1]).endswith("zzz (n.º 12)")
+def test_a_webhook_without_a_name_has_its_number(call):
+    hook = {"id": 12, "nombre": None, "url": "https://ejemplo.es/avisos/entrada/" + "b" * 40 + "z" * 20}
+    assert call("hooks", "nameOf", hook) == "ejemplo.es (n.º 12)"
+    assert call("hooks", "labelOf", hook).endswith("zzz (n.º 12)")
+    assert call("hooks", "nameOf", hook | {"nombre": "Copia"}) == "Copia"
 
 
 WEBHOOK = {"activo": True, "motivo": None, "fallaDesde": None, "desactivacion": None, "ultimaEjecucion": "2026-11-25T09:32:00Z", "ultimoError": ""}
@@ -161,13 +159,14 @@ EXPIRED = "El certificado TLS del receptor ha caducado o aún no es válido"
 
 @pytest.mark.parametrize("change, kind, words", [
     ({}, "good", "Funciona El último envío, hoy a las 10:32, se recibió bien."),
-    ({"ultimaEjecucion": None}, "muted", "Sin estrenar Todavía no se le ha enviado nada."),
+    ({"ultimaEjecucion": None}, "muted", "Sin probar Todavía no se le ha enviado nada."),
     ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED, "desactivacion": "2026-11-27T09:32:00Z"}, "bad",
      "Falla desde ayer a las 10:32: el certificado caducó o aún no vale. Se desactivará el 27 nov 2026, 10:32 si no se recibe nada antes; los avisos se guardarán 90 días, si el operador no ha fijado otra duración."),
     ({"fallaDesde": "2026-11-24T09:32:00Z", "ultimoError": EXPIRED}, "bad", "Falla desde ayer a las 10:32: el certificado caducó o aún no vale."),
     ({"ultimoError": "El receptor respondió 500: se espera un 2xx"}, "warning", "Último envío fallido hoy a las 10:32: el receptor tiene un error interno (500)."),
     ({"activo": False, "motivo": "operador"}, "bad", "Desactivado por el operador"), ({"activo": False, "motivo": "http_410"}, "bad", "Desactivado porque su receptor respondió 410"),
-    ({"activo": False, "motivo": "fallos"}, "bad", "Desactivado porque durante días"), ({"activo": False, "motivo": "entidad"}, "warning", "En pausa por decisión de su entidad"),
+    ({"activo": False, "motivo": "fallos"}, "bad", "Desactivado porque durante días"), ({"activo": False, "motivo": "entidad"}, "warning", "En pausa por decisión de su entidad."),
+    ({"activo": False, "motivo": "entidad", "pausedBy": "Marta"}, "warning", "En pausa por decisión de su entidad (token «Marta»)."),
     ({"activo": False, "motivo": "fallos", "inactivoDesde": "2026-11-24T09:32:00Z"}, "bad", "Desactivado desde el 24 nov 2026, 10:32, porque durante días"),
     ({"activo": False, "motivo": "otro"}, "bad", "Desactivado No se le envía nada")])
 def test_how_a_webhook_is(call, change, kind, words):

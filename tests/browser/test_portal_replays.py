@@ -128,7 +128,7 @@ def test_single_replays_say_what_they_send_again(browser, entity, expect):
     assert entity.api("GET", "/apientidades/v1/reenvios").json()["reenvios"] == []
     page.get_by_role("button", name="Reenviar").click()
     question.get_by_role("button", name="Reenviar").click()
-    expect(page.locator("#reenvio")).to_contain_text("Llegó: el receptor la ha aceptado.")
+    expect(page.locator("#reenvio")).to_contain_text("Se ha enviado otra vez y se ha recibido.")
     go(page, "#/reenvios", "Reenvíos")
     expect(page.get_by_role("link", name=f"Evaluación abierta, entrega {sent['id']}")).to_be_visible()
 
@@ -146,6 +146,20 @@ def test_what_was_chosen_and_sent_again_is_one_row(browser, entity, failed, expe
         expect(page.get_by_role("link", name=f"entrega {id}")).to_have_attribute("href", f"#/entregas/{failed.id}/{id}")
     assert_no_barriers(page)
     picture(page, "reenvios-juntos")
+
+
+def test_a_replay_that_fails_again_says_why(browser, entity, expect):
+    hook = entity.register()
+    page = at(browser, entity, "#/entregas", "Entregas", width=320)
+    one = {"id": 5, "webhook": hook.id, "entrega": 806, "evento": "evaluacion.abierta", "estado": "terminado", "candidatas": 1, "reenviadas": 1, "entregadas": 0, "fallidas": 0,
+           "porReintentar": 1, "ultimoError": "El receptor respondió 500: se espera un 2xx", "pedido": "2026-11-20T10:00:00.000Z", "terminado": "2026-11-20T10:00:01.000Z"}
+    answer(page, "GET", "reenvios?*", 200, {"reenvios": [one], "siguiente": None})
+    go(page, "#/reenvios", "Reenvíos")
+    row = page.get_by_role("table", name="Reenvíos").get_by_role("row").last
+    expect(row).to_contain_text("En marcha: 1 de 1 reenviada, 0 recibidas, 1 ha vuelto a fallar y se reintentará.")
+    expect(row).to_contain_text("Ha vuelto a fallar: el receptor tiene un error interno (500). Qué hacer: Es un error de su servidor")
+    assert_no_sideways_scrolling(page)
+    assert_no_barriers(page)
 
 
 def done(action: str, detail: dict, times: int = 1) -> dict:
@@ -190,7 +204,7 @@ def test_by_keyboard_alone(browser, entity, failed, expect):
     page.keyboard.press("Enter")
     tab_to(page, "Más opciones")
     page.keyboard.press("Enter")
-    tab_to(page, "Quitar todos")
+    tab_to(page, "Desmarcar todo")
     page.keyboard.press("Enter")
     tab_to(page, "Prórroga de la evaluación")
     page.keyboard.press("Space")
@@ -218,7 +232,7 @@ def test_what_was_filtered_is_what_is_asked_for(browser, entity, failed, expect)
     expect(page.get_by_label("Creadas desde")).to_have_value("2026-01-01T11:00")
     count(page)
     expect(page.get_by_role("heading", name="Se reenviará 1 entrega")).to_be_visible()
-    page.get_by_role("button", name="Marcar todos").click()
+    page.get_by_role("button", name="Marcar todo", exact=True).click()
     page.get_by_label("También las entregadas").check()
     expect(page.get_by_role("heading", name="Se reenviará 1 entrega")).to_have_count(0)
 
@@ -254,11 +268,11 @@ def test_nothing_to_send_again_and_what_is_missing(browser, entity, expect):
     assert_no_barriers(page)
     page.get_by_label("Las fallidas").check()
     page.get_by_text("Más opciones").click()
-    page.get_by_role("button", name="Quitar todos").click()
+    page.get_by_role("button", name="Desmarcar todo").click()
     page.get_by_text("Más opciones").click()
     count(page)
     expect(page.get_by_label("Evaluación abierta")).to_be_focused()
-    page.get_by_role("button", name="Marcar todos").click()
+    page.get_by_role("button", name="Marcar todo", exact=True).click()
     page.get_by_label("Hasta").fill("2026-11-19T11:00")
     count(page)
     expect(page.get_by_label("Creadas desde")).to_have_accessible_description(re.compile("No puede ser posterior a hasta"))
@@ -341,6 +355,7 @@ def follow(browser, entity, expect, **members):
     ({"estado": "terminado", "reenviadas": 300, "entregadas": 300}, "12 entregas no se han reenviado: ya no cumplían las condiciones, o no lo ha permitido el límite diario."),
     ({"estado": "terminado", "reenviadas": 312, "entregadas": 310, "fallidas": 2}, "2 entregas han vuelto a fallar"),
     ({"estado": "terminado", "reenviadas": 312, "entregadas": 310}, "algunas esperan aún respuesta"),
+    ({"estado": "terminado", "reenviadas": 312, "entregadas": 310, "porReintentar": 2}, "2 han vuelto a fallar y se reintentarán."),
     ({"estado": "cancelado"}, "lo demás queda como estaba")])
 def test_the_progress_of_a_replay_is_shown(browser, entity, expect, members, told):
     page, _ = follow(browser, entity, expect, **members)

@@ -58,6 +58,8 @@ def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
     """The webhook has more deliveries than the API counts."""
     hook = entity.register()
     page = browser.page(PORTAL)
+    shown = entity.api("GET", f"{BASE}/{hook.id}").json()
+    answer(page, "GET", f"webhooks/{hook.id}", 200, shown | {"ultimaEjecucion": "2026-11-20T10:00:00.000Z"})
     counts = {"ventana": "7d", "entregadas": 2000, "fallidas": 0, "pendientes": 0, "retenidas": 0, "intentosFallidos": 0, "p50Ms": 3, "p95Ms": 9, "exacto": False}
     answer(page, "GET", f"webhooks/{hook.id}/estadisticas?*", 200, counts)
     enter(page, entity.token)
@@ -219,7 +221,23 @@ def test_no_webhook_yet_says_what_to_do_first(browser, entity, expect):
 def test_a_webhook_that_nothing_was_sent_to(browser, entity, expect):
     webhook = entity.register()
     page = open_portal(browser, entity.token)
-    expect(card(page, webhook)).to_contain_text("Sin estrenar. Todavía no se le ha enviado nada")
+    expect(card(page, webhook)).to_contain_text("Sin probar. Todavía no se le ha enviado nada")
+    expect(card(page, webhook).get_by_role("heading")).to_contain_text(f"(n.º {webhook.id})")
+    expect(card(page, webhook).get_by_role("link", name="Probar")).to_be_visible()
+    expect(page.locator(".verdict")).to_have_text("○ 1 webhook está sin probar.")
+    assert_no_barriers(page)
+
+
+def test_who_paused_a_webhook_is_said(browser, entity, expect):
+    webhook = entity.register()
+    entity.token = entity.issue_token("--label", "Marta ñ")
+    assert entity.api("PATCH", f"{BASE}/{webhook.id}", json_body={"activo": False}).status == 200
+    page = open_portal(browser, entity.token)
+    expect(card(page, webhook)).to_contain_text("por decisión de su entidad (token «Marta ñ»).")
+    page.evaluate(f"location.hash = '#/webhooks/{webhook.id}'")
+    expect(page.locator("main .notice")).to_contain_text("por decisión de su entidad (token «Marta ñ»).")
+    page.get_by_role("link", name="Ver quién y cuándo, en Actividad").click()
+    expect(page.get_by_role("table", name="Actividad").get_by_role("row").last).to_contain_text("estado: activo → en pausa")
 
 
 @pytest.mark.parametrize("reason, words", [

@@ -72,7 +72,7 @@ export function choicesField({ legend, groups, chosen, wordsOf, meanings }) {
   const set = (values) => boxes.forEach((box) => (box.checked = values.includes(box.value)));
   const button = (words, values) => el("button", { type: "button", class: "button quiet", onclick: () => set(values) }, words);
   const node = el("fieldset", { class: "field-set" }, el("legend", {}, legend), error,
-    el("div", { class: "actions" }, button("Marcar todos", all), button("Quitar todos", [])), el("div", { class: "groups" }, sets));
+    el("div", { class: "actions" }, button("Marcar todo", all), button("Desmarcar todo", [])), el("div", { class: "groups" }, sets));
   return {
     node,
     control: first,

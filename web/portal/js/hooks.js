@@ -13,23 +13,23 @@ export function hostOf(url) {
   }
 }
 
-/** What people call a webhook: the name that the entity gave it, otherwise its host. @param {{nombre?: string | null, url: string}} hook */
-export const nameOf = ({ nombre, url }) => nombre || hostOf(url);
+const numbered = (text, { id }) => `${text} (n.º ${id})`;
 
-/** Adds to each webhook without a name `apart`, the text that tells it from another one with the same shortened URL: its number, or "". @param {any[]} hooks of one entity */
-export function tellApart(hooks) {
-  const short = hooks.map(({ nombre, url }) => (nombre ? null : shortUrl(url)));
-  return hooks.map((hook, i) => ({ ...hook, apart: short[i] !== null && short.indexOf(short[i]) !== short.lastIndexOf(short[i]) ? ` (n.º ${hook.id})` : "" }));
-}
+/** What people call a webhook: the name that the entity gave it, otherwise its host and its number, by which the mails call it. @param {{nombre?: string | null, url: string, id: number}} hook */
+export const nameOf = (hook) => hook.nombre || numbered(hostOf(hook.url), hook);
 
 /** Name and URL in one line of plain text, for a list of options. */
-export const labelOf = ({ nombre, url, apart = "" }) => (nombre ? `${nombre} · ${shortUrl(url)}` : `${shortUrl(url)}${apart}`);
+export const labelOf = (hook) => (hook.nombre ? `${hook.nombre} · ${shortUrl(hook.url)}` : numbered(shortUrl(hook.url), hook));
 
 /** Name and URL, the URL shortened if it is long. */
-export const titleOf = ({ nombre, url, apart }) => (nombre ? [el("strong", {}, foreign(nombre)), " ", el("span", { class: "muted" }, urlOf(shortUrl(url)))] : [urlOf(shortUrl(url)), apart]);
+export const titleOf = (hook) => (hook.nombre ? [el("strong", {}, foreign(hook.nombre)), " ", el("span", { class: "muted" }, urlOf(shortUrl(hook.url)))] : [urlOf(shortUrl(hook.url)), numbered("", hook)]);
 
-/** In a cell: the name alone, which is unique within an entity; without a name the URL, since hosts are not. */
-export const cellName = ({ nombre, url, apart }) => (nombre ? foreign(nombre) : [urlOf(shortUrl(url)), apart]);
+/** Who has paused the webhook: the label of the token; "" if that is not known, or if the entity has not paused it. @param {import("./main.js").Portal["api"]} api */
+export async function pausedBy(api, { id, activo, motivo }, signal) {
+  if (activo || motivo !== "entidad") return "";
+  const answer = await api.get("/actividad", { limite: 100 }, signal);
+  return answer.ok && answer.data.actividad.find(({ webhook, detalle }) => webhook === id && detalle?.activo?.ahora === false)?.token || "";
+}
 
 /**
  * Fetches all webhooks of the entity, at most five, each as GET /webhooks/{id} gives it: the list alone has no names. One that cannot be fetched is as in the list.
@@ -42,7 +42,7 @@ export async function fetchHooks(api, signal) {
     const answer = await api.get(`/webhooks/${listed.id}`, {}, signal);
     return answer.ok ? answer.data : answer.kind === "notFound" ? null : listed;
   }));
-  return { ...list, data: tellApart(data.filter(Boolean)) };
+  return { ...list, data: data.filter(Boolean) };
 }
 
 /** The address of one of a webhook's screens. @param {string | number} id @param {string} [rest] */
@@ -66,7 +66,7 @@ export async function withHook(portal, place, title, draw) {
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(region, missing(answer, () => portal.show()));
   place.title(`${title} · ${nameOf(answer.data)}`);
-  replace(about, answer.data.nombre && el("strong", {}, foreign(answer.data.nombre)), urlOnRequest(answer.data.url));
+  replace(about, answer.data.nombre ? el("strong", {}, foreign(answer.data.nombre)) : `Webhook n.º ${answer.data.id}`, urlOnRequest(answer.data.url));
   await draw(region, answer.data, answer.etag);
 }
 

@@ -6,7 +6,8 @@ import { notice } from "./problem.js";
 import { link } from "./router.js";
 import { count } from "./words.js";
 
-const SENDABLE = new Set(["fallida", "entregada"]);
+/** What the API sends again; of what waits, only what has been tried, which is then tried at once. */
+const sendable = ({ estado, intentos }) => estado === "fallida" || estado === "entregada" || (estado === "pendiente" && intentos > 0);
 const ENDS = new Set(["tooMany", "unauthorized", "forbidden", "network", "timeout", "unavailable", "aborted"]); // the next request would fare no better
 
 /**
@@ -16,21 +17,22 @@ const ENDS = new Set(["tooMany", "unauthorized", "forbidden", "network", "timeou
 export function chooser(portal, place, hooks, sent) {
   const active = new Map(hooks.filter((hook) => hook.activo).map((hook) => [hook.id, hook]));
   const chosen = new Map(); // deliveries by id
-  const asked = new Map(); // maps the id of a delivery that was sent again to its `terminada` of before
+  const asked = new Map(); // maps the id of a delivery that was sent again to its number of attempts before
   const told = el("div", { tabindex: "-1" });
   const tools = el("div", { class: "actions" });
   const node = el("div", { class: "chosen" }, told, tools);
   let page = [];
   let sending = false;
-  const waits = (one) => asked.has(one.id) && (one.gone || asked.get(one.id) === one.terminada);
-  const can = (one) => !portal.session.readOnly && active.has(one.webhook) && SENDABLE.has(one.estado) && !one.gone && !waits(one);
+  const waits = (one) => asked.has(one.id) && (one.gone || asked.get(one.id) === one.intentos);
+  const can = (one) => !portal.session.readOnly && active.has(one.webhook) && sendable(one) && !one.gone && !waits(one);
   const button = (kind, id, words, work) => el("button", { type: "button", class: `button ${kind}`, id, "aria-disabled": sending && "true", onclick: () => sending || work() }, words);
 
   function draw() {
     const some = chosen.size > 0;
     replace(tools, some && button("primary", "reenviar-elegidas", `Reenviar ${count(chosen.size, "elegida")}`, question),
       some && button("quiet", "no-elegir", "No elegir ninguna", () => choose([])),
-      page.filter(can).some(({ id }) => !chosen.has(id)) && button("quiet", "elegir-todas", "Elegir todas las de esta página", () => choose(page.filter(can))));
+      page.filter(can).some(({ id }) => !chosen.has(id)) && button("quiet", "elegir-todas", "Elegir todas las de esta página", () => choose(page.filter(can))),
+      !portal.session.readOnly && page.some((one) => sendable(one) && !active.has(one.webhook)) && el("p", { class: "muted small" }, "Las de un webhook en pausa o desactivado no se pueden elegir: reactívelo antes."));
     for (const box of boxes()) box.disabled = sending || !page.some((one) => one.id === Number(box.value) && can(one));
   }
 
@@ -51,7 +53,7 @@ export function chooser(portal, place, hooks, sent) {
         send();
         return true;
       },
-      body: [el("ul", {}, [...by].map(([id, number]) => el("li", {}, `${count(number, "entrega")} a `, whole(active.get(id))))), el("p", {}, "Llegan otra vez con el mismo identificador y el mismo contenido.")],
+      body: [el("ul", {}, [...by].map(([id, number]) => el("li", {}, `${count(number, "entrega")} a `, whole(active.get(id))))), el("p", {}, "Llegan otra vez con el mismo identificador y el mismo contenido. Las que esperan otro intento se adelantan.")],
     });
   }
 
@@ -76,7 +78,7 @@ export function chooser(portal, place, hooks, sent) {
       chosen.delete(one.id);
       if (answer.ok) {
         done += 1;
-        asked.set(one.id, one.terminada);
+        asked.set(one.id, one.intentos);
       } else {
         refused.push([one, answer]);
       }
@@ -109,8 +111,8 @@ export function chooser(portal, place, hooks, sent) {
   };
 }
 
-/** A webhook's name and its whole URL. */
-const whole = ({ nombre, url }) => [nombre && [foreign(nombre), " · "], urlOf(url)];
+/** A webhook's name and its whole URL, without a name with its number. */
+const whole = ({ id, nombre, url }) => [nombre && [foreign(nombre), " · "], urlOf(url), !nombre && ` (n.º ${id})`];
 
 /** Tells the screen to which the user went how many were asked for. */
 function tellLeft(all, done, refused, end) {

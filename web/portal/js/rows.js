@@ -1,7 +1,7 @@
 // The table of deliveries: when, what it was about, to which webhook, and what became of it.
 import { el, foreign } from "./dom.js";
 import { aboutOf } from "./find.js";
-import { cellName } from "./hooks.js";
+import { nameOf } from "./hooks.js";
 import { causeOf } from "./remedies.js";
 import { link } from "./router.js";
 import { utcBeside, when, zonedCompact } from "./time.js";
@@ -35,16 +35,16 @@ function row(one, { hooks, oneHook, oneState, box, note, now }) {
   return el("tr", { role: "row" },
     box && cell("Elegir", box(one)),
     cell("Creada", el("a", { href: link(`/entregas/${one.webhook}/${one.id}`), id: `entrega-${one.id}`, class: "target" }, el("time", { datetime: one.creada }, zonedCompact(one.creada, now))), el("span", { class: "utc small" }, " ", utcBeside(one.creada))),
-    cell("Aviso", eventName(one.evento), one.prueba && el("span", { class: "muted" }, " (prueba)"), about && el("span", { class: "summary" }, " ", foreign(about))),
-    !oneHook && cell("Webhook", hook ? cellName(hook) : `Webhook ${one.webhook}`),
-    cell("Qué pasó", noted ? el("span", { class: "muted" }, noted) : [oneState ? null : one.estado === "entregada" ? stateMark(one.estado) : [stateBadge(one.estado), " "], outcome(one, now)]));
+    cell("Aviso", one.byNumber && el("strong", {}, `Entrega n.º ${one.id}: `), eventName(one.evento), one.prueba && el("span", { class: "muted" }, " (prueba)"), about && el("span", { class: "summary" }, " ", foreign(about))),
+    !oneHook && cell("Webhook", hook ? foreign(nameOf(hook)) : `Webhook ${one.webhook}`),
+    cell("Qué pasó", noted ? el("span", { class: "muted" }, noted) : [oneState ? null : one.estado === "entregada" ? stateMark(one.estado) : [stateBadge(one.estado), " "], outcome(one, hook, now)]));
 }
 
-function outcome(one, now) {
+function outcome(one, hook, now) {
   const tries = one.intentos > 1 && el("span", { class: "muted tries" }, ` (${count(one.intentos, "intento")})`);
   if (one.estado === "entregada") return el("span", { class: "muted" }, when(one.entregada ?? one.terminada, now), tries);
   const cause = causeOf(one.ultimoError);
-  const next = one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;
+  const next = one.estado === "retenida" ? `se enviará ${hook?.activo ? "en cuanto sea posible" : "al reactivar el webhook"}` : one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;
   if (cause) return [foreign(cause.charAt(0).toUpperCase() + cause.slice(1)), next && `; ${next}`, tries];
   return next ? next.charAt(0).toUpperCase() + next.slice(1) : null;
 }

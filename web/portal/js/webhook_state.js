@@ -6,7 +6,7 @@ const STOPPED = {
   operador: "por el operador del servicio: solo él puede reactivarlo.",
   http_410: "porque su receptor respondió 410 (ya no existe). Corrija el receptor y reactívelo.",
   fallos: "porque durante días no hubo más que fallos. Corrija el receptor y reactívelo.",
-  entidad: "por decisión de su entidad.",
+  entidad: "por decisión de su entidad",
 };
 
 /** What a deactivation means for what waits and for what is new (web/docs/datos.md). */
@@ -25,7 +25,7 @@ export function restOf(webhook, deliveries, now) {
 }
 
 /**
- * @param {object} webhook as GET /webhooks/{id} gives it
+ * @param {object} webhook as GET /webhooks/{id} gives it; `pausedBy` is of pausedBy()
  * @param {number} now by the service's clock
  * @param {string} [rest] of restOf()
  * @returns {{kind: "good" | "warning" | "bad" | "muted", word: string, mark: string, sentence: string}} `sentence` continues after `word`, or is a new sentence if it begins with a capital
@@ -38,14 +38,14 @@ export function webhookState(webhook, now, rest = "") {
     const end = webhook.desactivacion ? ` Se desactivará el ${zonedShort(webhook.desactivacion)} si no se recibe nada antes; los avisos se guardarán 90 días, si el operador no ha fijado otra duración.` : "";
     return { kind: "bad", word: "Falla", mark: "✕", sentence: `desde ${when(webhook.fallaDesde, now)}${cause && `: ${cause}`}.${pause}${end}` };
   }
-  if (!webhook.ultimaEjecucion) return { kind: "muted", word: "Sin estrenar", mark: "○", sentence: "Todavía no se le ha enviado nada. Pruébelo antes de que llegue el primer aviso." };
+  if (!webhook.ultimaEjecucion) return { kind: "muted", word: "Sin probar", mark: "○", sentence: "Todavía no se le ha enviado nada. Pruébelo antes de que llegue el primer aviso." };
   const last = when(webhook.ultimaEjecucion, now);
   if (cause) return { kind: "warning", word: "Último envío fallido", mark: "!", sentence: `${last}: ${cause}.${pause}` };
   return { kind: "good", word: "Funciona", mark: "✓", sentence: `El último envío, ${last}, se recibió bien.` };
 }
 
-function stopped({ motivo, inactivoDesde }) {
+function stopped({ motivo, inactivoDesde, pausedBy }) {
   const paused = motivo === "entidad";
   const since = inactivoDesde ? `desde el ${zonedShort(inactivoDesde)}, ` : "";
-  return { kind: paused ? "warning" : "bad", word: paused ? "En pausa" : "Desactivado", mark: paused ? "‖" : "✕", sentence: STOPPED[motivo] ? `${since}${STOPPED[motivo]}` : "No se le envía nada." };
+  return { kind: paused ? "warning" : "bad", word: paused ? "En pausa" : "Desactivado", mark: paused ? "‖" : "✕", sentence: STOPPED[motivo] ? `${since}${STOPPED[motivo]}${paused ? (pausedBy ? ` (token «${pausedBy}»).` : ".") : ""}` : "No se le envía nada." };
 }

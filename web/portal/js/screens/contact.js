@@ -20,7 +20,7 @@ export function newContactScreen(portal, place) {
   replace(place.root, back(), el("h1", {}, "Añadir una dirección"), region);
   const refused = onlyReads(portal, "añadir una dirección");
   if (refused) return replace(region, refused);
-  const address = field({ label: "Dirección de correo", hint: "Se le envía un código: hasta que se escriba aquí no recibe alertas.", attributes: { type: "email", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+  const address = field({ label: "Dirección de correo", hint: "Se enviará un código a esta dirección. No recibirá alertas hasta que se confirme con él en el portal.", attributes: { type: "email", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
   const kinds = kindsField();
   const fields = { correo: address, avisos: kinds };
   const box = el("div");
@@ -31,7 +31,7 @@ export function newContactScreen(portal, place) {
     const answer = await changeContacts(portal, (all) => (all.some((one) => one.correo === correo) ? null : [...all, { correo, avisos: kinds.value() }]), place.signal);
     if (place.signal.aborted) return;
     if (!answer) return judge([[address, "Ya está en la lista."]]);
-    if (answer.ok) return finish(portal, "Dirección añadida", answer.data.operadorEnviaCorreo && el("p", {}, "En unos minutos le llegará un código. Escríbalo abajo antes de un día: ", foreign(correo)));
+    if (answer.ok) return finish(portal, "Dirección añadida", answer.data.operadorEnviaCorreo && el("p", {}, "En unos minutos llegará un código a ", foreign(correo), ". Escríbalo en esta página antes de 24 horas."));
     showRefusal(answer, fields, box, { retry: button.run });
     if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a añadirse: mírelo en la lista."));
   } });

@@ -114,7 +114,7 @@ function listOf(portal, place, hooks, chosen, { body, fresh, choice }) {
     const answers = await Promise.all(asked.map(({ id }) => portal.api.get(`/webhooks/${id}/entregas/${search.number}`, {}, signal)));
     const failed = answers.find((answer) => !answer.ok && answer.kind !== "notFound");
     if (failed) return failed;
-    const one = answers.map((answer, i) => answer.ok && { ...answer.data, webhook: asked[i].id, datos: summaryOf(answer.data) }).find(Boolean);
+    const one = answers.map((answer, i) => answer.ok && { ...answer.data, webhook: asked[i].id, datos: summaryOf(answer.data), byNumber: true }).find(Boolean);
     return { ok: true, kind: "ok", found: one && fits(one, filter) ? [one] : [] };
   }
 

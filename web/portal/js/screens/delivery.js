@@ -44,7 +44,7 @@ export async function deliveryScreen(portal, place) {
   let drawn = "";
   let sentDrawn = "";
   let hash = "";
-  const sending = resender(portal, place, { path, webhook, box: resent, changed: () => turns.now() });
+  const sending = resender(portal, place, { path, webhook, box: resent, read: () => last, changed: () => turns.now() });
 
   async function look() {
     if (!receiver?.ok) receiver = await portal.api.get(`/webhooks/${webhook}`, {}, place.signal);
@@ -58,6 +58,7 @@ export async function deliveryScreen(portal, place) {
     replace(trouble);
     if (last && last.estado !== answer.data.estado) announce(`Ahora: ${STATES[answer.data.estado][0]}`);
     last = answer.data;
+    sending.tell();
     readAt = portal.clock.now();
     hash ||= await sha256(last.cuerpo);
     // The screen is redrawn if the delivery, the button's state or the token's right to change data has changed.
@@ -102,8 +103,10 @@ function goBack(portal, event) {
 }
 
 /** Requests the replay, shows its progress in `box`, and keeps the button's state. */
-function resender({ api, session }, place, { path, webhook, box, changed }) {
+function resender({ api, session, clock }, place, { path, webhook, box, read, changed }) {
   let state = "idle";
+  let replay = null; // its progress
+  let before = 0; // the number of the last attempt that was not of the replay
   let doubtful = false; // the outcome of the last request is unknown: a replay may have begun
   let watched = null;
 
@@ -121,6 +124,7 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
   async function press(button) {
     if (state !== "idle" || button.hasAttribute("aria-disabled")) return;
     state = "asking";
+    before = read().historial.at(-1)?.numero ?? 0;
     button.setAttribute("aria-disabled", "true");
     button.textContent = WORDS.asking;
     changed();
@@ -143,40 +147,64 @@ function resender({ api, session }, place, { path, webhook, box, changed }) {
     watched?.abort();
     watched = new AbortController();
     place.signal.addEventListener("abort", () => watched.abort());
-    show("info", "El reenvío está en la cola. Aquí se verá cuándo llega.");
+    replay = { entregadas: 0, fallidas: 0, reenviadas: 0, estado: "pendiente" };
+    tell();
     poll(async () => {
       const answer = await api.get(`/webhooks/${webhook}/reenvios/${id}`, {}, watched.signal);
       if (!answer.ok) {
         if (answer.kind === "notFound") settle();
         return { ...answer, done: answer.kind === "notFound" };
       }
-      const { entregadas, fallidas, reenviadas, estado } = answer.data;
+      replay = answer.data;
+      const { entregadas, fallidas, reenviadas, estado } = replay;
       const end = entregadas + fallidas > 0 || estado === "cancelado" || (estado === "terminado" && reenviadas === 0);
-      if (entregadas) show("good", "Llegó: el receptor la ha aceptado.");
-      else if (fallidas) show("bad", "El reenvío ha fallado. La causa figura más abajo.");
-      else if (end) show("warning", "El reenvío se detuvo antes de enviarse.");
-      else if (reenviadas) show("info", "Se está enviando. Si falla, se reintenta: puede dejar esta página.");
-      if (end) settle();
+      if (end || attempt()?.error) settle();
       else changed();
       return { ...answer, done: end };
     }, { every: WATCH_MS, signal: watched.signal, now: true });
   }
 
-  // The replay has ended, so the button is free again.
+  // The button is free again: the replay has ended, or its last attempt has failed.
   function settle() {
     state = "idle";
+    tell();
     changed();
   }
 
-  let shown = "";
-  function show(kind, text) {
-    if (shown === text) return;
-    shown = text;
-    replace(box, notice(kind, el("p", { role: "status" }, text)));
-    announce(text);
+  /** The replay's last attempt, if there was one. */
+  function attempt() {
+    const last = read().historial.at(-1);
+    return last && last.numero > before ? last : null;
   }
 
-  return { state: () => state, busy: () => state !== "idle" || doubtful, start, readOnly: () => session.readOnly };
+  /** Says what has become of the replay; the delivery that was read says why. */
+  let shown = "";
+  function tell() {
+    if (!replay) return;
+    const [kind, title, ...texts] = outcome();
+    const all = [title, ...texts].join(" ");
+    if (all === shown) return;
+    shown = all;
+    replace(box, notice(kind, el("div", { role: "status" }, el("p", { class: "notice-title" }, title), texts.map((text) => el("p", {}, foreign(text))))));
+    announce(shown);
+  }
+
+  function outcome() {
+    const tried = attempt();
+    if (replay.entregadas) return tried?.error ? ["info", tried.error] : ["good", "Se ha enviado otra vez y se ha recibido.", ...(tried ? [`El receptor respondió ${tried.estadoHttp}.`] : [])];
+    if (tried?.error || replay.fallidas) return failedAgain(tried?.error ?? read().ultimoError);
+    if (replay.estado === "cancelado" || (replay.estado === "terminado" && !replay.reenviadas)) return ["warning", "El reenvío se detuvo antes de enviarse."];
+    return ["info", replay.reenviadas ? "Se está enviando." : "El reenvío está en la cola. Aquí se verá cuándo llega."];
+  }
+
+  function failedAgain(error) {
+    const { estado, proximoIntento } = read();
+    const next = proximoIntento ? `Se volverá a intentar ${when(proximoIntento, clock.now())}. Si lo corrige antes, pulse Reenviar.`
+      : replay.fallidas || estado === "fallida" ? "Ya no se reintentará: cuando lo corrija, pulse Reenviar." : "Se volverá a intentar.";
+    return ["bad", "Se ha enviado otra vez y ha vuelto a fallar.", `${error}.`, `Qué hacer: ${remedyOf(error)?.remedy}`, next];
+  }
+
+  return { state: () => state, busy: () => state !== "idle" || doubtful, start, tell, readOnly: () => session.readOnly };
 }
 
 function whole(portal, webhook, delivery, hash, sending) {
@@ -220,7 +248,8 @@ function remedyBox({ clock, session }, webhook, { ultimoError, estado, terminada
     el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
     el("p", {}, foreign((webhook.activo && remedy.active) || remedy.remedy)),
     remedy.operator && askOperator(session),
-    el("p", { class: "no-print" }, el("a", { href: hookLink(webhook.id), id: "su-webhook" }, "Ver el webhook ", foreign(nameOf(webhook)))),
+    el("p", { class: "no-print" }, el("a", { href: hookLink(webhook.id), id: "su-webhook" }, "Ver el webhook ", foreign(nameOf(webhook))),
+      !remedy.ours && !session.readOnly && [". Si la causa no está clara, ", el("a", { href: hookLink(webhook.id, "/diagnostico") }, "pida un diagnóstico"), "."]),
     el("p", { class: "muted small" }, "Error del último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
 }
 
@@ -252,7 +281,7 @@ function evidence({ session }, webhook, delivery, hash) {
   const data = [
     ["Entidad", session.entity && foreign(session.entity.nombre)],
     ["Webhook", webhook.nombre && foreign(webhook.nombre)],
-    ["Dirección actual", foreign(webhook.url)],
+    ["Dirección actual", [foreign(webhook.url), ` (webhook n.º ${webhook.id})`]],
     ["webhook-id", el("code", {}, delivery.mensaje)],
     ["Entrega", String(delivery.id)],
     ["Evento", [eventName(delivery.evento), " ", el("code", {}, delivery.evento)]],

@@ -104,7 +104,15 @@ function results(data) {
 function group(result, tests) {
   if (!tests.length) return null;
   const [heading, kind, mark, word] = RESULTS[result];
+  if (result === "no_hecha") return el("section", {}, el("h2", {}, heading), el("ul", { class: "checks" }, notDone(tests)));
   return el("section", {}, el("h2", {}, heading), el("ul", { class: "checks" }, tests.map((test) => el("li", { class: kind },
     el("p", {}, el("span", { class: `badge ${kind}` }, el("span", { "aria-hidden": "true" }, `${mark} `), word), " ", el("strong", {}, TESTS[test.prueba] ?? foreign(test.prueba))),
     test.detalle && el("p", {}, foreign(test.detalle)), test.remedio && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(test.remedio))))));
+}
+
+/** One line for each reason, with all the tests that were not done for it. */
+function notDone(tests) {
+  const by = new Map();
+  for (const { prueba, detalle } of tests) by.set(detalle, [...(by.get(detalle) ?? []), TESTS[prueba] ?? prueba]);
+  return [...by].map(([reason, names]) => el("li", { class: "muted" }, el("p", {}, foreign(reason), ": ", foreign(names.join(", ")), ".")));
 }

@@ -1,12 +1,13 @@
 // Reenvíos y Actividad: two lists of the API, a page at a time.
 import { el, foreign, replace } from "../dom.js";
 import { setChip } from "../filters.js";
-import { cellName, fetchHooks, hookLink } from "../hooks.js";
+import { fetchHooks, hookLink, nameOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
 import { bothTimes, span, utcBeside, zoned } from "../time.js";
-import { SLOWLY_MS, STATES, going, settled } from "./replay.js";
+import { remedyOf } from "../remedies.js";
+import { SLOWLY_MS, going, retrying, settled, stateOf } from "./replay.js";
 import { count, eventName, thousands } from "../words.js";
 
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
@@ -72,7 +73,7 @@ function table({ title, head, group, row }, found, hooks) {
 
 const timeCell = (iso) => [el("time", { datetime: iso }, zoned(iso)), el("span", { class: "utc small" }, " ", utcBeside(iso))];
 
-const named = (id, hooks) => (id === null ? "" : hooks.has(id) ? el("a", { href: hookLink(id), class: "target" }, cellName(hooks.get(id))) : `Webhook ${id}, eliminado`);
+const named = (id, hooks) => (id === null ? "" : hooks.has(id) ? el("a", { href: hookLink(id), class: "target" }, foreign(nameOf(hooks.get(id)))) : `Webhook ${id}, eliminado`);
 
 /** Lists of replays: the deliveries that are chosen in the list are sent again one by one, and are in one list. */
 function together(found) {
@@ -89,10 +90,10 @@ function replaysRow(list, hooks) {
   const first = list.at(-1);
   if (list.length === 1) return [timeCell(first.pedido), named(first.webhook, hooks), whatOf(first, hooks), progressOf(first)];
   const sum = (/** @type {string} */ name) => list.reduce((all, one) => all + one[name], 0);
-  const whole = { id: first.id, estado: list.find(going)?.estado ?? "terminado", candidatas: sum("candidatas"), reenviadas: sum("reenviadas"), entregadas: sum("entregadas"), fallidas: sum("fallidas") };
+  const whole = { id: first.id, estado: list.find(going)?.estado ?? "terminado", candidatas: sum("candidatas"), reenviadas: sum("reenviadas"), entregadas: sum("entregadas"), fallidas: sum("fallidas"), porReintentar: list.reduce((all, { porReintentar = 0 }) => all + porReintentar, 0) };
   return [
     timeCell(first.pedido), [...new Set(list.map(({ webhook }) => webhook))].map((webhook) => el("p", {}, named(webhook, hooks))),
-    el("details", { id: `reenvios-${first.id}` }, el("summary", {}, count(list.length, "reenvío")), el("ul", { class: "plain-list" }, list.map((one) => el("li", {}, whatOf(one, hooks), one.fallidas ? ": fallida" : "")))),
+    el("details", { id: `reenvios-${first.id}` }, el("summary", {}, count(list.length, "reenvío")), el("ul", { class: "plain-list" }, list.map((one) => el("li", {}, whatOf(one, hooks), whyOf(one))))),
     progressOf(whole),
   ];
 }
@@ -104,8 +105,15 @@ function whatOf({ id, webhook, entrega, evento, candidatas }, hooks) {
 }
 
 function progressOf(replay) {
-  const { id, estado, candidatas, reenviadas, entregadas, fallidas } = replay;
-  return [el("p", {}, `${STATES[estado] ?? estado}: ${thousands(reenviadas)} de ${count(candidatas, "reenviada")}, ${count(entregadas, "recibida")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}.`), going(replay) && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })];
+  const { id, candidatas, reenviadas, entregadas, fallidas } = replay;
+  const words = [`${thousands(reenviadas)} de ${count(candidatas, "reenviada")}`, count(entregadas, "recibida"), fallidas && count(fallidas, "fallida"), retrying(replay)];
+  return [el("p", {}, `${stateOf(replay)}: ${words.filter(Boolean).join(", ")}.`), whyOf(replay), going(replay) && el("progress", { max: Math.max(1, candidatas), value: reenviadas, "aria-label": `Reenvío ${id}` })];
+}
+
+/** Why the replay of one delivery has failed, and what to do. */
+function whyOf(replay) {
+  const failed = (replay.fallidas > 0 || replay.porReintentar > 0) && remedyOf(replay.ultimoError);
+  return failed && el("p", { class: "small" }, el("strong", { class: "bad-words" }, "✕ Ha vuelto a fallar: "), foreign(failed.cause), ". ", el("strong", {}, "Qué hacer: "), foreign(failed.remedy));
 }
 
 const ACTIONS = { alta: "Registró el webhook", cambio: "Cambió el webhook", secreto: "Cambió el secreto", baja: "Eliminó el webhook", reenvio: "Reenvío", diagnostico: "Pidió un diagnóstico", contactos: "Cambió las alertas por correo" };

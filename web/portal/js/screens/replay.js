@@ -12,8 +12,11 @@ import { count, thousands } from "../words.js";
 const EVERY_MS = 2000;
 export const SLOWLY_MS = 15_000; // once the replay has ended: failed deliveries are retried for days
 
-export const STATES = { pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido" };
+const STATES = { pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido" };
 export const going = (replay) => replay.estado === "pendiente" || replay.estado === "en_curso";
+/** "En marcha" until all that was sent again has ended. */
+export const stateOf = (replay) => (replay.estado === "terminado" && !settled(replay) ? STATES.en_curso : STATES[replay.estado] ?? replay.estado);
+export const retrying = ({ porReintentar = 0 }) => porReintentar > 0 && count(porReintentar, "ha vuelto a fallar y se reintentará", "han vuelto a fallar y se reintentarán");
 export const settled = (replay) => replay.entregadas + replay.fallidas >= replay.reenviadas;
 
 export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío ${place.params.reenvio}`, (region, hook) => {
@@ -21,7 +24,7 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
   const box = el("div");
   const panel = el("div", { class: "card" }, el("p", { class: "loading" }, "Cargando…"));
   const next = el("div");
-  let before = null;
+  let before = "";
   replace(region, panel, box, next);
 
   function show(replay) {
@@ -29,8 +32,8 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
     replace(next, !going(replay) && whatNext(hook, replay), going(replay) && !portal.session.readOnly && el("div", { class: "actions" }, el("button", { class: "button danger", type: "button", id: "detener", onclick: stop }, "Detener")),
       going(replay) && el("p", { class: "muted" }, "Puede salir de esta página: el reenvío continúa."));
     // The end is announced at the first answer, too: a short replay may be over before that answer.
-    if (before ? before.estado !== replay.estado : !going(replay)) announce(`${STATES[replay.estado]}: ${words(replay)}`);
-    before = replay;
+    if (before ? before !== stateOf(replay) : !going(replay)) announce(`${stateOf(replay)}: ${words(replay)}`);
+    before = stateOf(replay);
   }
 
   const following = poll(async () => {
@@ -67,12 +70,13 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
 const words = (replay) => `${thousands(replay.reenviadas)} de ${count(replay.candidatas, "entrega")}`;
 
 function progress(replay) {
-  const waiting = Math.max(0, replay.reenviadas - replay.entregadas - replay.fallidas);
+  const { porReintentar = 0 } = replay;
+  const waiting = Math.max(0, replay.reenviadas - replay.entregadas - replay.fallidas - porReintentar);
   const number = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, thousands(value)));
   return [
-    el("p", { class: "replay-state" }, el("strong", {}, STATES[replay.estado] ?? replay.estado), ` · ${words(replay)}`),
+    el("p", { class: "replay-state" }, el("strong", {}, stateOf(replay)), ` · ${words(replay)}`),
     el("progress", { max: Math.max(1, replay.candidatas), value: replay.reenviadas, "aria-label": "Reenviadas" }),
-    el("dl", { class: "numbers" }, number("Reenviadas", replay.reenviadas), number("Recibidas", replay.entregadas), number("Fallidas", replay.fallidas), number("Esperan respuesta", waiting)),
+    el("dl", { class: "numbers" }, number("Reenviadas", replay.reenviadas), number("Recibidas", replay.entregadas), number("Fallidas", replay.fallidas), number("Por reintentar", porReintentar), number("Esperan respuesta", waiting)),
   ];
 }
 
@@ -83,7 +87,8 @@ function whatNext(hook, replay) {
     replay.estado === "cancelado" && notice("warning", el("p", { class: "notice-title" }, "Detenido"), el("p", {}, `${count(replay.reenviadas, "entrega")} ya en camino ${replay.reenviadas === 1 ? "sigue" : "siguen"} su curso; lo demás queda como estaba.`)),
     fewer && notice("warning", el("p", {}, `${count(rest, "entrega")} ${rest === 1 ? "no se ha reenviado: ya no cumplía las condiciones" : "no se han reenviado: ya no cumplían las condiciones"}, o no lo ha permitido el límite diario. En ese caso, pídalo otra vez más tarde.`)),
     replay.estado === "terminado" && !fewer && (replay.fallidas ? notice("bad", el("p", {}, `${count(replay.fallidas, "entrega")} ${replay.fallidas === 1 ? "ha vuelto" : "han vuelto"} a fallar.`))
-      : settled(replay) ? notice("good", el("p", {}, replay.reenviadas ? "Se han recibido todas." : "No había nada que reenviar.")) : notice("info", el("p", {}, "Se han reenviado todas; algunas esperan aún respuesta. Las que fallen se reintentan."))),
+      : retrying(replay) ? notice("bad", el("p", {}, `${retrying(replay)}. Mire la causa en sus entregas y corrija el receptor.`), el("p", {}, el("a", { href: link("/entregas", { webhook: hook.id, estado: "pendiente" }) }, "Ver las que esperan")))
+      : settled(replay) ? notice("good", el("p", {}, replay.reenviadas ? "Se han recibido todas." : "No había nada que reenviar.")) : notice("info", el("p", {}, "Se han reenviado todas; algunas esperan aún respuesta. Las que fallen se reintentarán."))),
     el("div", { class: "actions" }, replay.fallidas > 0 && el("a", { class: "button", href: link("/entregas", { webhook: hook.id, estado: "fallida" }) }, "Ver las fallidas"), el("a", { class: "button", href: hookLink(hook.id) }, "Volver al webhook")),
   ];
 }

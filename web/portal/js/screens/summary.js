@@ -3,7 +3,7 @@ import { byHour, dayChart, dayTable, legend } from "../chart.js";
 import { tellDone, unsure, workButton } from "../change.js";
 import { CONTACTS, fetchContacts } from "../contacts.js";
 import { el, foreign, replace, shortUrl, urlOf } from "../dom.js";
-import { hookLink, nameOf, tellApart } from "../hooks.js";
+import { hookLink, nameOf, pausedBy } from "../hooks.js";
 import { poll } from "../poll.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
@@ -69,9 +69,7 @@ async function load({ api, clock }, signal) {
   const list = await api.get("/webhooks", {}, signal);
   if (!list.ok) return list;
   const all = await Promise.all(list.data.map((listed) => loadOne(api, clock, listed, signal)));
-  const there = all.filter(Boolean);
-  const apart = tellApart(there.map(({ webhook }) => webhook));
-  return { ...list, data: there.map((one, i) => ({ ...one, webhook: apart[i] })) };
+  return { ...list, data: all.filter(Boolean) };
 }
 
 async function loadOne(api, clock, listed, signal) {
@@ -80,7 +78,8 @@ async function loadOne(api, clock, listed, signal) {
   const [webhook, day, week, deliveries] = await Promise.all(asked);
   if (webhook.kind === "notFound") return null; // deleted since the list was fetched
   const problem = [webhook, day, week, deliveries].find((answer) => !answer.ok) ?? null;
-  return { webhook: webhook.ok ? webhook.data : listed, known: webhook.ok, etag: webhook.etag, problem, figures: [day, week, deliveries].every((answer) => answer.ok) && { day: day.data, week: week.data, deliveries } };
+  const shown = webhook.ok ? { ...webhook.data, pausedBy: await pausedBy(api, webhook.data, signal) } : listed;
+  return { webhook: shown, known: webhook.ok, etag: webhook.etag, problem, figures: [day, week, deliveries].every((answer) => answer.ok) && { day: day.data, week: week.data, deliveries } };
 }
 
 async function dayOf(api, clock, id, signal) {
@@ -112,10 +111,12 @@ function verdict(judged) {
   const wrong = judged.filter(({ state }) => state.kind === "bad").length;
   const unknown = judged.filter(({ known, figures }) => !known || !figures).length;
   const stopped = worries(judged);
+  const untried = judged.filter(({ state }) => state.kind === "muted").length;
   const lost = lostOf(judged);
   const [kind, mark, text] = wrong ? ["bad", "✕", `${count(wrong, "webhook necesita", "webhooks necesitan")} atención.`]
     : unknown ? ["warning", "!", `${unknown === 1 ? "No se ha podido consultar" : "No se han podido consultar"} ${count(unknown, "webhook")}.`]
     : stopped ? ["warning", "!", stopped]
+    : untried ? ["muted", "○", `${count(untried, "webhook está", "webhooks están")} sin probar.`]
     : lost ? ["warning", "!", `Ahora todo funciona, pero ${lost} en los últimos 7 días.`]
     : ["good", "✓", "Todo funciona."];
   return el("p", { class: `verdict ${kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), text);
@@ -149,7 +150,7 @@ function card(screen, one) {
   const remedy = (state.kind === "bad" || state.kind === "warning") && webhook.activo ? remedyOf(webhook.ultimoError) : null;
   return el("li", { class: `card webhook ${state.kind}` },
     el("div", { class: "how" },
-      el("div", { class: "named" }, el("h2", { id }, el("a", { href: hookLink(webhook.id), id: `${id}-ver` }, foreign(nameOf(webhook)))), el("span", { class: "muted small" }, urlOf(shortUrl(webhook.url)), webhook.apart)),
+      el("div", { class: "named" }, el("h2", { id }, el("a", { href: hookLink(webhook.id), id: `${id}-ver` }, foreign(nameOf(webhook)))), el("span", { class: "muted small" }, urlOf(shortUrl(webhook.url)))),
       el("p", { class: "state" }, el("span", { class: `badge ${state.kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${state.mark} `), state.word), /^[A-ZÁÉÍÓÚ]/.test(state.sentence) && el("span", { class: "hidden" }, ". "), " ", el("span", {}, state.sentence)),
       remedy && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
       problem && el("p", { class: "warning-words" }, one.known ? "No se han podido consultar sus cifras: " : "No se ha podido consultar: ", foreign(problem.message))),

@@ -4,7 +4,7 @@ import { tellDone, unsure, workButton } from "../change.js";
 import { el, foreign, replace, urlOf } from "../dom.js";
 import { eventList } from "../events.js";
 import { field, judge } from "../field.js";
-import { hookLink, nameOf, titleOf, withHook } from "../hooks.js";
+import { hookLink, pausedBy, titleOf, withHook } from "../hooks.js";
 import { askOperator } from "../operator.js";
 import { poll } from "../poll.js";
 import { alerted, notice, problemBox } from "../problem.js";
@@ -24,6 +24,7 @@ export function webhookScreen(portal, place) {
     replace(region, state, !portal.session.readOnly && work(one, box),
       box, el("h2", {}, "Configuración"), facts(hook), !portal.session.readOnly && removal(one));
     if (rests(hook)) tellRest(one, state);
+    if (hook.motivo === "entidad") tellPause(one, state);
     if (changedSince(hook)) follow(one, state);
   });
 }
@@ -50,8 +51,10 @@ function condition({ clock, session }, hook, rest = "") {
   return notice(kind === "muted" ? "info" : kind,
     el("p", { class: "foreign" }, el("strong", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word), /^[A-ZÁÉÍÓÚ]/.test(sentence) ? ". " : " ", sentence),
     !hook.activo && el("p", {}, HELD),
-    changed && el("p", {}, "Se ha cambiado después de ese envío: esta página dirá aquí si el siguiente se recibe. Para saberlo enseguida, pruébelo."),
+    hook.motivo === "entidad" && el("p", {}, el("a", { href: link("/actividad", { token: hook.pausedBy ?? "" }) }, "Ver quién y cuándo, en Actividad")),
+    changed && el("p", {}, "Se ha cambiado después de ese envío: esta página dirá aquí si el siguiente se recibe. Para saberlo enseguida, ", el("a", { href: link("/probar", { webhook: hook.id }) }, "pruébelo"), "."),
     remedy && el("p", {}, el("strong", {}, changed ? "Si el cambio no lo corrige: " : "Qué hacer: "), foreign(remedy.remedy)),
+    remedy && !remedy.ours && !session.readOnly && el("p", {}, "Si la causa no está clara, ", el("a", { href: hookLink(hook.id, "/diagnostico") }, "pida un diagnóstico"), "."),
     (remedy?.operator || hook.motivo === "operador") && askOperator(session));
 }
 
@@ -61,10 +64,16 @@ async function tellRest({ portal, place, hook }, state) {
   if (answer.ok) replace(state, condition(portal, hook, restOf(hook, answer.data.entregas, portal.clock.now())));
 }
 
+/** Adds to the state with which token the webhook was paused. */
+async function tellPause({ portal, place, hook }, state) {
+  const by = await pausedBy(portal.api, hook, place.signal);
+  if (!place.signal.aborted) replace(state, condition(portal, { ...hook, pausedBy: by }));
+}
+
 function facts(hook) {
   const fact = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
   return el("dl", { class: "data" },
-    fact("Nombre", hook.nombre ? foreign(hook.nombre) : "Sin nombre."),
+    fact("Número", hook.id), fact("Nombre", hook.nombre ? foreign(hook.nombre) : "Sin nombre."),
     fact("Dirección", urlOf(hook.url)),
     fact(count(hook.eventos.length, "aviso"), eventList(hook.eventos)),
     fact("Firma", hook.tieneSecreto ? "Los avisos van firmados." : "Los avisos van sin firmar.", hook.secretoDebil && " El secreto es demasiado corto: cámbielo.", hook.avisoSecreto && " Este secreto no puede verificarse con las bibliotecas de Standard Webhooks: cámbielo."),
@@ -138,7 +147,7 @@ function stakes({ portal, place, hook }, what) {
   const waiting = el("span", { role: "status" }, "Contando…");
   countWaiting(portal.api, hook.id, place.signal).then((words) => replace(waiting, words === null ? "No se ha podido contar." : words && `${words}: ${what}.` || "Ninguna entrega."));
   const fact = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
-  return el("dl", { class: "data" }, hook.nombre && fact("Nombre", el("strong", {}, foreign(hook.nombre))), fact("Dirección", urlOf(hook.url)),
+  return el("dl", { class: "data" }, fact("Número", el("strong", {}, hook.id)), hook.nombre && fact("Nombre", el("strong", {}, foreign(hook.nombre))), fact("Dirección", urlOf(hook.url)),
     fact("Avisos", hook.eventos.map(eventName).join(", ")), fact("En espera", waiting));
 }
 
@@ -162,8 +171,8 @@ const read = (text) => visible(text.trim().normalize()).replace(/ +/g, " ");
 
 function remove(one) {
   const { portal, place, hook, etag } = one;
-  const word = nameOf(hook);
-  const typed = field({ label: `Para confirmarlo, escriba ${hook.nombre ? "el nombre" : "el servidor"}: ${word}`, attributes: { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+  const word = hook.nombre || String(hook.id); // two webhooks without a name may have one host
+  const typed = field({ label: `Para confirmarlo, escriba su ${hook.nombre ? "nombre" : "número"}: ${word}`, attributes: { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
   typed.node.classList.add("foreign");
   const box = el("div");
   const confirm = async () => {
