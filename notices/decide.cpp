@@ -36,18 +36,15 @@ json::Object about(const WebhookFacts& webhook) {
   return {{"webhook", webhook.id}, {"nombre", webhook.name}, {"host", webhook.host}};
 }
 
-json::Object with(json::Object data, json::Object more) {
-  for (auto& member : more) data.push_back(std::move(member));
-  return data;
-}
-
 NewNotice of_webhook(Kind kind, const WebhookFacts& webhook, const std::string& episode, json::Object more) {
+  auto data = about(webhook);
+  for (auto& member : more) data.push_back(std::move(member));
   return {.contact = {},
           .entity = webhook.entity,
           .webhook = webhook.id,
           .kind = std::string(name(kind)),
           .episode = "w" + to_string(webhook.id) + ' ' + episode,
-          .data = json::dump(with(about(webhook), std::move(more))),
+          .data = json::dump(std::move(data)),
           .delay = gather_time};
 }
 
@@ -63,8 +60,10 @@ std::vector<NewNotice> of_streak(const WebhookFacts& webhook, const Moment& mome
     facts.emplace_back("desactivacion",
                        format_iso8601(since + moment.disable_after + moment.outages.since(since)));
   const auto near = [&](std::string_view part) {
-    stages.push_back(of_webhook(Kind::deactivation_near, webhook, start + ' ' + std::string(part),
-                                with(facts, {{"parte", part}})));
+    auto more = facts;
+    more.emplace_back("parte", part);
+    stages.push_back(
+        of_webhook(Kind::deactivation_near, webhook, start + ' ' + std::string(part), std::move(more)));
   };
   const auto reached = [&](platform::Milliseconds stage) {
     return failing >= stage && failing < stage + told_within;

@@ -11,7 +11,6 @@ namespace notices {
 namespace {
 
 using mail::Message;
-using mail::Paragraph;
 
 constexpr std::string_view portal_path = "/apientidades/portal/";
 constexpr std::string_view contacts_page = "#/avisos";

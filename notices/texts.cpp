@@ -24,8 +24,8 @@ string spanish_date(std::chrono::sys_days day) {
          std::to_string(static_cast<int>(date.year()));
 }
 
-/// Spain is an hour ahead of UTC, and two from the last Sunday of March to that of October, each at 01:00 UTC
-/// (Directive 2000/84/EC). Computed, since GCC 12 has no time zones.
+/// The peninsula is an hour ahead of UTC, and two from the last Sunday of March to that of October, each at
+/// 01:00 UTC (Directive 2000/84/EC). Computed, since GCC 12 has no time zones.
 std::chrono::hours peninsular_offset(platform::UtcTime time) {
   using namespace std::chrono;
   const auto year = year_month_day(floor<days>(time)).year();
@@ -110,8 +110,7 @@ Text failing(const Data& of) {
            {"Qué pasa con los avisos: " + of.waiting() +
             "Cada uno se reintenta, cada vez más espaciado, durante unos tres días, si el operador no ha "
             "fijado otro plazo. El que no llegue en ese plazo quedará como fallido, y solo se enviará si se "
-            "pide su "
-            "reenvío." +
+            "pide su reenvío." +
             end},
            of.link("Qué hacer: corrija el receptor. La página del webhook dice qué ha fallado y cómo se "
                    "corrige. En cuanto reciba un aviso, se le envían todos los que esperan.",
