@@ -49,6 +49,7 @@ def entered(browser, place: str, **how):
     page.clock.install(time=NOW)
     answer(page, "GET", "webhooks", 200, [webhook(1, GOOD), webhook(2, BAD)])
     answer(page, "GET", "entidad", 200, {"id": 7, "nombre": "Ayuntamiento de Prueba", "token": {"etiqueta": "", "caduca": None, "soloLectura": False}})
+    answer(page, "GET", "entidad/contactos", 200, {"contactos": [], "operadorEnviaCorreo": False})
     answer(page, "GET", "webhooks/1", 200, webhook(1, GOOD))
     answer(page, "GET", "webhooks/2", 200, webhook(2, BAD, fallaDesde=ago(25.634), desactivacion=ago(-94.4), ultimoEstado=None, ultimoError=EXPIRED))
     for id, day, week in ((1, statistics(22, 0, 0), statistics(140, 0, 0)), (2, statistics(3, 2, 1), statistics(118, 2, 1))):
