@@ -14,10 +14,15 @@ namespace {
 constexpr std::string_view states[] = {"pendiente", "procesada", "rechazada", "cancelada"};
 
 json::Object to_row(const store::Notification& notification) {
-  return {{"id", notification.id},         {"entidad_id", notification.entity},
-          {"evento", notification.event},  {"estado", notification.state},
-          {"origen", notification.origin}, {"error", notification.error},
-          {"clave", notification.key},     {"ocurrida_en", time_value(notification.occurred)}};
+  return {{"id", notification.id},
+          {"entidad_id", notification.entity},
+          {"evento", notification.event},
+          {"estado", notification.state},
+          {"origen", notification.origin},
+          {"error", notification.error},
+          {"clave", notification.key},
+          {"ocurrida_en", time_value(notification.occurred)},
+          {"no_antes_de", time_value(notification.not_before)}};
 }
 
 /// Parses the data that the evaluation system wrote. Returns the text itself if our parser refuses the data;
@@ -69,7 +74,6 @@ Result show(Context& context, const Arguments& arguments) {
   const auto notification = find(context.session, arguments.required_id());
   auto row = to_row(notification);
   row.emplace_back("caduca_en", time_value(notification.expires));
-  row.emplace_back("no_antes_de", time_value(notification.not_before));
   row.emplace_back("urgente", notification.urgent);
   row.emplace_back("datos", notification.data ? data_value(*notification.data) : nullptr);
   return {std::move(row)};

@@ -203,8 +203,8 @@ bool Maintenance::bring_forward(store::Session& session) {
 }
 
 /// Looks at the clock only once something is due: what is sent too early cannot be called back. A walk goes
-/// on behind what it has taken off the list: the search for the first would read what the server has not
-/// purged.
+/// on behind what it has released: the search for the first would read the index entries that the server has
+/// not purged.
 bool Maintenance::release_deferred(store::Session& session) {
   const bool walking = deferred_.after != platform::UtcTime{};
   if ((!walking && !store::any_deferred_due(session)) || !clock_is_believed(session)) return true;

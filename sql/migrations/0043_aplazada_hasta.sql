@@ -29,4 +29,11 @@ SET @sin_lista = IF(
 PREPARE sin_lista FROM @sin_lista;
 EXECUTE sin_lista;
 DEALLOCATE PREPARE sin_lista;
-UPDATE notificaciones_pendientes SET estado = 'pendiente', aplazada_hasta = no_antes_de WHERE estado = 'aplazada';
+SET @aplazadas = IF(
+  EXISTS (SELECT 1 FROM information_schema.columns
+          WHERE table_schema = DATABASE() AND table_name = 'notificaciones_pendientes' AND column_name = 'estado'
+            AND column_type LIKE '%aplazada%'),
+  "UPDATE notificaciones_pendientes SET estado = 'pendiente', aplazada_hasta = no_antes_de WHERE estado = 'aplazada'", 'DO 0');
+PREPARE aplazadas FROM @aplazadas;
+EXECUTE aplazadas;
+DEALLOCATE PREPARE aplazadas;

@@ -40,7 +40,8 @@ def test_what_is_wrong_is_told_at_once_and_what_is_cancelled_never_goes(entity, 
     assert stack.wait_notification(wrong, "rechazada")["error"] == "datos.evaluacionId: falta"
     id = entity.notify(no_antes_de=utc(stack, 3600))
     stack.wait_deferred(id)
-    assert id in [row["id"] for row in stack.admin("notification", "list", "--state", "pendiente")]
+    listed = {row["id"]: row["no_antes_de"] for row in stack.admin("notification", "list", "--state", "pendiente")}
+    assert listed[id].startswith("20")
     assert stack.admin("queue", "status")["aplazadas"] >= 1
     report, = (row for row in stack.admin("report", "--event", "evaluacion.abierta", "--since", "1h") if row["entidad_id"] == entity.id)
     assert (report["pendientes"], report["rechazadas"]) == (1, 1)

@@ -1,6 +1,7 @@
 // Notifications for later (no_antes_de): out of the queue until then, and found by their time.
 #include <boost/test/unit_test.hpp>
 
+#include "lib/store/backlog/locked_notifications.hpp"
 #include "lib/store/notifications/deferred.hpp"
 #include "lib/store/session/batches.hpp"
 #include "tests/store/delivery_support.hpp"
@@ -109,6 +110,43 @@ BOOST_AUTO_TEST_CASE(one_that_the_database_refuses_stops_no_other) {
   BOOST_TEST(walk.refusal.find(to_string(ids[1])) != std::string::npos);
   session.execute("DROP TRIGGER del_sitio");
   BOOST_TEST(release_all(session).released == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(deferring_keeps_the_size_of_the_row_and_refuses_what_is_no_date) {
+  const auto bytes =
+      "SELECT COALESCE(LENGTH(relleno), 0) + 7 * (aplazada_hasta IS NOT NULL) AS n FROM "
+      "notificaciones_pendientes";
+  const auto ids = defer_some(session, 1);
+  BOOST_TEST(session.query(bytes).at(0).integer("n") == 7);
+  auto loose = database.connect();
+  loose.execute("SET sql_mode = 'ALLOW_INVALID_DATES'");
+  loose.execute("UPDATE notificaciones_pendientes SET no_antes_de = '2030-02-31', aplazada_hasta = NULL");
+  BOOST_CHECK_THROW(
+      transaction(session,
+                  [&] {
+                    return write_fan_out(
+                        session,
+                        {.processed = {}, .unreached = {}, .deferred = ids, .rejected = {}, .deliveries = {}},
+                        long_lease);
+                  }),
+      Refused);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_due_and_kept_locked_is_named) {
+  const auto ids = defer_some(session, 2);
+  session.update(
+      "UPDATE notificaciones_pendientes SET aplazada_hasta = UTC_TIMESTAMP(3) - INTERVAL 5 MINUTE WHERE id = "
+      "?",
+      ids[0]);
+  BOOST_TEST(queue_status(session).oldest_notification_s >= 300);
+  BOOST_TEST(!find_locked_notifications(session).has_value());
+  auto other = database.connect();
+  other.execute("START TRANSACTION");
+  other.query("SELECT id FROM notificaciones_pendientes WHERE id IN (?, ?) FOR UPDATE", ids[0], ids[1]);
+  const auto locked = find_locked_notifications(session);
+  BOOST_REQUIRE(locked.has_value());
+  BOOST_TEST((locked->first.id == ids[0]));
+  other.execute("ROLLBACK");
 }
 
 // It would seem hours old, or shifted by hours.

@@ -274,12 +274,16 @@ void operate(Session& session, WebhookId webhook) {
   reencrypt(session, keys());
 }
 
-/// Of the notifications that wait, one in ten is due.
+/// Half of the pending notifications are for later; of these, one in ten is due.
 void defer_many(Session& session) {
   session.execute(
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, no_antes_de, aplazada_hasta)"
       " SELECT 1 + seq % 1000, 'evaluacion.cerrada', '{}', UTC_TIMESTAMP(3) + INTERVAL 1 DAY,"
       " UTC_TIMESTAMP(3) + INTERVAL IF(seq % 10, 1, -1) DAY FROM " +
+      numbers(20000));
+  session.execute(
+      "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1 + seq % 1000,"
+      " 'evaluacion.cerrada', '{}' FROM " +
       numbers(20000));
   session.query("ANALYZE TABLE notificaciones_pendientes");
 }

@@ -25,6 +25,12 @@ constexpr std::string_view oldest_of_entities = R"sql(
                ORDER BY p.entidad_id, p.id LIMIT 1)
   WHERE n.ocurrida_en < UTC_TIMESTAMP(3) - INTERVAL ? SECOND
   ORDER BY n.ocurrida_en, n.id LIMIT 100)sql";
+/// What was for later, and was due before.
+constexpr std::string_view longest_due = R"sql(
+  SELECT id, entidad_id FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
+  WHERE estado = 'pendiente' AND aplazada_hasta > '1970-01-01'
+    AND aplazada_hasta < UTC_TIMESTAMP(3) - INTERVAL ? SECOND
+  ORDER BY estado, aplazada_hasta, entidad_id, id LIMIT 100)sql";
 
 using Notifications = std::vector<NotificationKey>;
 
@@ -45,8 +51,10 @@ void keep_locked(Session& session, Notifications& notifications) {
 
 std::optional<LockedNotifications> find_locked_notifications(Session& session) {
   Notifications found;
-  for (const auto& row : session.query(oldest_of_entities, std::int64_t{waited.count()}))
-    found.push_back({row.integer("id"), row.integer("entidad_id")});
+  for (const auto statement : {oldest_of_entities, longest_due}) {
+    for (const auto& row : session.query(statement, std::int64_t{waited.count()}))
+      found.push_back({row.integer("id"), row.integer("entidad_id")});
+  }
   keep_locked(session, found);
   if (found.empty()) return std::nullopt;
   std::this_thread::sleep_for(between_looks);

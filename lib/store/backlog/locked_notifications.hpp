@@ -10,7 +10,8 @@
 namespace store {
 
 struct LockedNotifications {
-  std::size_t count;      // among the hundred that have waited longest, one of each entity
+  std::size_t
+      count;  // among the hundred that have waited longest, one of each entity, and of those for later
   NotificationKey first;  // the one that has waited longest
   std::string holders;    // which transactions may hold the locks, or why none is named
 };

@@ -62,14 +62,18 @@ constexpr std::size_t number_of_counts = 7;
 // read, however many there are. A notification for an entity that does not exist has no age here: it is
 // rejected at once, unless the queue is paused.
 
+// What was for later and is due waits, too: a lock may keep it from being released.
+
 constexpr std::string_view ages = R"sql(
-    GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND,
+    GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, LEAST(COALESCE(
       (SELECT MIN((SELECT GREATEST(n.ocurrida_en, COALESCE(n.no_antes_de, n.ocurrida_en))
                    FROM notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)
                    WHERE n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AND n.entidad_id = t.id
                    ORDER BY n.entidad_id, n.id LIMIT 1))
-       FROM entidades t),
-      UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
+       FROM entidades t), UTC_TIMESTAMP(3)), COALESCE(
+      (SELECT aplazada_hasta FROM notificaciones_pendientes FORCE INDEX (notificaciones_por_expandir)
+       WHERE estado = 'pendiente' AND aplazada_hasta > '1970-01-01' ORDER BY estado, aplazada_hasta LIMIT 1),
+      UTC_TIMESTAMP(3))), UTC_TIMESTAMP(3)), 0)) AS notificacion_s,
     GREATEST(0, COALESCE(TIMESTAMPDIFF(SECOND, (SELECT MIN()sql";
 /// An urgent delivery has a `proximo_intento` an hour before its creation. Where one comes first, the time of
 /// the others is that of the first of the last hour: it is at most an hour too late.

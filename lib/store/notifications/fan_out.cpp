@@ -46,18 +46,19 @@ constexpr std::string_view columns_of_notifications = R"sql(
     COALESCE(n.no_antes_de > UTC_TIMESTAMP(3), FALSE) AS prematura)sql";
 constexpr std::string_view by_id =
     " FROM notificaciones_pendientes n FORCE INDEX (PRIMARY)"
-    " WHERE n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AND n.id IN";
+    " WHERE n.estado = 'pendiente' AND n.id IN";
 constexpr std::string_view if_free = "FOR UPDATE SKIP LOCKED";
 constexpr std::string_view lock_notifications = joined<columns_of_notifications, by_id>;
 /// A locking read of the whole table by another session may lock only the entries of the index
-/// notificaciones_por_expandir. The rows themselves then seem free, but a change of a row's `estado` moves
-/// the row's entry, and would wait a second for that lock. So this statement locks the entries. On MariaDB
-/// `process_notifications` does not wait for such a lock but fails at once, so there this statement, which
-/// costs more, is for the repetition.
+/// notificaciones_por_expandir. The rows themselves then seem free, but a change of a row's `estado` or
+/// `aplazada_hasta` moves the row's entry, and would wait a second for that lock. So this statement locks the
+/// entries. On MariaDB `process_notifications` does not wait for such a lock but fails at once, so there this
+/// statement, which costs more, is for the repetition.
 constexpr std::string_view through_index =
     " FROM notificaciones_pendientes p FORCE INDEX (PRIMARY)"
     " STRAIGHT_JOIN notificaciones_pendientes n FORCE INDEX (notificaciones_por_expandir)"
-    " ON n.estado = 'pendiente' AND n.aplazada_hasta IS NULL AND n.entidad_id = p.entidad_id AND n.id = p.id "
+    " ON n.estado = 'pendiente' AND n.aplazada_hasta <=> p.aplazada_hasta AND n.entidad_id = p.entidad_id "
+    "AND n.id = p.id "
     "WHERE p.id IN";
 constexpr std::string_view if_entry_is_free = "FOR UPDATE /*!80001 OF n */ SKIP LOCKED";
 constexpr std::string_view lock_through_index = joined<columns_of_notifications, through_index>;
@@ -105,8 +106,8 @@ constexpr std::string_view process_unreached = R"sql(
     relleno = NULL
   WHERE id IN)sql";
 constexpr std::string_view defer_notifications = R"sql(
-  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY) SET aplazada_hasta = no_antes_de WHERE id IN)sql";
-constexpr std::string_view if_pending = "AND estado = 'pendiente' AND aplazada_hasta IS NULL";
+  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY) SET aplazada_hasta = no_antes_de + INTERVAL 0 DAY, relleno = NULL WHERE id IN)sql";
+constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
 constexpr std::string_view create_deliveries = R"sql(
   INSERT INTO entregas (notificacion_id, webhook_id, evento, prueba, estado, proximo_intento, creada_en, arriendo,

@@ -55,7 +55,7 @@ std::vector<PendingNotification> leave_to_newer(Session& session,
                                                 std::vector<PendingNotification>& notifications);
 
 /// Which locks of other sessions lock_pending() sees. A session that reads only the index
-/// notificaciones_por_expandir locks its entries, and not the rows; a change of `estado` then meets that
+/// notificaciones_por_expandir locks its entries, and not the rows; a change of these columns then meets that
 /// lock.
 enum class LockedBy {
   row,            // cheaper; on MySQL the same as the other one

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view filtered_notifications = R"sql(
   SELECT * FROM (
     SELECT n.id, n.entidad_id, n.evento, n.estado, n.origen, n.error, n.clave,
-      CAST(n.ocurrida_en AS CHAR) AS ocurrida_en
+      CAST(n.ocurrida_en AS CHAR) AS ocurrida_en, CAST(n.no_antes_de AS CHAR) AS no_antes_de
     FROM notificaciones_pendientes n
     WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR n.estado = ?)
       AND (? IS NULL OR n.ocurrida_en >= ?)
@@ -94,7 +94,7 @@ Notification read_notification(const Row& row) {
           row.optional_time("ocurrida_en"),
           {},
           {},
-          {}};
+          row.optional_time("no_antes_de")};
 }
 
 /// Locks the row until the transaction ends, and returns its state; nullopt when there is no such row.
@@ -191,7 +191,6 @@ std::optional<Notification> find_notification(Session& session, NotificationId i
   auto notification = read_notification(rows.front());
   notification.data = rows.front().optional_text("datos");
   notification.expires = rows.front().optional_time("caduca_en");
-  notification.not_before = rows.front().optional_time("no_antes_de");
   notification.urgent = rows.front().boolean("urgente");
   return notification;
 }

@@ -22,7 +22,7 @@ struct Notification {
   std::optional<UtcTime> occurred;    // unset: the row's date is not in the calendar (2026-00-15)
   std::optional<std::string> data;    // unset: in lists, and if too long
   std::optional<UtcTime> expires;     // `caduca_en`; unset: in lists, too
-  std::optional<UtcTime> not_before;  // `no_antes_de`; likewise
+  std::optional<UtcTime> not_before;  // `no_antes_de`
   bool urgent = false;                // `urgente`; false in lists, too
 };
 

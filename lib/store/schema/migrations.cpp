@@ -42,7 +42,7 @@ std::string fingerprint(const Migration& migration) {
 }
 
 /// Begins the line with the fingerprint of an earlier text that stays applied. Only the text of a migration
-/// that no release has may change, and a later one then brings both to the same schema.
+/// that no release has may change, if the programs can use the schema of either.
 constexpr std::string_view replaces_line = "-- Replaces: ";
 
 std::string_view replaced_fingerprint(const Migration& migration) {
