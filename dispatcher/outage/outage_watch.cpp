@@ -173,15 +173,8 @@ void OutageWatch::follow(Side& side, platform::MonotonicTime now) {
                   {"lasted_s", (now - side.outage->since) / 1s},
                   {"deliveries", side.outage->affected.size()}});
     ended_.push_back({*std::exchange(side.outage, std::nullopt), now});
-    if (ended_.size() > most_ended) forget_unrecorded();
+    if (ended_.size() > most_ended) ended_.pop_front();
   }
-}
-
-/// Forgets one ended outage, if possible one without a row in cortes_envio: if an outage with a row is
-/// forgotten, its end is never written to the row.
-void OutageWatch::forget_unrecorded() {
-  const auto found = std::ranges::find_if(ended_, [](const Ended& one) { return !one.outage.row; });
-  ended_.erase(found == ended_.end() ? ended_.begin() : found);
 }
 
 void OutageWatch::release_judged(platform::MonotonicTime now, std::vector<Attempt>& into) {
@@ -206,10 +199,10 @@ void OutageWatch::release_judged(platform::MonotonicTime now, std::vector<Attemp
 }
 
 void OutageWatch::record(store::Session& session, platform::MonotonicTime now) {
-  if (!known_read_ && now >= read_again_) {
-    read_again_ = now + write_interval;
+  if (now >= read_known_at_) {
+    read_known_at_ = now + write_interval;  // set first, so that an error does not keep outages unrecorded
     read_known(session, now);
-    known_read_ = true;
+    read_known_at_ = platform::MonotonicTime::max();
   }
   while (!ended_.empty() && now >= ended_.front().outage.written + retry_interval) {
     write(session, ended_.front().outage, now, ended_.front().at);

@@ -79,7 +79,6 @@ class OutageWatch {
   void note_check(const Attempt& check);
   void begin_checks(Side& side, platform::MonotonicTime now);
   void follow(Side& side, platform::MonotonicTime now);
-  void forget_unrecorded();
   void read_known(store::Session& session, platform::MonotonicTime now);
   void write(store::Session& session, Outage& outage, platform::MonotonicTime now,
              std::optional<platform::MonotonicTime> ended);
@@ -95,9 +94,8 @@ class OutageWatch {
   std::vector<Attempt> kept_;
   platform::MonotonicTime judged_ = platform::monotonic_now();  // when judge() was last called
   std::deque<Ended> ended_;                                     // not recorded yet
-  bool known_read_ = false;
-  platform::MonotonicTime read_again_{};
-  std::string dispatcher_;  // this dispatcher's name in the database
+  platform::MonotonicTime read_known_at_{};  // the first read_known(), or the next try after an error
+  std::string dispatcher_;                   // this dispatcher's name in the database
 };
 
 }  // namespace dispatcher

@@ -20,21 +20,14 @@ constexpr std::string_view reject = R"sql(
   SET n.estado = 'rechazada', n.error = j.motivo, n.terminada_en = UTC_TIMESTAMP(3), n.relleno = NULL
   WHERE n.estado = 'pendiente')sql";
 
-/// Cuts the text to at most `most` bytes, between characters.
-std::string cut(std::string text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-  text.resize(most);
-  return text;
-}
-
 }  // namespace
 
 std::string refusal_text(const Refused& refusal) {
   std::string_view message = refusal.what();
   constexpr std::string_view prefix = "database ";
   if (message.starts_with(prefix)) message.remove_prefix(prefix.size());
-  return cut("fila: la base de datos la rechaza: " + text::one_line(message), longest_reason);
+  const auto reason = "fila: la base de datos la rechaza: " + text::one_line(message);
+  return std::string(text::cut(reason, longest_reason));
 }
 
 std::uint64_t reject_notifications(Session& session, const std::vector<RejectedNotification>& rejected) {
