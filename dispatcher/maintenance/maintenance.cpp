@@ -20,9 +20,8 @@ using namespace std::chrono_literals;
 constexpr unsigned recovery_batch = 500;
 constexpr auto failure_rest = 10s;  // after an error that may persist
 constexpr auto conflict_rest = 1s;
-constexpr auto longest_rest = 6h;  // of a task with an idle factor
-constexpr auto report_interval = 1min;
-constexpr auto idle_interval = 1s;  // between looks for work that is rare, while there is none
+constexpr auto longest_rest = 6h;   // of a task with an idle factor
+constexpr auto idle_interval = 1s;  // between runs of a task that is idle
 
 constexpr auto slice = 10ms;           // a run of a task begins no further batch after this
 constexpr auto quick_batch = 8ms;      // after a quicker batch of a purge the next batch is larger
@@ -39,6 +38,14 @@ bool take_turn(F&& step) {
   return done;
 }
 
+/// Returns a task's work that runs `step` in turns. `step` returns true if nothing is left to do.
+template <class F>
+auto in_turns(F step) {
+  return [step](Maintenance& self, store::Session& session, auto&) {
+    return take_turn([&] { return step(self, session); });
+  };
+}
+
 }  // namespace
 
 Maintenance::Maintenance(const config::Settings& settings, platform::Log log, const Metrics& metrics)
@@ -47,21 +54,38 @@ Maintenance::Maintenance(const config::Settings& settings, platform::Log log, co
       log_(std::move(log)),
       metrics_(metrics),
       tasks_{{
-          {"watch the database's clock", &Maintenance::watch_clock, 1s},
+          {"watch the database's clock",
+           [](auto& self, auto& session, auto&) { return self.clock_is_believed(session), true; }, 1s},
           {"recover leases", &Maintenance::recover_leases, 1s},
           {"apply changes of webhooks", &Maintenance::apply_changes, 1s},
           {"reconcile", &Maintenance::reconcile, 2s},
           {"give up what is held", &Maintenance::give_up_held, 10min, true},
-          {"purge", &Maintenance::follow, 5s, true},
-          {"purge what was left", &Maintenance::sweep, 10min, true, 50},
+          {"purge", [](auto& self, auto&... with) { return self.purge(with..., self.follower_); }, 5s, true},
+          {"purge what was left",
+           [](auto& self, auto&... with) { return self.purge(with..., self.sweeper_); }, 10min, true, 50},
           {"erase ended secrets", &Maintenance::erase_secrets, 20s, true},
-          {"forget the audit", &Maintenance::forget_audit, 10min, true},
+          {"forget the audit", in_turns([](auto& self, auto& session) {
+             return store::forget_old_audit(session, self.retention_.audit) < store::batch_rows;
+           }),
+           10min, true},
           {"bring forward", &Maintenance::bring_forward, 50ms},
           {"release what was for later", &Maintenance::release_deferred, 1s},
           {"feed replays", &Maintenance::feed_replays, 100ms},
-          {"forget replays", &Maintenance::forget_replays, 10min, true},
-          {"forget diagnoses", &Maintenance::forget_diagnoses, 10min, true},
-          {"forget idempotency keys", &Maintenance::forget_requests, 10min, true},
+          // limits.replayed counts the replays of the last 24 h, so a replay must be kept for longer than
+          // that.
+          {"forget replays", in_turns([](auto& self, auto& session) {
+             return !store::forget_old_replay(
+                 session, std::max<platform::Milliseconds>(self.retention_.delivered, std::chrono::days(2)));
+           }),
+           10min, true},
+          {"forget diagnoses", in_turns([](auto& self, auto& session) {
+             return store::forget_old_diagnoses(session, self.retention_.delivered) < store::batch_rows;
+           }),
+           10min, true},
+          {"forget idempotency keys", in_turns([](auto&, auto& session) {
+             return store::forget_old_requests(session) < store::batch_rows;
+           }),
+           10min, true},
       }} {}
 
 std::string_view Maintenance::run(store::Session& session, platform::MonotonicTime now, bool idle) {
@@ -81,10 +105,11 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
     rest_for(failure_rest);
     // Checked immediately before the work, because an irreversible task must not follow a wrong clock.
     const bool held_back = task.irreversible && !clock_is_believed(session);
-    const bool finished = held_back || (this->*task.work)(session);
+    const bool finished = held_back || task.work(*this, session, task);
     task.cost += platform::monotonic_now() - start;
-    rest_for(finished ? std::clamp<Span>(task.idle_factor * task.cost, task.interval,
-                                         std::max<Span>(task.interval, longest_rest))
+    const auto interval = task.idle ? idle_interval : task.interval;
+    rest_for(finished ? std::clamp<Span>(task.idle_factor * task.cost, interval,
+                                         std::max<Span>(interval, longest_rest))
                       : Span{});
     if (finished) task.cost = {};
   } catch (const store::Unavailable&) {
@@ -102,21 +127,22 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
 
 /// Logs, at most once a minute for each task, what the database said of a row that it refused. An empty
 /// `refusal` means that it refused no row.
-void Maintenance::report_refusal(std::string_view task, const std::string& refusal) {
-  const auto now = platform::monotonic_now();
-  if (refusal.empty() || now < next_refusal_[task]) return;
-  next_refusal_[task] = now + report_interval;
-  log_.error("the database refuses a row; the others go on", {{"task", task}, {"error", refusal}});
+void Maintenance::report_refusal(Task& task, const std::string& refusal) {
+  if (refusal.empty()) return;
+  task.refusals.add(1);
+  if (const auto times = task.refusals.take_if_due(platform::monotonic_now()))
+    log_.error("the database refuses a row; the others go on",
+               {{"task", task.name}, {"times", *times}, {"error", refusal}});
 }
 
-bool Maintenance::recover_leases(store::Session& session) {
+bool Maintenance::recover_leases(store::Session& session, Task& task) {
   const auto recovered = store::recover_expired_leases(session, recovery_batch, unrecorded_());
   metrics_.leases_recovered.add(recovered.count);
   if (recovered.count > 0) {
     log_.warning("expired leases recovered: these deliveries are attempted again",
                  {{"deliveries", recovered.count}});
   }
-  report_refusal("recover leases", recovered.refusal);
+  report_refusal(task, recovered.refusal);
   return recovered.count < recovery_batch;
 }
 
@@ -136,19 +162,14 @@ bool Maintenance::clock_is_believed(store::Session& session) {
   return !jumped;
 }
 
-bool Maintenance::watch_clock(store::Session& session) {
-  clock_is_believed(session);
-  return true;
-}
-
-bool Maintenance::reconcile(store::Session& session) {
+bool Maintenance::reconcile(store::Session& session, Task& task) {
   const bool done = take_turn([&] {
     store::reconcile_some(session, reconciliation_);
     return reconciliation_.done;
   });
   if (!done) return false;
   const auto walk = std::exchange(reconciliation_, store::next_walk(reconciliation_));
-  report_refusal("reconcile", walk.refusal);
+  report_refusal(task, walk.refusal);
   reconciled_ += walk.changed;
   if (walk.changed.all() > 0) return false;
   const auto [cancelled, held, released] = std::exchange(reconciled_, {});
@@ -158,7 +179,7 @@ bool Maintenance::reconcile(store::Session& session) {
   return true;
 }
 
-bool Maintenance::apply_changes(store::Session& session) {
+bool Maintenance::apply_changes(store::Session& session, Task& task) {
   const bool done = take_turn([&] {
     store::apply_changes(session, changes_);
     std::ranges::move(std::exchange(changes_.begun, {}), std::back_inserter(changed_));
@@ -166,27 +187,22 @@ bool Maintenance::apply_changes(store::Session& session) {
   });
   if (!done) return false;
   const auto walk = std::exchange(changes_, {});
-  report_refusal("apply changes of webhooks", walk.refusal);
+  report_refusal(task, walk.refusal);
   if (walk.applied > 0)
     log_.info("webhooks were changed by their entities: their failures are forgotten",
               {{"webhooks", walk.applied}, {"deliveries_due", walk.hastened}});
   return walk.unfinished == 0;
 }
 
-bool Maintenance::erase_secrets(store::Session& session) {
+bool Maintenance::erase_secrets(store::Session& session, Task& task) {
   std::string refusal;
   const bool done =
       take_turn([&] { return store::erase_ended_secrets(session, refusal) < store::batch_rows; });
-  report_refusal("erase ended secrets", refusal);
+  report_refusal(task, refusal);
   return done;
 }
 
-bool Maintenance::forget_audit(store::Session& session) {
-  return take_turn([&] { return store::forget_old_audit(session, retention_.audit) < store::batch_rows; });
-}
-
-bool Maintenance::bring_forward(store::Session& session) {
-  if (platform::monotonic_now() < next_forward_) return true;
+bool Maintenance::bring_forward(store::Session& session, Task& task) {
   const store::ForwardLimits limits{.most_due = std::max(1U, delivery_.max_in_flight_per_webhook / 2),
                                     .probe_interval = delivery_.probe_interval};
   const bool done = take_turn([&] {
@@ -194,8 +210,8 @@ bool Maintenance::bring_forward(store::Session& session) {
     return forward_.done;
   });
   if (!done) return false;
-  report_refusal("bring forward", forward_.refusal);
-  if (forward_.webhooks == 0) next_forward_ = platform::monotonic_now() + idle_interval;
+  report_refusal(task, forward_.refusal);
+  task.idle = forward_.webhooks == 0;
   const bool any = !forward_.due.empty();
   std::ranges::move(forward_.due, std::back_inserter(due_));
   forward_ = store::next_forward_walk(std::move(forward_));
@@ -205,7 +221,7 @@ bool Maintenance::bring_forward(store::Session& session) {
 /// Looks at the clock only once something is due: what is sent too early cannot be called back. A walk goes
 /// on behind what it has released: the search for the first would read the index entries that the server has
 /// not purged.
-bool Maintenance::release_deferred(store::Session& session) {
+bool Maintenance::release_deferred(store::Session& session, Task& task) {
   const bool walking = deferred_.after != platform::UtcTime{};
   if ((!walking && !store::any_deferred_due(session)) || !clock_is_believed(session)) return true;
   const bool done = take_turn([&] {
@@ -216,14 +232,13 @@ bool Maintenance::release_deferred(store::Session& session) {
   deferred_.entities.clear();
   if (!done) return false;
   const auto walk = std::exchange(deferred_, {});
-  report_refusal("release what was for later", walk.refusal);
+  report_refusal(task, walk.refusal);
   if (walk.released > 0)
     log_.info("notifications for later are due (no_antes_de)", {{"notifications", walk.released}});
   return true;
 }
 
-bool Maintenance::feed_replays(store::Session& session) {
-  if (platform::monotonic_now() < next_replays_) return true;
+bool Maintenance::feed_replays(store::Session& session, Task& task) {
   const auto half = std::max(1U, delivery_.max_in_flight_per_webhook / 2);
   const bool done = take_turn([&] {
     store::feed_replays(session, half, replays_);
@@ -231,37 +246,22 @@ bool Maintenance::feed_replays(store::Session& session) {
   });
   if (!done) return false;
   const auto walk = std::exchange(replays_, {});
-  report_refusal("feed replays", walk.refusal);
+  report_refusal(task, walk.refusal);
   for (const auto& [id, error] : walk.unreadable)
     log_.error("a replay that cannot be carried out is cancelled", {{"replay", id}, {"error", error}});
-  if (walk.webhooks == 0) next_replays_ = platform::monotonic_now() + idle_interval;
+  task.idle = walk.webhooks == 0;
   if (walk.finished > 0) log_.info("replays that entities asked for are over", {{"replays", walk.finished}});
   return true;
 }
 
-bool Maintenance::forget_replays(store::Session& session) {
-  // limits.replayed counts the replays of the last 24 h, so a replay must be kept for longer than that.
-  const auto kept = std::max<platform::Milliseconds>(retention_.delivered, std::chrono::days(2));
-  return take_turn([&] { return !store::forget_old_replay(session, kept); });
-}
-
-bool Maintenance::forget_diagnoses(store::Session& session) {
-  return take_turn(
-      [&] { return store::forget_old_diagnoses(session, retention_.delivered) < store::batch_rows; });
-}
-
-bool Maintenance::forget_requests(store::Session& session) {
-  return take_turn([&] { return store::forget_old_requests(session) < store::batch_rows; });
-}
-
-bool Maintenance::give_up_held(store::Session& session) {
+bool Maintenance::give_up_held(store::Session& session, Task& task) {
   const bool done = take_turn([&] {
     store::give_up_held(session, retention_.held, held_);
     return held_.done;
   });
   if (!done) return false;
   const auto walk = std::exchange(held_, {});
-  report_refusal("give up what is held", walk.refusal);
+  report_refusal(task, walk.refusal);
   const auto ended = walk.ended;
   metrics_.count_given_up(ended);
   if (ended > 0)
@@ -270,23 +270,18 @@ bool Maintenance::give_up_held(store::Session& session) {
   return ended == 0;
 }
 
-bool Maintenance::follow(store::Session& session) { return purge(session, follower_); }
-bool Maintenance::sweep(store::Session& session) { return purge(session, sweeper_); }
-
-bool Maintenance::purge(store::Session& session, store::PurgeWalk& walk) {
+bool Maintenance::purge(store::Session& session, Task& task, store::PurgeWalk& walk) {
   const bool done = take_turn([&] {
     const auto start = platform::monotonic_now();
-    purged_ += store::purge_window(session, retention_, walk, window_);
-    report_refusal("purge", walk.refusal);
+    purged_.add(store::purge_window(session, retention_, walk, window_));
+    report_refusal(task, walk.refusal);
     const auto took = platform::monotonic_now() - start;
     if (took > slow_batch) window_ = std::max(least_window, window_ / 2);
     if (took < quick_batch) window_ = std::min(largest_window, window_ * 2);
     return walk.done();
   });
-  if (purged_ > 0 && platform::monotonic_now() >= next_report_) {
-    log_.info("rows past their retention removed", {{"rows", std::exchange(purged_, 0)}});
-    next_report_ = platform::monotonic_now() + report_interval;
-  }
+  if (const auto rows = purged_.take_if_due(platform::monotonic_now()))
+    log_.info("rows past their retention removed", {{"rows", *rows}});
   return done;
 }
 

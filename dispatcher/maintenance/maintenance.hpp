@@ -8,7 +8,6 @@
 
 #include <array>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "dispatcher/observation/metrics.hpp"
+#include "dispatcher/observation/once_per_minute.hpp"
 #include "lib/config/config.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/log.hpp"
@@ -56,35 +56,31 @@ class Maintenance {
   using Span = platform::MonotonicTime::duration;
   struct Task {
     std::string_view name;
-    bool (Maintenance::*work)(store::Session&);  // true: nothing is left to do for now
-    Span interval;                               // until the next run, after work has returned true
+    /// Returns true if nothing is left to do for now.
+    std::function<bool(Maintenance&, store::Session&, Task&)> work;
+    Span interval;              // until the next run, after work has returned true
     bool irreversible = false;  // not run while a jump of the database's clock is not accepted
     /// The interval is at least this many times `cost`. Only for a walk over a whole table that nothing waits
     /// for: what one entity makes costly would delay what others wait for.
     unsigned idle_factor = 0;
     platform::MonotonicTime next{};
-    Span cost{};  // of all runs since work last returned true
+    Span cost{};               // of all runs since work last returned true
+    bool idle = false;         // set by work: what it looks for is rare, and there is none; runs less often
+    OncePerMinute refusals{};  // of rows, by the database
   };
   Span run_task(store::Session& session, Task& task);
-  void report_refusal(std::string_view task, const std::string& refusal);
+  void report_refusal(Task& task, const std::string& refusal);
 
-  bool recover_leases(store::Session& session);
-  bool watch_clock(store::Session& session);
   bool clock_is_believed(store::Session& session);
-  bool apply_changes(store::Session& session);
-  bool reconcile(store::Session& session);
-  bool follow(store::Session& session);
-  bool sweep(store::Session& session);
-  bool purge(store::Session& session, store::PurgeWalk& walk);
-  bool give_up_held(store::Session& session);
-  bool erase_secrets(store::Session& session);
-  bool forget_audit(store::Session& session);
-  bool bring_forward(store::Session& session);
-  bool release_deferred(store::Session& session);
-  bool feed_replays(store::Session& session);
-  bool forget_replays(store::Session& session);
-  bool forget_diagnoses(store::Session& session);
-  bool forget_requests(store::Session& session);
+  bool recover_leases(store::Session& session, Task& task);
+  bool apply_changes(store::Session& session, Task& task);
+  bool reconcile(store::Session& session, Task& task);
+  bool purge(store::Session& session, Task& task, store::PurgeWalk& walk);
+  bool give_up_held(store::Session& session, Task& task);
+  bool erase_secrets(store::Session& session, Task& task);
+  bool bring_forward(store::Session& session, Task& task);
+  bool release_deferred(store::Session& session, Task& task);
+  bool feed_replays(store::Session& session, Task& task);
 
   config::DeliverySettings delivery_;
   config::RetentionSettings retention_;
@@ -104,18 +100,14 @@ class Maintenance {
   store::ChangeWalk changes_;
   std::vector<delivery::WebhookId> changed_;  // for take_changed()
   store::ForwardWalk forward_;
-  std::vector<delivery::WebhookId> due_;    // for take_due()
-  platform::MonotonicTime next_forward_{};  // when to look again, after a walk that visited no webhook
+  std::vector<delivery::WebhookId> due_;  // for take_due()
   store::DeferredWalk deferred_;
   std::set<delivery::EntityId> released_;  // for take_released()
   store::ReplayWalk replays_;
-  platform::MonotonicTime next_replays_{};  // when to look for replays, after a look that found none
   store::PurgeWalk follower_;
   store::PurgeWalk sweeper_{true};
   unsigned window_ = 512;  // rows of a purge's batch; adapts to the time that a batch takes
-  std::uint64_t purged_ = 0;
-  platform::MonotonicTime next_report_{};                             // when to log purged_
-  std::map<std::string_view, platform::MonotonicTime> next_refusal_;  // when to log a task's next refused row
+  OncePerMinute purged_;   // rows
 };
 
 }  // namespace dispatcher
