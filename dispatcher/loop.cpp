@@ -339,7 +339,7 @@ bool Loop::take_recorded() {
   const auto done = writer_.take_done();
   for (const auto& [webhook, entity, wait] : done) {
     slots_.recorded(webhook);
-    ready_.entities.clear_busy(entity);
+    ready_.entities.mark(entity, ReadyEntities::Kind::busy, false);
     if (!wait) continue;
     if (wait->count() == 0)
       ready_.webhooks.returned(webhook, now);

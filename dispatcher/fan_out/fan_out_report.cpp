@@ -18,11 +18,12 @@ void report_progress(delivery::EntityId entity, const EntityFacts& facts, ReadyE
 /// Reports why the entity waits, which decides when it is taken again.
 void report_waiting(delivery::EntityId entity, const EntityFacts& facts, bool with_large,
                     platform::MonotonicTime now, ReadyEntities& entities) {
+  using enum ReadyEntities::Kind;
   const bool no_room = facts.has(Outcome::no_room);
-  if (no_room || !with_large) entities.note_large(entity, no_room);
-  if (facts.has(Outcome::busy)) entities.mark_busy(entity);
-  entities.set_suspect(entity, facts.suspect());
-  if (facts.found > 0) entities.set_wrong(entity, facts.outcomes == std::set{Outcome::rejected});
+  if (no_room || !with_large) entities.mark(entity, large, no_room);
+  if (facts.has(Outcome::busy)) entities.mark(entity, busy, true);
+  entities.mark(entity, suspect, facts.suspect());
+  if (facts.found > 0) entities.mark(entity, wrong, facts.outcomes == std::set{Outcome::rejected});
   if (facts.locked()) entities.postpone(entity, now + locked_wait);
 }
 

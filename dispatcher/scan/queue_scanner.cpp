@@ -144,7 +144,7 @@ bool QueueScanner::read_new(store::Session& session) {
                                      : ready_.entities.arrived(notification);
       if (news) ++told;
       const bool wrong = found.unreachable.contains(notification.entity);
-      if (wrong) ready_.entities.set_wrong(notification.entity, true);
+      if (wrong) ready_.entities.mark(notification.entity, ReadyEntities::Kind::wrong, true);
       reachable = reachable || !wrong;
       any = true;
     }
@@ -177,7 +177,7 @@ bool QueueScanner::search_entities(store::Session& session) {
         auto waiting = find_waiting_entities(session, ranges);
         for (const auto& entity : waiting.found) {
           found = ready_.entities.found(entity) || found;
-          if (entity.unreachable) ready_.entities.set_wrong(entity.id, true);
+          if (entity.unreachable) ready_.entities.mark(entity.id, ReadyEntities::Kind::wrong, true);
         }
         return std::move(waiting.rest);
       });

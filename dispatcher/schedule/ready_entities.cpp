@@ -118,9 +118,9 @@ std::vector<store::TakeRequest> ReadyEntities::next(unsigned entities, Kind kind
   for (auto i = all.upper_bound(cursor(kind)); result.size() < most; ++i) {
     if (i == all.end()) i = all.begin();
     ++visits_;
-    const auto& entry = entities_.at(*i);
-    result.push_back(
-        {*i, entry.look == look_ ? entry.after : delivery::NotificationId(lowest), entry.large ? 1 : limit});
+    auto& entry = entities_.at(*i);
+    result.push_back({*i, entry.look == look_ ? entry.after : delivery::NotificationId(lowest),
+                      entry.marked(Kind::large) ? 1 : limit});
   }
   if (!result.empty()) cursor(kind) = result.back().entity;
   return result;
@@ -150,7 +150,8 @@ void ReadyEntities::advance(delivery::EntityId entity, delivery::NotificationId 
 void ReadyEntities::finished(delivery::EntityId entity) {
   auto* entry = find(entity);
   if (entry == nullptr) return;
-  entry->more = entry->busy = entry->large = entry->suspect = entry->wrong = false;
+  entry->more = false;
+  entry->marks = {};
   update_place(entity);
 }
 
@@ -161,40 +162,12 @@ void ReadyEntities::note_passed_over(delivery::EntityId entity) {
   }
 }
 
-void ReadyEntities::set_suspect(delivery::EntityId entity, bool suspect) {
+void ReadyEntities::mark(delivery::EntityId entity, Kind kind, bool on) {
   auto* entry = find(entity);
-  if (entry == nullptr || !entry->waits() || entry->suspect == suspect) return;
-  entry->suspect = suspect;
-  if (suspect) leave_line(*entry);
+  if (entry == nullptr || !entry->waits() || entry->marked(kind) == on) return;
+  entry->marked(kind) = on;
+  if (on) leave_line(*entry);
   update_place(entity);
-}
-
-void ReadyEntities::set_wrong(delivery::EntityId entity, bool wrong) {
-  auto* entry = find(entity);
-  if (entry == nullptr || !entry->waits() || entry->wrong == wrong) return;
-  entry->wrong = wrong;
-  if (wrong) leave_line(*entry);
-  update_place(entity);
-}
-
-void ReadyEntities::note_large(delivery::EntityId entity, bool large) {
-  auto* entry = find(entity);
-  if (entry == nullptr || (!large && !entry->large)) return;
-  entry->large = large;
-  if (large) leave_line(*entry);
-  update_place(entity);
-}
-
-void ReadyEntities::mark_busy(delivery::EntityId entity) {
-  if (auto* entry = find(entity)) {
-    entry->busy = true;
-    leave_line(*entry);
-    update_place(entity);
-  }
-}
-
-void ReadyEntities::clear_busy(delivery::EntityId entity) {
-  if (auto* entry = find(entity); entry != nullptr && std::exchange(entry->busy, false)) update_place(entity);
 }
 
 void ReadyEntities::postpone(delivery::EntityId entity, platform::MonotonicTime until) {
@@ -281,10 +254,7 @@ void ReadyEntities::update_place(delivery::EntityId entity) {
 std::optional<ReadyEntities::Kind> ReadyEntities::kind_of(const Entry& entry) {
   const bool postponed = entry.postponed_until > platform::MonotonicTime{};
   if (!entry.more || !entry.in_line.empty() || postponed) return std::nullopt;
-  if (entry.suspect) return Kind::suspect;
-  if (entry.busy) return Kind::busy;
-  if (entry.wrong) return Kind::wrong;
-  return entry.large ? Kind::large : Kind::ready;
+  return static_cast<Kind>(std::ranges::find(entry.marks, true) - entry.marks.begin());
 }
 
 void ReadyEntities::end_postponements(platform::MonotonicTime now) {

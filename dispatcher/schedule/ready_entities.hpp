@@ -60,13 +60,14 @@ class ReadyEntities {
   std::vector<store::NotificationKey> line(std::size_t limit, bool others_lead = false,
                                            std::size_t most_quick = 2 * longest_line,
                                            std::size_t most_others = 2 * longest_line) const;
-  /// The kinds of entities that take turns.
+  /// The kinds of entities that take turns. An entity is of the first kind with which it is marked, otherwise
+  /// it is ready.
   enum class Kind {
-    ready,    // the entity's deliveries can be sent, as far as is known
-    busy,     // the entity's next deliveries could only wait, each for its own webhook
     suspect,  // the database refused, or may refuse, a notification: the entity is taken alone
-    large,    // the entity has more data than a batch had room for
+    busy,     // the entity's next deliveries could only wait, until a result of its webhooks is recorded
     wrong,    // the entity's notifications can only be rejected, as far as is known
+    large,    // a batch had no room for the entity's data: it takes turns with one notification each
+    ready,    // the entity's deliveries can be sent, as far as is known
   };
   /// How many entities of a kind take turns now.
   std::size_t count(Kind kind, platform::MonotonicTime now);
@@ -87,16 +88,8 @@ class ReadyEntities {
   /// them until they reach its last one. Only the next look makes them begin at the first row again:
   /// otherwise they might never reach the rows behind many that are passed over.
   void note_passed_over(delivery::EntityId entity);
-  /// `suspect`: whether what waits of the entity is to be taken alone.
-  void set_suspect(delivery::EntityId entity, bool suspect);
-  /// `wrong`: whether what waits of the entity can only be rejected, as far as is known.
-  void set_wrong(delivery::EntityId entity, bool wrong);
-  /// `large`: whether a batch had no room for the entity's data. Such entities take turns among themselves,
-  /// with one notification each.
-  void note_large(delivery::EntityId entity, bool large);
-  /// Makes the entity busy until the result of one of its webhooks is recorded.
-  void mark_busy(delivery::EntityId entity);
-  void clear_busy(delivery::EntityId entity);
+  /// Sets or clears a mark of an entity of which something waits. `kind`: not Kind::ready.
+  void mark(delivery::EntityId entity, Kind kind, bool on);
   /// The entity is not taken before `until`, whatever is found: another session has locked its rows.
   void postpone(delivery::EntityId entity, platform::MonotonicTime until);
 
@@ -127,15 +120,13 @@ class ReadyEntities {
     delivery::NotificationId after = 0;  // the next turn reads what follows this id
     unsigned look = 0;                   // `after` is valid only while look_ is the same
     unsigned sought = 0;  // the last value of look_ at which the oldest notification was known to be in line
-    bool busy = false;
-    bool suspect = false;
-    bool large = false;
-    bool wrong = false;
+    std::array<bool, 4> marks{};                // by Kind, without Kind::ready
     std::optional<Kind> in_turns;               // the kind under which turns_ has the entity
     platform::MonotonicTime postponed_until{};  // 0: not postponed
     bool passed_over = false;  // some rows were, since the last look or since these reads began
 
     bool waits() const { return more || !in_line.empty(); }
+    bool& marked(Kind kind) { return marks.at(static_cast<std::size_t>(kind)); }
   };
   using Entities = std::map<delivery::EntityId, Entry>;
 

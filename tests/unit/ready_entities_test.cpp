@@ -172,16 +172,16 @@ BOOST_AUTO_TEST_CASE(an_entity_goes_on_after_what_is_done_until_a_look_begins_at
 BOOST_AUTO_TEST_CASE(a_busy_entity_leaves_the_line_and_waits_until_it_is_cleared) {
   auto ready = with_many({1, 2});
   ready.found({3, {50, 51}, false});
-  ready.mark_busy(1);
-  ready.mark_busy(3);
+  ready.mark(1, Kind::busy, true);
+  ready.mark(3, Kind::busy, true);
   BOOST_TEST(line(ready).empty());
   BOOST_TEST((next(ready, 9) == Ids{2}));
   BOOST_TEST((next(ready, 9, Kind::busy) == Ids{1, 3}));
-  ready.clear_busy(1);
-  ready.clear_busy(3);
+  ready.mark(1, Kind::busy, false);
+  ready.mark(3, Kind::busy, false);
   BOOST_TEST((next(ready, 9, Kind::busy).empty()));
   BOOST_TEST(next(ready, 9).size() == 3U);
-  ready.clear_busy(77);  // unknown: nothing happens
+  ready.mark(77, Kind::busy, false);  // unknown: nothing happens
   ready.resume_at(Kind::ready, 3);
   BOOST_TEST(position(ready) == 49);
 }
@@ -200,12 +200,12 @@ BOOST_AUTO_TEST_CASE(one_that_is_postponed_waits_until_then_and_no_longer) {
 BOOST_AUTO_TEST_CASE(entities_with_large_data_take_separate_turns_one_at_a_time) {
   auto ready = with_many({8});
   ready.found({7, {1, 2, 3}, false});
-  ready.note_large(7, true);
+  ready.mark(7, Kind::large, true);
   BOOST_TEST(line(ready).empty());
   BOOST_TEST((next(ready, 9) == Ids{8}));
   BOOST_TEST(ready.next(9, Kind::large, 5, now).at(0).entity == 7);
   BOOST_TEST(ready.next(9, Kind::large, 5, now).at(0).limit == 1U);
-  ready.note_large(7, false);
+  ready.mark(7, Kind::large, false);
   BOOST_TEST(ready.count(Kind::large, now) == 0U);
   BOOST_TEST(ready.next(9, Kind::ready, 5, now).at(0).limit == 5U);
 }
@@ -215,13 +215,13 @@ BOOST_AUTO_TEST_CASE(entities_with_large_data_take_separate_turns_one_at_a_time)
 BOOST_AUTO_TEST_CASE(a_suspect_is_taken_alone_until_it_is_none_any_more) {
   ReadyEntities ready;
   ready.found({7, {1, 2, 3}, false});
-  ready.set_suspect(7, true);
+  ready.mark(7, Kind::suspect, true);
   BOOST_TEST(line(ready).empty());
   BOOST_TEST(next(ready, 9).empty());
   ready.arrived({9, 7});
   BOOST_TEST(line(ready).empty());
   BOOST_TEST((next(ready, 9, Kind::suspect) == Ids{7}));
-  ready.set_suspect(7, false);
+  ready.mark(7, Kind::suspect, false);
   BOOST_TEST(next(ready, 9, Kind::suspect).empty());
   BOOST_TEST((next(ready, 9) == Ids{7}));
 }
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(an_entity_of_which_nothing_waits_is_no_suspect) {
   ready.found({7, {1}, false});
   ready.note_passed_over(7);
   ready.advance(7, 1);
-  ready.set_suspect(7, true);
+  ready.mark(7, Kind::suspect, true);
   ready.arrived({9, 7});
   BOOST_TEST((line(ready) == Line{9}));
 }
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(an_entity_that_does_not_exist_takes_no_place_in_line_and_no
   BOOST_TEST(ready.arrived({1, 7}));
   BOOST_TEST(ready.found({8, {2}, false}));
   ready.appeared(9);
-  for (const auto id : {7, 8, 9}) ready.set_wrong(id, true);
+  for (const auto id : {7, 8, 9}) ready.mark(id, Kind::wrong, true);
   ready.arrived({4, 5});
   BOOST_TEST((line(ready, 9) == Line{4}));
   BOOST_TEST(next(ready, 9).empty());
@@ -280,11 +280,11 @@ BOOST_AUTO_TEST_CASE(an_entity_that_does_not_exist_takes_no_place_in_line_and_no
 
 BOOST_AUTO_TEST_CASE(an_entity_is_wrong_until_a_batch_is_better) {
   auto ready = with_many({7});
-  ready.set_wrong(7, true);
+  ready.mark(7, Kind::wrong, true);
   BOOST_TEST((next(ready, 9, Kind::wrong) == Ids{7}));
-  ready.set_wrong(7, false);
+  ready.mark(7, Kind::wrong, false);
   BOOST_TEST((next(ready, 9) == Ids{7}));
-  ready.set_wrong(7, true);
+  ready.mark(7, Kind::wrong, true);
   ready.finished(7);
   ready.arrived({500, 7});
   BOOST_TEST((line(ready, 9) == Line{500}));
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(an_entity_is_wrong_until_a_batch_is_better) {
 
 BOOST_AUTO_TEST_CASE(each_kind_has_a_turn_of_its_own) {
   auto ready = with_many({1, 2, 9});
-  ready.mark_busy(9);
+  ready.mark(9, Kind::busy, true);
   BOOST_TEST((next(ready, 1) == Ids{1}));
   BOOST_TEST((next(ready, 1, Kind::busy) == Ids{9}));
   BOOST_TEST((next(ready, 1) == Ids{2}));
@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {
     for (std::int64_t id = 1; id <= known; ++id) ready.appeared(id);
     for (std::int64_t id = 1; id <= known; ++id) {  // each waits, and must not be taken yet
       if (id % 2 == 0) {
-        ready.mark_busy(id);
+        ready.mark(id, Kind::busy, true);
       } else {
         ready.postpone(id, now + Milliseconds(50));
       }
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(a_turn_costs_what_it_takes_however_many_are_known) {
     BOOST_TEST((next(ready, 9) == Ids{known + 1}));
     BOOST_TEST(line(ready).size() == 1U);
     ready.advance(known + 1, 5);
-    ready.clear_busy(2);
+    ready.mark(2, Kind::busy, false);
     ready.look_again();
     BOOST_TEST(ready.visits() - before <= 4U);
   }
