@@ -65,9 +65,8 @@ Loop::Loop(const config::Settings& settings, webhook::KeyRing keys, store::Sessi
       ready_(static_cast<std::int64_t>(std::random_device{}() % 1000),
              [this](auto entity) { return slots_.is_quick(entity); }),
       scanner_(settings.delivery, ready_),
-      newer_rows_(log),
-      claimer_(session_, ready_, slots_, settings.delivery.lease, log, newer_rows_),
-      fan_out_(session_, ready_, slots_, settings.delivery, log, metrics, newer_rows_),
+      claimer_(session_, ready_, slots_, settings.delivery.lease, log),
+      fan_out_(session_, ready_, slots_, settings.delivery, log, metrics),
       writer_(settings.delivery, std::move(results_session), between_looks(settings.database), log, metrics),
       sender_(settings.delivery, attempts_, settings.database.hosts),
       outages_(settings.delivery, log, metrics, sender_),
@@ -414,8 +413,9 @@ void Loop::drain(bool stopping) {
     if (done || platform::monotonic_now() >= deadline) break;
     wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }
-  fan_out_.report_rest();
-  report_slow(slow_tasks_.rest());
+  claimer_.report(true);
+  fan_out_.report(true);
+  report_slow(slow_tasks_.report(platform::monotonic_now(), true));
   const auto left = slots_.in_hand() + writer_.waiting();
   if (left > 0)
     log_.warning(

@@ -85,7 +85,6 @@ class Loop {
   Maintenance maintenance_;
   ReadySet ready_;
   QueueScanner scanner_;
-  NewerRows newer_rows_;
   Claimer claimer_;
   FanOut fan_out_;
   ResultWriter writer_;

@@ -85,9 +85,7 @@ std::vector<delivery::WebhookId> Claimer::take_due() {
 }
 
 void Claimer::claim(LeasedBatch& into) {
-  if (const auto expired = expired_.take_if_due(monotonic_now()))
-    log_.warning("deliveries cancelled: their notifications have expired (caduca_en)",
-                 {{"deliveries", *expired}});
+  report(false);
   auto& ready = ready_.webhooks;
   const auto unidentified = take_due();
   auto candidates = slots_.next(webhooks_per_claim);
@@ -125,7 +123,17 @@ void Claimer::claim_part(const std::vector<store::ClaimRequest>& requests, Lease
   into.worked = into.worked || unreadable > 0;
   expired_.add(claimed.leased.expired);
   into.add(std::move(claimed.leased), log_);
-  newer_.left("deliveries", unreadable);
+  for_newer_.add(unreadable);
+}
+
+void Claimer::report(bool stopping) {
+  const auto now = monotonic_now();
+  if (const auto expired = expired_.take_if_due(now, stopping))
+    log_.warning("deliveries cancelled: their notifications have expired (caduca_en)",
+                 {{"deliveries", *expired}});
+  if (const auto times = for_newer_.take_if_due(now, stopping))
+    log_.info("deliveries left to a newer version of the dispatcher: this one does not know their event",
+              {{"times", *times}});
 }
 
 }  // namespace dispatcher

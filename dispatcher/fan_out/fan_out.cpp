@@ -34,15 +34,14 @@ std::vector<store::NotificationKey> without(const PassedOver& passed_over,
 }  // namespace
 
 FanOut::FanOut(store::Session& session, ReadySet& ready, FairSlots& slots,
-               const config::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics,
-               NewerRows& newer)
+               const config::DeliverySettings& settings, const platform::Log& log, const Metrics& metrics)
     : session_(session),
       ready_(ready),
       slots_(slots),
       most_of_entity_(webhook::max_webhooks_per_entity * settings.max_in_flight_per_webhook),
       log_(log),
       metrics_(metrics),
-      writer_(session, ready, slots, settings.lease, log, metrics, newer) {}
+      writer_(session, ready, slots, settings.lease, log, metrics) {}
 
 void FanOut::run_sendable(LeasedBatch& into) {
   const unsigned rows = std::min(slots_.counts().free(), rows_per_batch);
@@ -128,7 +127,11 @@ FanOutWriter::Written FanOut::write(const std::vector<store::NotificationKey>& r
   const bool any = std::ranges::any_of(written.outcomes, [](const auto& one) { return !waits(one.second); });
   into.worked = into.worked || any;
   const auto now = monotonic_now();
-  for (const auto& row : rows) passed_over_.note(row, written.outcomes.at(row.id), now);
+  for (const auto& row : rows) {
+    const auto outcome = written.outcomes.at(row.id);
+    passed_over_.note(row, outcome, now);
+    if (outcome == Outcome::for_newer) for_newer_.add(1);
+  }
   return written;
 }
 
@@ -148,7 +151,7 @@ void FanOut::run_ahead(LeasedBatch& into) {
 void FanOut::run_passed_over(LeasedBatch& into) {
   const auto start = monotonic_now();
   if (start >= next_report_) report_locked();
-  writer_.rejections().report();
+  report(false);
   if (!again_pacer_.due(start)) return;
   const auto rows = passed_over_.due(start, rows_again);
   if (rows.empty()) return;
@@ -159,6 +162,15 @@ void FanOut::run_passed_over(LeasedBatch& into) {
 std::optional<platform::MonotonicTime> FanOut::next_passed_over() const {
   const auto due = passed_over_.next_due();
   return due ? std::optional(std::max(*due, again_pacer_.next())) : std::nullopt;
+}
+
+void FanOut::report(bool stopping) {
+  writer_.rejections().report(stopping);
+  if (const auto times = for_newer_.take_if_due(monotonic_now(), stopping))
+    log_.info(
+        "notifications left to a newer version of the dispatcher: this one does not know their event (or may "
+        "not read the table migraciones: sql/grants)",
+        {{"times", *times}});
 }
 
 /// Tells the operator of notifications that have been locked for long, and where this user may see it, which

@@ -7,7 +7,7 @@
 #include "dispatcher/fan_out/fan_out_report.hpp"
 #include "dispatcher/fan_out/fan_out_writer.hpp"
 #include "dispatcher/fan_out/passed_over.hpp"
-#include "dispatcher/scan/newer_rows.hpp"
+#include "dispatcher/observation/once_per_minute.hpp"
 #include "dispatcher/scan/pacer.hpp"
 #include "dispatcher/schedule/leased_batch.hpp"
 #include "dispatcher/schedule/ready_set.hpp"
@@ -17,9 +17,9 @@ namespace dispatcher {
 
 class FanOut {
  public:
-  /// `session`, `ready`, `slots`, `metrics` and `newer` outlive this object.
+  /// `session`, `ready`, `slots` and `metrics` outlive this object.
   FanOut(store::Session& session, ReadySet& ready, FairSlots& slots, const config::DeliverySettings& settings,
-         const platform::Log& log, const Metrics& metrics, NewerRows& newer);
+         const platform::Log& log, const Metrics& metrics);
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 
@@ -52,8 +52,9 @@ class FanOut {
   /// Tries notifications again that were passed over (docs/delivery.md#notifications-that-are-passed-over).
   /// Takes only a share of the loop's time. Once a minute, logs those that have been locked for a minute.
   void run_passed_over(LeasedBatch& into);
-  /// To be called at a stop: logs the rejections that no line of the log has counted yet.
-  void report_rest() { writer_.rejections().report_rest(); }
+  /// To be called at least once a minute: logs what was rejected, and left to newer releases, since the last
+  /// line. `stopping`: logs the rest.
+  void report(bool stopping);
   /// When run_passed_over() has something to do; nullopt: no such notification is known.
   std::optional<platform::MonotonicTime> next_passed_over() const;
 
@@ -77,6 +78,7 @@ class FanOut {
   unsigned batch_ = 0;       // counts the batches of run_sendable()
   Pacer again_pacer_{25};    // percent of the loop's time, for what was passed over
   PassedOver passed_over_;
+  OncePerMinute for_newer_;
   platform::MonotonicTime next_report_{};
   platform::Log log_;
   const Metrics& metrics_;

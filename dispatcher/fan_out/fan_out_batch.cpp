@@ -22,13 +22,12 @@ void add_missing(store::Session& session, const std::vector<store::NotificationK
 }  // namespace
 
 FanOutBatch lock_batch(store::Session& session, const std::vector<store::NotificationKey>& rows,
-                       store::LockedBy locked_by, NewerRows& newer) {
+                       store::LockedBy locked_by) {
   FanOutBatch batch;
   auto pending = store::lock_pending(session, ids_of(rows), locked_by);
   add_missing(session, rows, pending, batch.left_out);
-  const auto unknown = store::leave_to_newer(session, pending);
-  for (const auto& one : unknown) batch.left_out.emplace(one.id, Outcome::for_newer);
-  newer.left("notifications", unknown.size());
+  for (const auto& one : store::leave_to_newer(session, pending))
+    batch.left_out.emplace(one.id, Outcome::for_newer);
   for (const auto& one : pending) {
     if (!one.data) batch.with_large.insert(one.entity);
   }

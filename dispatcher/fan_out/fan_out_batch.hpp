@@ -6,7 +6,6 @@
 
 #include "dispatcher/fan_out/fan_out_outcome.hpp"
 #include "dispatcher/fan_out/fan_out_plan.hpp"
-#include "dispatcher/scan/newer_rows.hpp"
 #include "lib/store/notifications/fan_out.hpp"
 #include "lib/store/session/session.hpp"
 
@@ -21,7 +20,7 @@ struct FanOutBatch {
 /// Locks and reads those of `rows` that are pending and free, and checks their data. Requires a transaction.
 /// Throws errors of the session or the server.
 FanOutBatch lock_batch(store::Session& session, const std::vector<store::NotificationKey>& rows,
-                       store::LockedBy locked_by, NewerRows& newer);
+                       store::LockedBy locked_by);
 
 template <class Notifications>
 std::vector<delivery::NotificationId> ids_of(const Notifications& notifications) {

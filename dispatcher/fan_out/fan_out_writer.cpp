@@ -132,7 +132,7 @@ Outcomes FanOutWriter::write_part(const Rows& rows, Ahead ahead, store::LockedBy
   Part part;
   part.lease = leases_.next();
   part.created = store::transaction(session_, [&] {
-    part.batch = lock_batch(session_, rows, locked_by, newer_);
+    part.batch = lock_batch(session_, rows, locked_by);
     with_large.insert(part.batch.with_large.begin(), part.batch.with_large.end());
     part.recipients = store::load_recipients(session_, entities_of(part.batch.judged));
     rest_paused(ready_.paused_parts, part.recipients);

@@ -14,14 +14,13 @@ namespace dispatcher {
 
 class FanOutWriter {
  public:
-  /// `session`, `ready`, `slots`, `metrics` and `newer` outlive this object.
+  /// `session`, `ready`, `slots` and `metrics` outlive this object.
   FanOutWriter(store::Session& session, ReadySet& ready, FairSlots& slots, platform::Milliseconds lease,
-               const platform::Log& log, const Metrics& metrics, NewerRows& newer)
+               const platform::Log& log, const Metrics& metrics)
       : session_(session),
         ready_(ready),
         slots_(slots),
         metrics_(metrics),
-        newer_(newer),
         rejections_(log, metrics),
         leases_(lease) {}
 
@@ -48,7 +47,6 @@ class FanOutWriter {
   ReadySet& ready_;
   FairSlots& slots_;
   const Metrics& metrics_;
-  NewerRows& newer_;
   Rejections rejections_;
   LeaseSource leases_;
 };

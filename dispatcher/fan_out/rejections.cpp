@@ -64,14 +64,11 @@ void Rejections::count(std::uint64_t count, const RejectedNotification& one) {
   metrics_.rejected.add(count);
   rejected_.add(count);
   example_ = one;
-  report();
+  report(false);
 }
 
-void Rejections::report() { report(rejected_.take_if_due(monotonic_now())); }
-void Rejections::report_rest() { report(rejected_.take()); }
-
-void Rejections::report(std::optional<std::uint64_t> sum) const {
-  if (sum)
+void Rejections::report(bool stopping) {
+  if (const auto sum = rejected_.take_if_due(monotonic_now(), stopping))
     log_.warning("notifications rejected",
                  {{"notifications", *sum}, {"notification", example_.id}, {"reason", example_.reason}});
 }

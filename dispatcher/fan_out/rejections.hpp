@@ -30,14 +30,12 @@ class Rejections {
               const store::Refused& error);
   /// A fan-out was committed: Refusals learns which notifications the database accepts.
   void passed(const store::FanOutRows& fan_out);
-  /// To be called at least once a minute: logs how many were rejected since the last line.
-  void report();
-  /// To be called at a stop: logs the same at once.
-  void report_rest();
+  /// To be called at least once a minute: logs how many were rejected since the last line. `stopping`: logs
+  /// the rest.
+  void report(bool stopping);
 
  private:
   void count(std::uint64_t count, const store::RejectedNotification& one);
-  void report(std::optional<std::uint64_t> sum) const;
   void report_refused(delivery::NotificationId id, const store::Refused& error);
 
   platform::Log log_;

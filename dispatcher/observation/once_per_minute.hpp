@@ -13,16 +13,12 @@ namespace dispatcher {
 class OncePerMinute {
  public:
   void add(std::uint64_t count) { sum_ += count; }
-  /// Returns the sum since it was last taken if the log is to be written now: the first at once, and then one
-  /// a minute. nullopt: nothing was added, or it is too early.
-  std::optional<std::uint64_t> take_if_due(platform::MonotonicTime now) {
-    if (sum_ == 0 || now < next_) return std::nullopt;
+  /// Returns the sum since it was last taken if the log is to be written now: the first at once, then one a
+  /// minute, and the rest when `stopping`. nullopt: nothing was added, or it is too early.
+  std::optional<std::uint64_t> take_if_due(platform::MonotonicTime now, bool stopping = false) {
+    if (sum_ == 0 || (now < next_ && !stopping)) return std::nullopt;
     next_ = now + std::chrono::minutes(1);
-    return take();
-  }
-  /// Returns the sum at once, for the log of a stop. nullopt: nothing was added.
-  std::optional<std::uint64_t> take() {
-    return sum_ == 0 ? std::nullopt : std::optional(std::exchange(sum_, 0));
+    return std::exchange(sum_, 0);
   }
 
  private:

@@ -32,17 +32,15 @@ class SlowTasks {
     return true;
   }
 
-  /// Returns what to log now, if anything: the first at once, and then once a minute.
-  std::optional<Report> report(platform::MonotonicTime now) { return report(times_.take_if_due(now)); }
-  /// Returns what report() has not yet returned.
-  std::optional<Report> rest() { return report(times_.take()); }
-
- private:
-  std::optional<Report> report(std::optional<std::uint64_t> times) {
+  /// Returns what to log now, if anything: the first at once, then once a minute, and the rest when
+  /// `stopping`.
+  std::optional<Report> report(platform::MonotonicTime now, bool stopping = false) {
+    const auto times = times_.take_if_due(now, stopping);
     if (!times) return std::nullopt;
     return Report{*times, longest_, std::exchange(took_, Span{})};
   }
 
+ private:
   OncePerMinute times_;
   std::string_view longest_;
   Span took_{};

@@ -33,16 +33,11 @@ constexpr std::size_t enough_to_tell = 20;
 
 ResultBuffer::ResultBuffer(const config::DeliverySettings& settings, const platform::Log& log,
                            const Metrics& metrics)
-    : settings_(settings),
-      log_(log),
-      metrics_(metrics),
-      local_faults_(log),
-      random_(std::random_device{}()) {}
+    : settings_(settings), log_(log), metrics_(metrics), random_(std::random_device{}()) {}
 
 void ResultBuffer::add(const delivery::Attempt& attempt) {
   if (attempt.transport != delivery::TransportResult::not_started) metrics_.count_attempt(attempt);
-  if (attempt.transport == delivery::TransportResult::local_failure)
-    local_faults_.note(attempt, platform::monotonic_now());
+  if (attempt.transport == delivery::TransportResult::local_failure) note_local_fault(attempt);
   if (attempt.transport == delivery::TransportResult::not_started ||
       attempt.fault == delivery::LocalFault::stopped) {
     unreleased_.push_back(attempt.delivery);
@@ -54,6 +49,26 @@ void ResultBuffer::add(const delivery::Attempt& attempt) {
     const auto delivery_result = delivery::classify(attempt, settings_, chance, platform::utc_now());
     log_attempt(attempt, delivery_result);
     enqueue(delivery_result);
+  }
+}
+
+void ResultBuffer::note_local_fault(const delivery::Attempt& attempt) {
+  auto& faults = local_faults_.at(static_cast<std::size_t>(attempt.fault));
+  faults.attempts.add(1);
+  faults.delivery = attempt.delivery.id;
+  faults.webhook = attempt.delivery.webhook;
+}
+
+void ResultBuffer::report_local_faults(bool stopping) {
+  const auto now = platform::monotonic_now();
+  for (std::size_t i = 0; i < local_faults_.size(); ++i) {
+    auto& faults = local_faults_.at(i);
+    if (const auto attempts = faults.attempts.take_if_due(now, stopping))
+      log_.error("a fault of this host has ended attempts: they count for no receiver, and are made again",
+                 {{"fault", name(static_cast<delivery::LocalFault>(i))},
+                  {"attempts", *attempts},
+                  {"delivery", faults.delivery},
+                  {"webhook", faults.webhook}});
   }
 }
 

@@ -5,6 +5,7 @@
 // time. Used by one thread.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "dispatcher/observation/metrics.hpp"
-#include "dispatcher/results/local_faults.hpp"
+#include "dispatcher/observation/once_per_minute.hpp"
 #include "lib/config/config.hpp"
 #include "lib/delivery/attempt.hpp"
 #include "lib/platform/log.hpp"
@@ -40,6 +41,10 @@ class ResultBuffer {
   /// lease released or given up: there may be more to do. Throws store::Unavailable and store::Conflict.
   /// When it releases leases, throws any other error too, except store::Refused.
   bool record(store::Session& session);
+
+  /// To be called at least once a minute: logs the attempts that faults of this host have ended, for each
+  /// fault one line a minute at most. `stopping`: logs the rest.
+  void report_local_faults(bool stopping);
 
   /// True: the database refuses all results (ResultWriter::refusing).
   bool refused() const { return refused_; }
@@ -68,6 +73,13 @@ class ResultBuffer {
     platform::MonotonicTime until{};
     bool tried = false;  // brought back: the results are in unrecorded_
   };
+  /// The attempts that one fault of this host has ended.
+  struct LocalFaults {
+    OncePerMinute attempts;
+    delivery::DeliveryId delivery;  // of one of these attempts
+    delivery::WebhookId webhook;
+  };
+  void note_local_fault(const delivery::Attempt& attempt);
   store::FailurePolicy policy() const;
   void enqueue(const delivery::DeliveryResult& delivery_result);
   Batch next_batch();
@@ -88,7 +100,7 @@ class ResultBuffer {
   config::DeliverySettings settings_;
   platform::Log log_;
   const Metrics& metrics_;
-  LocalFaults local_faults_;
+  std::array<LocalFaults, delivery::local_fault_names.size()> local_faults_{};
   std::mt19937_64 random_;
   std::deque<delivery::DeliveryResult> unrecorded_;   // without the postponed results
   std::vector<delivery::LeasedDelivery> unreleased_;  // not started, with leases to release

@@ -45,10 +45,8 @@ struct Fixture : DeliveryFixture {
   dispatcher::Outcomes write(const std::vector<NotificationId>& ids) {
     std::vector<NotificationKey> rows;
     for (const auto id : ids) rows.push_back({id, 1});
-    dispatcher::NewerRows newer{platform::Log()};
     dispatcher::LeasedBatch batch(slots);
-    return dispatcher::FanOutWriter(session, ready, slots, long_lease.duration, platform::Log(), metrics,
-                                    newer)
+    return dispatcher::FanOutWriter(session, ready, slots, long_lease.duration, platform::Log(), metrics)
         .write(rows, dispatcher::Ahead::no, batch)
         .outcomes;
   }

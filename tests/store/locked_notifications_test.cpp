@@ -22,8 +22,7 @@ struct Fixture : DeliveryFixture {
   dispatcher::QueueScanner scanner{{}, ready};
   dispatcher::FairSlots slots{{.total = 1000, .per_webhook = 10, .per_host = 1000, .longest = {}}};
   const dispatcher::Metrics metrics;
-  dispatcher::NewerRows newer{platform::Log()};
-  dispatcher::FanOut fan_out{session, ready, slots, {}, platform::Log(), metrics, newer};
+  dispatcher::FanOut fan_out{session, ready, slots, {}, platform::Log(), metrics};
 
   /// No time-out of the server may end the transaction that holds the locks.
   Fixture() {
@@ -138,7 +137,7 @@ BOOST_AUTO_TEST_CASE(rows_of_unknown_entities_go_after_others_and_need_no_slot) 
       "INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) SELECT 1000 + seq, "
       "'evaluacion.cerrada', '{}' FROM " +
       numbers(3000));
-  dispatcher::FanOut without_slots{session, ready, none, {}, platform::Log(), metrics, newer};
+  dispatcher::FanOut without_slots{session, ready, none, {}, platform::Log(), metrics};
   dispatcher::LeasedBatch batch(none);
   scanner.look(session, monotonic_now(), true);
   without_slots.run_wrong(batch);
@@ -165,7 +164,7 @@ BOOST_AUTO_TEST_CASE(large_ones_take_no_round_from_what_is_in_line) {
   const std::string large = R"({"evaluacionId": 1, "titulo": ")" + std::string(60'000, 'a') + "\"}";
   for (int i = 0; i < 60; ++i) insert_notification(session, 1, "evaluacion.cerrada", large);
   dispatcher::FairSlots many{{.total = 1000, .per_webhook = 1000, .per_host = 1000, .longest = {}}};
-  dispatcher::FanOut with_slots{session, ready, many, {}, platform::Log(), metrics, newer};
+  dispatcher::FanOut with_slots{session, ready, many, {}, platform::Log(), metrics};
   dispatcher::LeasedBatch batch(many);
   wait::until(
       [&] {
