@@ -261,6 +261,7 @@ void Loop::show() const {
   metrics_.unrecorded.set(static_cast<double>(writer_.waiting()));
   metrics_.database_up.set(away_ || writer_.away() ? 0 : 1);
   metrics_.paused.set(ready_.paused ? 1 : 0);
+  if (ready_.paused) metrics_.locked.set(0);  // no row is tried, so none is known to be locked
 }
 
 void Loop::report_away(const std::exception& error) {

@@ -149,14 +149,14 @@ void FanOut::run_ahead(LeasedBatch& into) {
 }
 
 void FanOut::run_passed_over(LeasedBatch& into) {
-  const auto start = monotonic_now();
-  if (start >= next_report_) report_locked();
   report(false);
-  if (!again_pacer_.due(start)) return;
-  const auto rows = passed_over_.due(start, rows_again);
-  if (rows.empty()) return;
-  write(rows, Ahead::yes, into);
-  again_pacer_.ran(start, monotonic_now(), 0ms, 5s);  // MySQL waits a second for a lock
+  const auto start = monotonic_now();
+  const auto rows = passed_over_.due(start, again_pacer_.due(start) ? rows_again : 0);
+  if (!rows.empty()) {
+    write(rows, Ahead::yes, into);
+    again_pacer_.ran(start, monotonic_now(), 0ms, 5s);  // MySQL waits a second for a lock
+  }
+  report_locked(monotonic_now());  // last: a lock may have ended while the queue was paused
 }
 
 std::optional<platform::MonotonicTime> FanOut::next_passed_over() const {
@@ -175,12 +175,13 @@ void FanOut::report(bool stopping) {
 
 /// Tells the operator of notifications that have been locked for long, and where this user may see it, which
 /// sessions may hold the locks.
-void FanOut::report_locked() {
-  const auto now = monotonic_now();
+void FanOut::report_locked(platform::MonotonicTime now) {
+  if (now < next_count_) return;
+  next_count_ = now + 1s;
   const auto locked = passed_over_.locked_for(long_locked, now);
   metrics_.locked.set(static_cast<double>(locked.count));
-  next_report_ = now + (locked.count > 0 ? 1min : 1s);
-  if (locked.count == 0) return;
+  if (locked.count == 0 || now < next_report_) return;
+  next_report_ = now + 1min;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(locked.since);
   log_.warning("notifications wait for a lock of another session",
                {{"notifications", locked.count},

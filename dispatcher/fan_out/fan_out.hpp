@@ -66,7 +66,7 @@ class FanOut {
   void fan_out(const Selection& selection, Ahead ahead, LeasedBatch& into);
   FanOutWriter::Written write(const std::vector<store::NotificationKey>& rows, Ahead ahead,
                               LeasedBatch& into);
-  void report_locked();
+  void report_locked(platform::MonotonicTime now);
 
   store::Session& session_;
   ReadySet& ready_;
@@ -79,7 +79,8 @@ class FanOut {
   Pacer again_pacer_{25};    // percent of the loop's time, for what was passed over
   PassedOver passed_over_;
   OncePerMinute for_newer_;
-  platform::MonotonicTime next_report_{};
+  platform::MonotonicTime next_count_{};   // of those that are locked
+  platform::MonotonicTime next_report_{};  // of the same, to the log
   platform::Log log_;
   const Metrics& metrics_;
   FanOutWriter writer_;
