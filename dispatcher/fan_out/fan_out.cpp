@@ -41,7 +41,7 @@ FanOut::FanOut(store::Session& session, ReadySet& ready, FairSlots& slots,
       most_of_entity_(webhook::max_webhooks_per_entity * settings.max_in_flight_per_webhook),
       log_(log),
       metrics_(metrics),
-      writer_(session, ready, slots, settings.lease, log, metrics) {}
+      writer_(session, ready, slots, passed_over_, settings.lease, log, metrics) {}
 
 void FanOut::run_sendable(LeasedBatch& into) {
   const unsigned rows = std::min(slots_.counts().free(), rows_per_batch);

@@ -121,8 +121,7 @@ Outcome FanOutWriter::blame(const store::NotificationKey& notification, const st
   } catch (const store::LockTimeout&) {
     return Outcome::row_locked;
   }
-  rejections_.blamed(session_, notification.entity, notification.id,
-                     dynamic_cast<const store::Refused&>(error));
+  rejections_.blamed(session_, notification, dynamic_cast<const store::Refused&>(error));
   return Outcome::refused;
 }
 
@@ -142,7 +141,7 @@ Outcomes FanOutWriter::write_part(const Rows& rows, Ahead ahead, store::LockedBy
   });
   append(part, into);
   metrics_.processed.add(part.plan.fan_out.processed.size() + part.plan.fan_out.unreached.size());
-  rejections_.passed(part.plan.fan_out);
+  rejections_.accepted(part.plan.fan_out);
   auto& outcomes = part.plan.outcomes;
   rejections_.reject(session_, part.plan.fan_out.rejected, outcomes);
   outcomes.merge(part.batch.left_out);

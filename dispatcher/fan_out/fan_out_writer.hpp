@@ -14,14 +14,14 @@ namespace dispatcher {
 
 class FanOutWriter {
  public:
-  /// `session`, `ready`, `slots` and `metrics` outlive this object.
-  FanOutWriter(store::Session& session, ReadySet& ready, FairSlots& slots, platform::Milliseconds lease,
-               const platform::Log& log, const Metrics& metrics)
+  /// `session`, `ready`, `slots`, `passed_over` and `metrics` outlive this object.
+  FanOutWriter(store::Session& session, ReadySet& ready, FairSlots& slots, PassedOver& passed_over,
+               platform::Milliseconds lease, const platform::Log& log, const Metrics& metrics)
       : session_(session),
         ready_(ready),
         slots_(slots),
         metrics_(metrics),
-        rejections_(log, metrics),
+        rejections_(passed_over, log, metrics),
         leases_(lease) {}
 
   struct Written {

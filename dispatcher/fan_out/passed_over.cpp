@@ -6,12 +6,9 @@ namespace dispatcher {
 
 void PassedOver::note(const store::NotificationKey& notification, Outcome outcome,
                       platform::MonotonicTime now) {
-  auto found = rows_.find(notification.id);
   if (is_passed_over(outcome)) {
-    if (found == rows_.end()) {
-      if (rows_.size() == most) return;
-      found = rows_.emplace(notification.id, Row{notification.entity, now}).first;
-    }
+    const auto found = find_or_add(notification, now);
+    if (found == rows_.end()) return;
     auto& row = found->second;
     if (outcome == Outcome::row_locked)
       row.locked_since = row.locked_since.value_or(now);
@@ -19,11 +16,43 @@ void PassedOver::note(const store::NotificationKey& notification, Outcome outcom
       row.locked_since.reset();
     const auto next = outcome == Outcome::untried ? shortest_wait : 2 * row.wait;
     wait(found, std::clamp(next, shortest_wait, longest_wait), now);
-  } else if (found != rows_.end()) {
+  } else if (const auto found = rows_.find(notification.id); found != rows_.end()) {
     if (waits(outcome)) return wait(found, std::max(found->second.wait, shortest_wait), now);
     by_due_.erase({found->second.due, notification.id});
     rows_.erase(found);
   }
+}
+
+/// Returns rows_.end() if the notification is new and the list is full.
+PassedOver::Rows::iterator PassedOver::find_or_add(const store::NotificationKey& notification,
+                                                   platform::MonotonicTime now) {
+  const auto found = rows_.find(notification.id);
+  if (found != rows_.end() || rows_.size() == most) return found;
+  by_due_.emplace(now, notification.id);
+  return rows_.emplace(notification.id, Row{notification.entity, now}).first;
+}
+
+bool PassedOver::reject_refused(const store::NotificationKey& notification, platform::MonotonicTime now) {
+  const auto found = find_or_add(notification, now);
+  if (found == rows_.end()) return false;
+  auto& refused_at = found->second.refused_at;
+  if (!refused_at) refused_at = accepted_;
+  if (*refused_at == accepted_ || !spend(now)) return false;
+  refused_at.reset();
+  return true;
+}
+
+bool PassedOver::is_refused(delivery::NotificationId id) const {
+  const auto found = rows_.find(id);
+  return found != rows_.end() && found->second.refused_at;
+}
+
+/// True: one more notification may be rejected now.
+bool PassedOver::spend(platform::MonotonicTime now) {
+  const auto to = std::max(spent_to_, now - at_once * each) + each;
+  if (to > now) return false;
+  spent_to_ = to;
+  return true;
 }
 
 void PassedOver::wait(Rows::iterator which, platform::Milliseconds time, platform::MonotonicTime now) {

@@ -1,9 +1,11 @@
 // Notifications that fan-out has passed over, because another session has locked their rows, because the
 // database refuses them, or because only a newer release knows their events. They are tried again at growing
-// intervals, and delay no other notification. Only keeps a list, which is bounded: while it is full, an
-// entity's further notifications are found again when the entity is read from its first row. Pure.
+// intervals, and delay no other notification; some of the refused ones are rejected. Only keeps a list, which
+// is bounded: while it is full, an entity's further notifications are found again when the entity is read
+// from its first row. Pure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,12 +24,26 @@ class PassedOver {
   static constexpr std::size_t most = 10'000;
   static constexpr platform::Milliseconds shortest_wait{50};
   static constexpr platform::Milliseconds longest_wait{5000};
+  static constexpr unsigned at_once = 100;            // rejected without a wait
+  static constexpr platform::Milliseconds each{100};  // after at_once: one more per this time
 
   /// Learns the outcome of a notification. Outcomes with which it is passed over add it, or double its wait,
   /// or begin its wait anew (`untried`, so that it comes before those that its batch found locked or
   /// refused); `written` and `not_pending` remove it. With any other outcome a notification in the list stays
   /// there.
   void note(const store::NotificationKey& notification, Outcome outcome, platform::MonotonicTime now);
+
+  /// The database refused the notification for its content, alone in its transaction: adds it if there is
+  /// room. True: reject it (docs/delivery.md#bad-rows). It has then been refused twice, and the database
+  /// accepted another one in between, so the cause is neither the database nor something that all
+  /// notifications share. The number rejected per second is limited, so that an operator can notice a
+  /// mistake.
+  bool reject_refused(const store::NotificationKey& notification, platform::MonotonicTime now);
+  /// The database accepted a notification. To be called only for one with deliveries: only its fan-out writes
+  /// every kind of row, and so shows that the database accepts every kind.
+  void accepted() { ++accepted_; }
+  bool is_refused(delivery::NotificationId id) const;
+
   bool contains(delivery::NotificationId id) const { return rows_.contains(id); }
   std::size_t size() const { return rows_.size(); }
 
@@ -49,12 +65,17 @@ class PassedOver {
     platform::MonotonicTime due;
     platform::Milliseconds wait{};
     std::optional<platform::MonotonicTime> locked_since{};  // set while each try finds the row locked
+    std::optional<std::uint64_t> refused_at{};              // accepted_ at the first refusal
   };
   using Rows = std::map<delivery::NotificationId, Row>;
+  Rows::iterator find_or_add(const store::NotificationKey& notification, platform::MonotonicTime now);
+  bool spend(platform::MonotonicTime now);
   void wait(Rows::iterator which, platform::Milliseconds time, platform::MonotonicTime now);
 
   Rows rows_;
   std::set<std::pair<platform::MonotonicTime, delivery::NotificationId>> by_due_;
+  std::uint64_t accepted_ = 0;
+  platform::MonotonicTime spent_to_ = platform::MonotonicTime::min();  // each rejection spends `each`
 };
 
 }  // namespace dispatcher

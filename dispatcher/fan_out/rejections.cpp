@@ -44,12 +44,13 @@ void Rejections::reject(store::Session& session, const std::vector<RejectedNotif
   count(done, rejected.front());
 }
 
-void Rejections::blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
+void Rejections::blamed(store::Session& session, const store::NotificationKey& notification,
                         const store::Refused& error) {
-  if (!refusals_.knows(id))
+  const auto& [id, entity] = notification;
+  if (!passed_over_.is_refused(id))
     log_.error("the database refuses to fan out a notification of an entity; the others go on",
                {{"task", "fan-out"}, {"entity", entity}, {"notification", id}, {"error", error.what()}});
-  if (!refusals_.refused(id, monotonic_now())) return;
+  if (!passed_over_.reject_refused(notification, monotonic_now())) return;
   const RejectedNotification one{id, store::refusal_text(error)};
   try {
     count(store::reject_notifications(session, {one}), one);
@@ -78,16 +79,6 @@ void Rejections::report_refused(delivery::NotificationId id, const store::Refuse
   if (const auto times = not_rejected_.take_if_due(monotonic_now()))
     log_.error("the database refuses even to reject notifications; they are tried again",
                {{"times", *times}, {"notification", id}, {"error", error.what()}});
-}
-
-/// Tells Refusals only of notifications with deliveries. The fan-out of any other notification does not write
-/// every kind of row, so it does not show that the database accepts every kind.
-void Rejections::passed(const store::FanOutRows& fan_out) {
-  delivery::NotificationId last = 0;
-  for (const auto& delivery : fan_out.deliveries) {
-    if (delivery.notification != last) refusals_.passed(delivery.notification);
-    last = delivery.notification;
-  }
 }
 
 }  // namespace dispatcher

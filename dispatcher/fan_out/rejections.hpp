@@ -2,10 +2,8 @@
 // (docs/delivery.md#bad-rows). Those of which it refuses even the rejection stay pending, and are named.
 #pragma once
 
-#include <optional>
-
 #include "dispatcher/fan_out/fan_out_outcome.hpp"
-#include "dispatcher/fan_out/refusals.hpp"
+#include "dispatcher/fan_out/passed_over.hpp"
 #include "dispatcher/observation/metrics.hpp"
 #include "dispatcher/observation/once_per_minute.hpp"
 #include "lib/delivery/ids.hpp"
@@ -17,19 +15,22 @@ namespace dispatcher {
 
 class Rejections {
  public:
-  /// `metrics` outlives this object.
-  Rejections(const platform::Log& log, const Metrics& metrics) : log_(log), metrics_(metrics) {}
+  /// `passed_over` and `metrics` outlive this object.
+  Rejections(PassedOver& passed_over, const platform::Log& log, const Metrics& metrics)
+      : passed_over_(passed_over), log_(log), metrics_(metrics) {}
 
   /// Rejects notifications that are wrong. Sets the outcome of each that cannot be rejected now:
   /// `row_locked`, `refused` or `untried`. Throws errors of the session or the server.
   void reject(store::Session& session, const std::vector<store::RejectedNotification>& rejected,
               Outcomes& outcomes);
   /// To be called when the database has refused the notification in a transaction with no other notification.
-  /// Rejects it if class Refusals (refusals.hpp) decides so. Throws errors of the session or the server.
-  void blamed(store::Session& session, delivery::EntityId entity, delivery::NotificationId id,
+  /// Rejects it if PassedOver decides so. Throws errors of the session or the server.
+  void blamed(store::Session& session, const store::NotificationKey& notification,
               const store::Refused& error);
-  /// A fan-out was committed: Refusals learns which notifications the database accepts.
-  void passed(const store::FanOutRows& fan_out);
+  /// A fan-out was committed.
+  void accepted(const store::FanOutRows& fan_out) {
+    if (!fan_out.deliveries.empty()) passed_over_.accepted();
+  }
   /// To be called at least once a minute: logs how many were rejected since the last line. `stopping`: logs
   /// the rest.
   void report(bool stopping);
@@ -38,9 +39,9 @@ class Rejections {
   void count(std::uint64_t count, const store::RejectedNotification& one);
   void report_refused(delivery::NotificationId id, const store::Refused& error);
 
+  PassedOver& passed_over_;
   platform::Log log_;
   const Metrics& metrics_;
-  Refusals refusals_;
   OncePerMinute rejected_;
   store::RejectedNotification example_{};  // one of these
   OncePerMinute not_rejected_;

@@ -45,8 +45,10 @@ struct Fixture : DeliveryFixture {
   dispatcher::Outcomes write(const std::vector<NotificationId>& ids) {
     std::vector<NotificationKey> rows;
     for (const auto id : ids) rows.push_back({id, 1});
+    dispatcher::PassedOver passed_over;
     dispatcher::LeasedBatch batch(slots);
-    return dispatcher::FanOutWriter(session, ready, slots, long_lease.duration, platform::Log(), metrics)
+    return dispatcher::FanOutWriter(session, ready, slots, passed_over, long_lease.duration, platform::Log(),
+                                    metrics)
         .write(rows, dispatcher::Ahead::no, batch)
         .outcomes;
   }

@@ -25,8 +25,7 @@ LIB = {
 PROGRAMS = ("fcgi-app", "dispatcher", "notices", "admin")
 # The beginnings of the paths of files that decide by values alone, without database or network.
 PURE = ("dispatcher/schedule/fair_queue.hpp", "dispatcher/schedule/fair_slots.", "dispatcher/schedule/recent_ids.hpp",
-        "dispatcher/schedule/slot_counts.hpp", "dispatcher/schedule/waiting_entities.hpp", "dispatcher/outage/outage_judge.",
-        "dispatcher/fan_out/refusals.")
+        "dispatcher/schedule/slot_counts.hpp", "dispatcher/schedule/waiting_entities.hpp", "dispatcher/outage/outage_judge.")
 # Foreign library -> the beginning of the path of each file that may include it.
 FOREIGN = {"rapidjson/": "lib/json/", "mysql": "lib/store/session/session.cpp", "cppconn/": "lib/store/session/session.cpp",
            "prometheus/": "lib/metrics/", "fcgiapp": "fcgi-app/http/fastcgi.cpp",
@@ -84,7 +83,7 @@ def test_the_folders_of_a_room_include_each_other_in_one_direction():
 
 def test_what_is_pure_includes_neither_the_store_nor_the_network():
     pure = {file: paths for file, paths in ours().items() if file.startswith(PURE)}
-    assert len(pure) == 10
+    assert len(pure) == 8
     assert [(file, path) for file, paths in pure.items() for path in paths
             if not path.startswith((*PURE, "lib/delivery/", "lib/platform/"))] == []
 

@@ -99,4 +99,75 @@ BOOST_AUTO_TEST_CASE(only_what_stays_locked_counts_as_locked) {
   BOOST_TEST(list.locked_for(1min, start + 60s).count == 0U);
 }
 
+// Which of the notifications that the database refuses are rejected.
+
+BOOST_AUTO_TEST_CASE(one_that_is_refused_twice_while_another_is_accepted_is_rejected) {
+  PassedOver list;
+  BOOST_TEST(!list.reject_refused(one, start));
+  list.note(one, Outcome::refused, start);
+  list.accepted();
+  BOOST_TEST(list.is_refused(1));
+  BOOST_TEST(list.reject_refused(one, start));
+  BOOST_TEST(!list.is_refused(1));
+  BOOST_TEST(!list.reject_refused(one, start));  // retried by the operator: its refusals count anew
+  BOOST_TEST(!list.reject_refused(one, start));
+  list.accepted();
+  BOOST_TEST(list.reject_refused(one, start));
+}
+
+BOOST_AUTO_TEST_CASE(none_is_rejected_while_none_is_accepted) {
+  PassedOver list;
+  list.accepted();
+  for (auto now = start; now < start + 100h; now += 1h) {
+    BOOST_TEST(!list.reject_refused(one, now));
+    BOOST_TEST(!list.reject_refused(two, now));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_accepted_at_last_is_refused_no_more) {
+  PassedOver list;
+  list.reject_refused(one, start);
+  list.note(one, Outcome::refused, start);
+  list.note(one, Outcome::written, start);
+  list.accepted();
+  BOOST_TEST(!list.reject_refused(one, start));
+}
+
+// The error of a session may end the batch before it has outcomes.
+BOOST_AUTO_TEST_CASE(one_that_is_refused_is_due_even_if_its_outcome_is_never_noted) {
+  PassedOver list;
+  list.reject_refused(one, start);
+  BOOST_TEST((ids(list.due(start, 9)) == Ids{1}));
+  list.note(one, Outcome::refused, start);
+  BOOST_TEST((list.next_due() == start + 50ms));
+}
+
+BOOST_AUTO_TEST_CASE(the_rate_of_rejections_is_bounded) {
+  PassedOver list;
+  const auto refuse_all = [&](platform::MonotonicTime now) {
+    unsigned rejected = 0;
+    for (std::int64_t id = 1; id <= 1000; ++id) rejected += list.reject_refused({id, 7}, now) ? 1 : 0;
+    return rejected;
+  };
+  BOOST_TEST(refuse_all(start) == 0U);
+  list.accepted();
+  BOOST_TEST(refuse_all(start + 5h) == PassedOver::at_once);
+  BOOST_TEST(refuse_all(start + 5h + 99ms) == 0U);
+  BOOST_TEST(refuse_all(start + 5h + 1s) == 10U);
+}
+
+BOOST_AUTO_TEST_CASE(one_without_a_place_is_never_rejected) {
+  PassedOver list;
+  for (std::int64_t id = 1; id <= std::int64_t{PassedOver::most}; ++id)
+    list.note({id, 7}, Outcome::row_locked, start);
+  const NotificationKey further{std::int64_t{PassedOver::most} + 1, 7};
+  list.reject_refused(further, start);
+  list.accepted();
+  BOOST_TEST(!list.reject_refused(further, start));
+  list.note(one, Outcome::written, start);
+  list.reject_refused(further, start);
+  list.accepted();
+  BOOST_TEST(list.reject_refused(further, start));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
