@@ -234,6 +234,9 @@ BOOST_AUTO_TEST_CASE(an_entity_of_which_nothing_waits_is_no_suspect) {
   ready.mark(7, Kind::suspect, true);
   ready.arrived({9, 7});
   BOOST_TEST((line(ready) == Line{9}));
+  ready.appeared(7);
+  ready.advance(7, 9);
+  BOOST_TEST((next(ready, 9) == Ids{7}));
 }
 
 // Rows that are passed over: reads go on behind them to the entity's last row. Then nothing is read before
@@ -288,6 +291,19 @@ BOOST_AUTO_TEST_CASE(an_entity_is_wrong_until_a_batch_is_better) {
   ready.finished(7);
   ready.arrived({500, 7});
   BOOST_TEST((line(ready, 9) == Line{500}));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_of_several_marks_decides) {
+  auto ready = with_many({7});
+  for (const auto kind : {Kind::large, Kind::wrong, Kind::busy, Kind::suspect}) {
+    ready.mark(7, kind, true);
+    BOOST_TEST((next(ready, 9, kind) == Ids{7}));
+  }
+  for (const auto kind : {Kind::suspect, Kind::busy, Kind::wrong, Kind::large}) {
+    BOOST_TEST((next(ready, 9, kind) == Ids{7}));
+    ready.mark(7, kind, false);
+  }
+  BOOST_TEST((next(ready, 9) == Ids{7}));
 }
 
 BOOST_AUTO_TEST_CASE(each_kind_has_a_turn_of_its_own) {
