@@ -26,7 +26,7 @@ GRANT SELECT (creada_en), DELETE ON claves_idempotencia TO 'apientidades_dispatc
 GRANT SELECT ON pausas_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, DELETE ON pruebas_por_borrar TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT ON control_envio TO 'apientidades_dispatcher'@'localhost';
-GRANT SELECT (id, notificacion_id, anulada_en), DELETE ON notificaciones_anuladas TO 'apientidades_dispatcher'@'localhost';
+GRANT SELECT (notificacion_id), DELETE ON notificaciones_anuladas TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, INSERT, UPDATE, DELETE ON cortes_envio TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT, UPDATE (hora, salto_ms) ON reloj_visto TO 'apientidades_dispatcher'@'localhost';
 GRANT SELECT (contacto_id, tipo, estado, proximo_intento, creado_en, enviado_en) ON avisos TO 'apientidades_dispatcher'@'localhost';

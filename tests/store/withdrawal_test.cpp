@@ -4,6 +4,7 @@
 #include "lib/store/backlog/webhook_backlog.hpp"
 #include "tests/store/delivery_support.hpp"
 #include "tests/store/maintenance_support.hpp"
+#include "tests/store/threads.hpp"
 
 using namespace store;
 using namespace store::testing;
@@ -149,20 +150,19 @@ BOOST_AUTO_TEST_CASE(it_is_purged_with_its_notification) {
   BOOST_TEST(rows[0].integer("id") == kept.number());
 }
 
-// A dispatcher of an older release removes the notification alone.
-BOOST_AUTO_TEST_CASE(the_sweep_removes_old_withdrawals_of_which_the_notification_is_gone) {
-  const auto gone = insert_notification(session, 1);
-  const auto lately = insert_notification(session, 1);
-  const auto kept = insert_notification(session, 1);
-  for (const auto id : {gone, lately, kept}) withdraw(id);
-  session.execute("UPDATE notificaciones_anuladas SET anulada_en = UTC_TIMESTAMP(3) - INTERVAL 31 DAY");
-  session.update("UPDATE notificaciones_anuladas SET anulada_en = UTC_TIMESTAMP(3) WHERE notificacion_id = ?",
-                 lately);
-  session.update("DELETE FROM notificaciones_pendientes WHERE id IN (?, ?)", gone, lately);
-  BOOST_CHECK_EQUAL(sweep(session, retention).rows, 1U);
-  BOOST_TEST(
-      session.query("SELECT 1 AS n FROM notificaciones_anuladas WHERE notificacion_id = ?", gone).empty());
-  BOOST_CHECK_EQUAL(session.query("SELECT 1 AS n FROM notificaciones_anuladas").size(), 2U);
+// Its trigger reads the notification with a lock, so it waits for the purge, and leaves no withdrawal of
+// none.
+BOOST_AUTO_TEST_CASE(one_that_meets_the_purge_is_refused) {
+  const auto id = insert_notification(session, 1);
+  auto writer = database.connect();
+  session.execute("START TRANSACTION");
+  session.execute("DELETE FROM notificaciones_pendientes");
+  ThreadedWork late([&] { BOOST_CHECK_THROW(withdraw(id, writer), Refused); });
+  auto watcher = database.connect();
+  BOOST_REQUIRE(wait_for_row_lock(watcher, Milliseconds(5000), "%"));
+  session.execute("COMMIT");
+  late.join();
+  BOOST_TEST(session.query("SELECT id FROM notificaciones_anuladas").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_key_is_free_again_if_nothing_was_reached) {

@@ -134,22 +134,6 @@ constexpr std::string_view forget_tests = R"sql(
   DELETE p FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
   STRAIGHT_JOIN pruebas_por_borrar p FORCE INDEX (PRIMARY) ON p.notificacion_id = j.id)sql";
 
-/// A purge by an older release leaves withdrawals whose notification is gone.
-constexpr std::string_view withdrawals_after = R"sql(
-  SELECT a.id, 0 AS clase,
-    IF(n.id IS NULL, TIMESTAMPDIFF(MICROSECOND, a.anulada_en, UTC_TIMESTAMP(3)) DIV 1000, NULL) AS fin_ms,
-    TIMESTAMPDIFF(MICROSECOND, a.anulada_en, UTC_TIMESTAMP(3)) DIV 1000 AS inicio_ms
-  FROM (SELECT id, notificacion_id, anulada_en FROM notificaciones_anuladas FORCE INDEX (PRIMARY)
-        WHERE id > ? ORDER BY id LIMIT ?) a
-  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = a.notificacion_id ORDER BY a.id)sql";
-constexpr std::string_view withdrawals_of_none = R"sql(
-  SELECT a.id FROM notificaciones_anuladas a FORCE INDEX (PRIMARY)
-  LEFT JOIN notificaciones_pendientes n FORCE INDEX (PRIMARY) ON n.id = a.notificacion_id
-  WHERE n.id IS NULL AND a.id IN)sql";
-constexpr std::string_view delete_withdrawals = R"sql(
-  DELETE a FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) j
-  STRAIGHT_JOIN notificaciones_anuladas a FORCE INDEX (PRIMARY) ON a.id = j.id)sql";
-
 struct Removed {
   std::uint64_t rows = 0;
   bool unfinished = false;  // there was no room for all attempts (most_attempts)
@@ -367,22 +351,10 @@ Table tests(const RetentionSettings& retention) {
           retention.tests,     retention.tests, remove_tests};
 }
 
-Removed remove_withdrawals(Session& session, const RetentionSettings& /*retention*/, const Ids& seen) {
-  const auto orphans = ids_in(query_ids(session, withdrawals_of_none, seen, {}));
-  if (orphans.empty()) return {};
-  return {session.update(without_waiting<delete_withdrawals>, json_ids(orphans))};
-}
-
-Table withdrawals(const RetentionSettings& retention) {
-  return {"withdrawal", withdrawals_after, "id", retention.delivered, retention.delivered,
-          {},           remove_withdrawals};
-}
-
 Table table_of(const PurgeWalk& walk, const RetentionSettings& retention) {
   if (walk.table == 0) return deliveries(retention);
   if (walk.table == 1) return notifications(retention);
-  if (walk.table == webhooks_table) return webhooks(retention);
-  return walk.table == 3 ? tests(retention) : withdrawals(retention);
+  return walk.table == webhooks_table ? webhooks(retention) : tests(retention);
 }
 
 Rows rows_after(Session& session, const Table& table, const PurgeWalk& walk, unsigned window) {

@@ -22,9 +22,9 @@ namespace store {
 
 struct PurgeWalk {
   bool sweep = false;  // false: the follower
-  /// The present table: 0 deliveries, 1 notifications, 2 webhooks, 3 tests, 4 withdrawals; 5: done.
+  /// The present table: 0 deliveries, 1 notifications, 2 webhooks, 3 tests; 4: done.
   std::size_t table = 0;
-  std::array<std::int64_t, 5> after{};  // for each table, the last id that the walk has passed
+  std::array<std::int64_t, 4> after{};  // for each table, the last id that the walk has passed
   UtcTime deleted_after{};  // the last webhook's time of deletion: webhooks are read in that order
   std::string refusal{};    // the last row of the window that the database refused to remove, and why
   bool done() const { return table == after.size(); }
@@ -34,13 +34,13 @@ struct PurgeWalk {
 
 /// Reads the next `window` rows and deletes those past their retention: notifications with all their
 /// deliveries and attempts, once every delivery has expired; finished notifications without deliveries; and,
-/// only in the sweep, deleted webhooks that have no deliveries and withdrawals (notificaciones_anuladas)
-/// without their notification. Returns the number of
-/// deleted deliveries, notifications, webhooks and such withdrawals. Skips locked rows, and rows that the
-/// database refuses to delete. Once a window has 32 rows that were refused or, on MariaDB, met a lock that
-/// SKIP LOCKED does not detect, throws the next such error. If a window has more attempts than one
-/// transaction may delete, the next call goes on with the same window. Restarts a walk that is done. After
-/// any other exception the walk is past the window, and the next sweep finds what is left of it.
+/// only in the sweep, deleted webhooks that have no deliveries. A notification's withdrawals
+/// (notificaciones_anuladas) go with it. Returns the number of deleted deliveries, notifications and
+/// webhooks. Skips locked rows, and rows that the database refuses to delete. Once a window has 32 rows that
+/// were refused or, on MariaDB, met a lock that SKIP LOCKED does not detect, throws the next such error. If a
+/// window has more attempts than one transaction may delete, the next call goes on with the same window.
+/// Restarts a walk that is done. After any other exception the walk is past the window, and the next sweep
+/// finds what is left of it.
 std::uint64_t purge_window(Session& session, const config::RetentionSettings& retention, PurgeWalk& walk,
                            unsigned window);
 
