@@ -152,6 +152,54 @@ def test_a_replay_that_fails_and_waits_for_its_retry(browser, entity, failure, e
     expect(page.locator("#reenvio")).to_contain_text("Se ha enviado otra vez y se ha recibido.El receptor respondió 204.")
 
 
+@pytest.mark.parametrize("status, told", [(409, "Ahora no se puede"), (503, "El servicio no está disponible")])
+def test_a_refusal_after_a_replay_that_arrived(browser, entity, receiver, failure, expect, status, told):
+    receiver.behave(failure[0].path, Behaviour())
+    page = open_portal(browser, entity.token, place(failure))
+    page.get_by_role("button", name="Reenviar").click()
+    box = page.locator("#reenvio")
+    expect(box).to_contain_text("Se ha enviado otra vez y se ha recibido.")
+    path, held = f"webhooks/{failure[0].id}/entregas/{failure[1]}", []
+    page.route(f"**{API}{path}", lambda route: held.append(route))
+    answer(page, "POST", f"{path}/reenvio", status)
+    page.get_by_role("button", name="Reenviar").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reenviar").click()
+    expect(box.get_by_role("alert")).to_contain_text(told)
+    held[0].fulfill(json=shown(entity, failure) | {"intentos": 9})
+    expect(page.get_by_role("heading", name="Intentos (9)")).to_be_visible()
+    expect(box.get_by_role("alert")).to_contain_text(told)
+    expect(box).not_to_contain_text("se ha recibido")
+
+
+def test_a_replay_is_told_of_only_with_its_own_attempt(browser, entity, failure, expect):
+    """The replay of a delivered delivery fails. Another attempt, made before the replay, is not the replay's."""
+    webhook, id = failure
+    last = shown(entity, failure)["historial"][-1]
+    path, asked = f"webhooks/{webhook.id}/entregas/{id}", []
+    whole = shown(entity, failure) | {"estado": "entregada", "ultimoError": "", "historial": [last | {"numero": 5, "estadoHttp": 204, "error": ""}]}
+    scheduled = whole["historial"] + [last | {"numero": 6}]
+    page = browser.page(PORTAL + place(failure))
+    page.route(f"**{API}{path}", lambda route: route.fulfill(json=whole | {"historial": scheduled + [last | {"numero": 7, "tipo": "reenvio", "error": "El receptor respondió 404: se espera un 2xx"}]} if len(asked) > 2
+                                                             else whole | {"historial": scheduled} if asked else whole))
+
+    def progress(route):
+        asked.append(route)
+        route.fulfill(json={"id": 5, "estado": "terminado", "candidatas": 1, "reenviadas": 1, "entregadas": 0, "fallidas": int(len(asked) > 2), "porReintentar": 0})
+
+    page.route(f"**{API}webhooks/{webhook.id}/reenvios/5", progress)
+    answer(page, "POST", f"{path}/reenvio", 202, {"message": "", "reenvio": {"id": 5, "estado": "pendiente"}})
+    enter(page, entity.token)
+    page.get_by_role("button", name="Reenviar").wait_for()
+    page.evaluate("""() => { globalThis.told = []; const box = document.getElementById("reenvio");
+                    new MutationObserver(() => told.push(box.textContent)).observe(box, { childList: true, subtree: true }); }""")
+    page.get_by_role("button", name="Reenviar").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reenviar").click()
+    expect(page.locator("#reenvio")).to_contain_text("ha vuelto a fallar.El receptor respondió 404")
+    told = page.evaluate("told")
+    assert not [text for text in told if "undefined" in text or "500" in text], told
+    assert any("Se está enviando." in text for text in told)
+
+
 def test_the_delivery_ends_before_its_replay_is_known_to(browser, entity, failure, expect):
     """The page asks for the delivery and for the replay separately. The failed attempt is told at once, and frees the button."""
     page = open_portal(browser, entity.token, place(failure))

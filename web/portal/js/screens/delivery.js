@@ -85,9 +85,11 @@ export async function deliveryScreen(portal, place) {
     for (const [id, ms] of [["leido", readAt], ["impreso", portal.clock.now()]]) replace(document.getElementById(id), timeOf(ms));
   }, { signal: place.signal });
   addEventListener("afterprint", () => drawn && name(), { signal: place.signal });
+  // The replay is read before the delivery, so that the delivery's attempts are never older than what is said of the replay.
   const turns = poll(async () => {
+    const replay = await sending.follow();
     const answer = await look();
-    return { ...answer, wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.busy()) ? IDLE_MS : 0 };
+    return { ...(replay.ok ? answer : replay), wait: answer.ok && !(UNDER_WAY.has(last.estado) || sending.busy()) ? IDLE_MS : 0 };
   }, { every: WATCH_MS, signal: place.signal });
   await turns.now();
 }
@@ -105,10 +107,10 @@ function goBack(portal, event) {
 /** Requests the replay, shows its progress in `box`, and keeps the button's state. */
 function resender({ api, session, clock }, place, { path, webhook, box, read, changed }) {
   let state = "idle";
+  let followed = null; // the replay's id while its progress may change
   let replay = null; // its progress
   let before = 0; // the number of the last attempt that was not of the replay
   let doubtful = false; // the outcome of the last request is unknown: a replay may have begun
-  let watched = null;
 
   function start(button, { estado }) {
     if (estado !== "entregada" || state !== "idle" || button.hasAttribute("aria-disabled")) return press(button);
@@ -123,6 +125,7 @@ function resender({ api, session, clock }, place, { path, webhook, box, read, ch
 
   async function press(button) {
     if (state !== "idle" || button.hasAttribute("aria-disabled")) return;
+    forget();
     state = "asking";
     before = read().historial.at(-1)?.numero ?? 0;
     button.setAttribute("aria-disabled", "true");
@@ -140,48 +143,41 @@ function resender({ api, session, clock }, place, { path, webhook, box, read, ch
     }
     state = "waiting";
     button.textContent = WORDS.waiting;
-    watch(answer.data.reenvio.id);
-  }
-
-  function watch(id) {
-    watched?.abort();
-    watched = new AbortController();
-    place.signal.addEventListener("abort", () => watched.abort());
+    followed = answer.data.reenvio.id;
     replay = { entregadas: 0, fallidas: 0, reenviadas: 0, estado: "pendiente" };
-    tell();
-    poll(async () => {
-      const answer = await api.get(`/webhooks/${webhook}/reenvios/${id}`, {}, watched.signal);
-      if (!answer.ok) {
-        if (answer.kind === "notFound") settle();
-        return { ...answer, done: answer.kind === "notFound" };
-      }
-      replay = answer.data;
-      const { entregadas, fallidas, reenviadas, estado } = replay;
-      const end = entregadas + fallidas > 0 || estado === "cancelado" || (estado === "terminado" && reenviadas === 0);
-      if (end || attempt()?.error) settle();
-      else changed();
-      return { ...answer, done: end };
-    }, { every: WATCH_MS, signal: watched.signal, now: true });
-  }
-
-  // The button is free again: the replay has ended, or its last attempt has failed.
-  function settle() {
-    state = "idle";
-    tell();
     changed();
   }
 
-  /** The replay's last attempt, if there was one. */
-  function attempt() {
-    const last = read().historial.at(-1);
-    return last && last.numero > before ? last : null;
+  /** Ends what is said of the former replay. */
+  function forget() {
+    if (replay) replace(box);
+    followed = replay = null;
+    shown = "";
   }
 
-  /** Says what has become of the replay; the delivery that was read says why. */
+  /** Reads the progress of the replay that is followed. */
+  async function follow() {
+    const id = followed;
+    if (id === null) return { ok: true };
+    const answer = await api.get(`/webhooks/${webhook}/reenvios/${id}`, {}, place.signal);
+    if (id !== followed) return { ok: true }; // the button was pressed again
+    if (answer.ok) replay = answer.data;
+    if (answer.kind !== "notFound") return answer;
+    forget();
+    state = "idle";
+    return { ok: true };
+  }
+
+  /** The replay's attempts. A scheduled one was made before it. */
+  const attempts = () => read().historial.filter(({ numero, tipo }) => numero > before && tipo !== "programado");
+
+  /** Says what has become of the replay, and why. The button is free again once its attempt has ended. */
   let shown = "";
   function tell() {
     if (!replay) return;
     const [kind, title, ...texts] = outcome();
+    if (kind !== "info") state = "idle";
+    if (kind === "good" || kind === "warning" || replay.fallidas) followed = null;
     const all = [title, ...texts].join(" ");
     if (all === shown) return;
     shown = all;
@@ -190,9 +186,11 @@ function resender({ api, session, clock }, place, { path, webhook, box, read, ch
   }
 
   function outcome() {
-    const tried = attempt();
-    if (replay.entregadas) return tried?.error ? ["info", tried.error] : ["good", "Se ha enviado otra vez y se ha recibido.", ...(tried ? [`El receptor respondió ${tried.estadoHttp}.`] : [])];
-    if (tried?.error || replay.fallidas) return failedAgain(tried?.error ?? read().ultimoError);
+    const tried = attempts();
+    const received = tried.find(({ error }) => !error);
+    const error = tried.at(-1)?.error;
+    if (replay.entregadas) return ["good", "Se ha enviado otra vez y se ha recibido.", ...(received ? [`El receptor respondió ${received.estadoHttp}.`] : [])];
+    if (error || replay.fallidas) return failedAgain(error || read().ultimoError);
     if (replay.estado === "cancelado" || (replay.estado === "terminado" && !replay.reenviadas)) return ["warning", "El reenvío se detuvo antes de enviarse."];
     return ["info", replay.reenviadas ? "Se está enviando." : "El reenvío está en la cola. Aquí se verá cuándo llega."];
   }
@@ -201,10 +199,10 @@ function resender({ api, session, clock }, place, { path, webhook, box, read, ch
     const { estado, proximoIntento } = read();
     const next = proximoIntento ? `Se volverá a intentar ${when(proximoIntento, clock.now())}. Si lo corrige antes, pulse Reenviar.`
       : replay.fallidas || estado === "fallida" ? "Ya no se reintentará: cuando lo corrija, pulse Reenviar." : "Se volverá a intentar.";
-    return ["bad", "Se ha enviado otra vez y ha vuelto a fallar.", `${error}.`, `Qué hacer: ${remedyOf(error)?.remedy}`, next];
+    return ["bad", "Se ha enviado otra vez y ha vuelto a fallar.", ...(error ? [`${error}.`, `Qué hacer: ${remedyOf(error)?.remedy}`] : []), next];
   }
 
-  return { state: () => state, busy: () => state !== "idle" || doubtful, start, tell, readOnly: () => session.readOnly };
+  return { state: () => state, busy: () => state !== "idle" || doubtful || followed !== null, start, follow, tell, readOnly: () => session.readOnly };
 }
 
 function whole(portal, webhook, delivery, hash, sending) {
@@ -249,7 +247,7 @@ function remedyBox({ clock, session }, webhook, { ultimoError, estado, terminada
     el("p", {}, foreign((webhook.activo && remedy.active) || remedy.remedy)),
     remedy.operator && askOperator(session),
     el("p", { class: "no-print" }, el("a", { href: hookLink(webhook.id), id: "su-webhook" }, "Ver el webhook ", foreign(nameOf(webhook))),
-      !remedy.ours && !session.readOnly && [". Si la causa no está clara, ", el("a", { href: hookLink(webhook.id, "/diagnostico") }, "pida un diagnóstico"), "."]),
+      !remedy.ours && !session.readOnly && [". Si la causa no está clara, ", el("a", { href: hookLink(webhook.id, "/diagnostico"), id: "pedir-diagnostico" }, "pida un diagnóstico"), "."]),
     el("p", { class: "muted small" }, "Error del último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
 }
 
@@ -268,9 +266,9 @@ function buttons(webhook, delivery, sending) {
 }
 
 /** Returns the reason for which the API would refuse a replay with 409; "" if this screen knows no reason. */
-function whyNot({ activo }, { estado }) {
+function whyNot({ activo, motivo }, { estado }) {
   if (estado === "cancelada") return "Está cancelada: no se puede reenviar.";
-  if (!activo) return "El webhook no está activo: reactívelo antes de reenviar.";
+  if (!activo) return motivo === "operador" ? "El webhook está desactivado por el operador: solo él puede reactivarlo." : "El webhook no está activo: reactívelo antes de reenviar.";
   if (estado === "en_curso") return "Se está enviando en este momento.";
   if (estado === "retenida") return "Está retenida, y se enviará en cuanto sea posible.";
   return "";
