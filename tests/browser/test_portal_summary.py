@@ -69,7 +69,7 @@ def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
     answer(page, "GET", f"webhooks/{hook.id}/estadisticas?*", 200, counts | {"fallidas": 3, "pendientes": 2})
     page.get_by_role("button", name="Actualizar").click()
     expect(figures).to_have_text(["al menos 2.000", "al menos 3", "al menos 2 por enviar", "3 ms"])
-    expect(page.get_by_text("Ahora todo funciona, pero al menos 3 entregas han fallado")).to_be_visible()
+    expect(page.get_by_text("Ahora no falla ningún webhook, pero al menos 3 entregas han fallado")).to_be_visible()
     expect(page.get_by_role("link", name="Ver al menos 3 fallidas")).to_be_visible()
 
 
@@ -228,13 +228,22 @@ def test_a_webhook_that_nothing_was_sent_to(browser, entity, expect):
     assert_no_barriers(page)
 
 
+def test_what_was_lost_is_told_before_what_is_untried(browser, entity, expect):
+    lost, _ = entity.register(), entity.register()
+    page = browser.page(PORTAL)
+    answer(page, "GET", f"webhooks/{lost.id}", 200, entity.api("GET", f"{BASE}/{lost.id}").json() | {"ultimaEjecucion": "2026-11-20T10:00:00.000Z"})
+    counts = {"ventana": "7d", "entregadas": 9, "fallidas": 12, "pendientes": 0, "retenidas": 0, "intentosFallidos": 0, "p50Ms": 3, "p95Ms": 9, "exacto": True}
+    answer(page, "GET", f"webhooks/{lost.id}/estadisticas?*", 200, counts)
+    enter(page, entity.token)
+    expect(page.locator(".verdict")).to_have_text("! Ahora no falla ningún webhook, pero 12 entregas han fallado en los últimos 7 días.")
+
+
 def test_who_paused_a_webhook_is_said(browser, entity, expect):
     webhook = entity.register()
-    entity.token = entity.issue_token("--label", "Marta ñ")
-    assert entity.api("PATCH", f"{BASE}/{webhook.id}", json_body={"activo": False}).status == 200
-    page = open_portal(browser, entity.token)
-    expect(card(page, webhook)).to_contain_text("por decisión de su entidad (token «Marta ñ»).")
-    page.evaluate(f"location.hash = '#/webhooks/{webhook.id}'")
+    marta, other = (entity.issue_token("--label", label) for label in ("Marta ñ", "Otra"))
+    for entity.token, active in ((marta, False), (other, True), (other, False), (marta, True), (marta, False)):
+        assert entity.api("PATCH", f"{BASE}/{webhook.id}", json_body={"activo": active}).status == 200
+    page = open_portal(browser, entity.token, f"#/webhooks/{webhook.id}")
     expect(page.locator("main .notice")).to_contain_text("por decisión de su entidad (token «Marta ñ»).")
     page.get_by_role("link", name="Ver quién y cuándo, en Actividad").click()
     expect(page.get_by_role("table", name="Actividad").get_by_role("row").last).to_contain_text("estado: activo → en pausa")

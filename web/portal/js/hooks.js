@@ -28,7 +28,9 @@ export const titleOf = (hook) => (hook.nombre ? [el("strong", {}, foreign(hook.n
 export async function pausedBy(api, { id, activo, motivo }, signal) {
   if (activo || motivo !== "entidad") return "";
   const answer = await api.get("/actividad", { limite: 100 }, signal);
-  return answer.ok && answer.data.actividad.find(({ webhook, detalle }) => webhook === id && detalle?.activo?.ahora === false)?.token || "";
+  // Equal changes of one hour are one row, at the place of the first.
+  const pauses = answer.ok ? answer.data.actividad.filter(({ webhook, detalle }) => webhook === id && detalle?.activo?.ahora === false) : [];
+  return pauses.reduce((newest, one) => (newest && newest.ultima > one.ultima ? newest : one), null)?.token || "";
 }
 
 /**

@@ -3,7 +3,7 @@ import { byHour, dayChart, dayTable, legend } from "../chart.js";
 import { tellDone, unsure, workButton } from "../change.js";
 import { CONTACTS, fetchContacts } from "../contacts.js";
 import { el, foreign, replace, shortUrl, urlOf } from "../dom.js";
-import { hookLink, nameOf, pausedBy } from "../hooks.js";
+import { hookLink, nameOf } from "../hooks.js";
 import { poll } from "../poll.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
@@ -78,8 +78,7 @@ async function loadOne(api, clock, listed, signal) {
   const [webhook, day, week, deliveries] = await Promise.all(asked);
   if (webhook.kind === "notFound") return null; // deleted since the list was fetched
   const problem = [webhook, day, week, deliveries].find((answer) => !answer.ok) ?? null;
-  const shown = webhook.ok ? { ...webhook.data, pausedBy: await pausedBy(api, webhook.data, signal) } : listed;
-  return { webhook: shown, known: webhook.ok, etag: webhook.etag, problem, figures: [day, week, deliveries].every((answer) => answer.ok) && { day: day.data, week: week.data, deliveries } };
+  return { webhook: webhook.ok ? webhook.data : listed, known: webhook.ok, etag: webhook.etag, problem, figures: [day, week, deliveries].every((answer) => answer.ok) && { day: day.data, week: week.data, deliveries } };
 }
 
 async function dayOf(api, clock, id, signal) {
@@ -116,8 +115,8 @@ function verdict(judged) {
   const [kind, mark, text] = wrong ? ["bad", "✕", `${count(wrong, "webhook necesita", "webhooks necesitan")} atención.`]
     : unknown ? ["warning", "!", `${unknown === 1 ? "No se ha podido consultar" : "No se han podido consultar"} ${count(unknown, "webhook")}.`]
     : stopped ? ["warning", "!", stopped]
+    : lost ? ["warning", "!", `Ahora no falla ningún webhook, pero ${lost} en los últimos 7 días.`]
     : untried ? ["muted", "○", `${count(untried, "webhook está", "webhooks están")} sin probar.`]
-    : lost ? ["warning", "!", `Ahora todo funciona, pero ${lost} en los últimos 7 días.`]
     : ["good", "✓", "Todo funciona."];
   return el("p", { class: `verdict ${kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), text);
 }

@@ -51,10 +51,10 @@ function condition({ clock, session }, hook, rest = "") {
   return notice(kind === "muted" ? "info" : kind,
     el("p", { class: "foreign" }, el("strong", { class: "notice-title" }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), word), /^[A-ZÁÉÍÓÚ]/.test(sentence) ? ". " : " ", sentence),
     !hook.activo && el("p", {}, HELD),
-    hook.motivo === "entidad" && el("p", {}, el("a", { href: link("/actividad", { token: hook.pausedBy ?? "" }) }, "Ver quién y cuándo, en Actividad")),
-    changed && el("p", {}, "Se ha cambiado después de ese envío: esta página dirá aquí si el siguiente se recibe. Para saberlo enseguida, ", el("a", { href: link("/probar", { webhook: hook.id }) }, "pruébelo"), "."),
+    hook.motivo === "entidad" && el("p", {}, el("a", { href: link("/actividad", { token: hook.pausedBy ?? "" }), id: "en-actividad" }, "Ver quién y cuándo, en Actividad")),
+    changed && el("p", {}, "Se ha cambiado después de ese envío: esta página dirá aquí si el siguiente se recibe. Para saberlo enseguida, ", el("a", { href: link("/probar", { webhook: hook.id }), id: "probarlo" }, "pruébelo"), "."),
     remedy && el("p", {}, el("strong", {}, changed ? "Si el cambio no lo corrige: " : "Qué hacer: "), foreign(remedy.remedy)),
-    remedy && !remedy.ours && !session.readOnly && el("p", {}, "Si la causa no está clara, ", el("a", { href: hookLink(hook.id, "/diagnostico") }, "pida un diagnóstico"), "."),
+    remedy && !remedy.ours && !session.readOnly && el("p", {}, "Si la causa no está clara, ", el("a", { href: hookLink(hook.id, "/diagnostico"), id: "pedir-diagnostico" }, "pida un diagnóstico"), "."),
     (remedy?.operator || hook.motivo === "operador") && askOperator(session));
 }
 
@@ -172,7 +172,7 @@ const read = (text) => visible(text.trim().normalize()).replace(/ +/g, " ");
 function remove(one) {
   const { portal, place, hook, etag } = one;
   const word = hook.nombre || String(hook.id); // two webhooks without a name may have one host
-  const typed = field({ label: `Para confirmarlo, escriba su ${hook.nombre ? "nombre" : "número"}: ${word}`, attributes: { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+  const typed = field({ label: `Para confirmarlo, escriba el ${hook.nombre ? "nombre" : "número"} del webhook: ${word}`, attributes: { type: "text", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
   typed.node.classList.add("foreign");
   const box = el("div");
   const confirm = async () => {
