@@ -162,6 +162,21 @@ def test_a_replay_that_fails_again_says_why(browser, entity, expect):
     assert_no_barriers(page)
 
 
+def test_what_has_ended_without_a_result_does_not_go_on(browser, entity, expect):
+    """Neither a delivery that was cancelled nor one that failed, and has arrived since then, keeps its replay going."""
+    hook = entity.register()
+    one = {"id": 6, "webhook": hook.id, "entrega": 807, "evento": "evaluacion.abierta", "estado": "terminado", "candidatas": 1, "reenviadas": 1, "entregadas": 0, "fallidas": 0,
+           "porReintentar": 0, "ultimoError": "", "pedido": "2026-11-20T10:00:10.000Z", "terminado": "2026-11-20T10:00:11.000Z"}
+    other = one | {"id": 5, "entrega": 806, "fallidas": 1, "pedido": "2026-11-20T10:00:00.000Z"}
+    page = at(browser, entity, "#/entregas", "Entregas")
+    answer(page, "GET", "reenvios?*", 200, {"reenvios": [one, other], "siguiente": None})
+    go(page, "#/reenvios", "Reenvíos")
+    row = page.get_by_role("table", name="Reenvíos").get_by_role("row").last
+    expect(row).to_contain_text("Terminado: 2 de 2 reenviadas, 0 recibidas, 1 fallida.")
+    page.get_by_text("2 reenvíos").click()
+    expect(row.get_by_role("listitem")).to_have_text(["Evaluación abierta, entrega 807", "Evaluación abierta, entrega 806: fallida"])
+
+
 def done(action: str, detail: dict, times: int = 1) -> dict:
     return {"id": 1, "cuando": "2026-11-20T10:00:00.000Z", "accion": action, "webhook": 1, "token": "t", "detalle": detail, "veces": times, "ultima": "2026-11-20T10:30:00.000Z"}
 
@@ -339,7 +354,7 @@ def test_fewer_were_sent_again_than_counted_without_any_limit(browser, entity, s
 
 
 def progress(page, hook, **members):
-    answer(page, "GET", f"webhooks/{hook.id}/reenvios/5", 200, {"id": 5, "estado": "en_curso", "candidatas": 312, "reenviadas": 40, "entregadas": 38, "fallidas": 0} | members)
+    answer(page, "GET", f"webhooks/{hook.id}/reenvios/5", 200, {"id": 5, "estado": "en_curso", "candidatas": 312, "reenviadas": 40, "entregadas": 38, "fallidas": 0, "porReintentar": 0} | members)
 
 
 def follow(browser, entity, expect, **members):

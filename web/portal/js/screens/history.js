@@ -90,10 +90,10 @@ function replaysRow(list, hooks) {
   const first = list.at(-1);
   if (list.length === 1) return [timeCell(first.pedido), named(first.webhook, hooks), whatOf(first, hooks), progressOf(first)];
   const sum = (/** @type {string} */ name) => list.reduce((all, one) => all + one[name], 0);
-  const whole = { id: first.id, estado: list.find(going)?.estado ?? "terminado", candidatas: sum("candidatas"), reenviadas: sum("reenviadas"), entregadas: sum("entregadas"), fallidas: sum("fallidas"), porReintentar: list.reduce((all, { porReintentar = 0 }) => all + porReintentar, 0) };
+  const whole = { id: first.id, estado: list.find(going)?.estado ?? "terminado", candidatas: sum("candidatas"), reenviadas: sum("reenviadas"), entregadas: sum("entregadas"), fallidas: sum("fallidas"), porReintentar: sum("porReintentar") };
   return [
     timeCell(first.pedido), [...new Set(list.map(({ webhook }) => webhook))].map((webhook) => el("p", {}, named(webhook, hooks))),
-    el("details", { id: `reenvios-${first.id}` }, el("summary", {}, count(list.length, "reenvío")), el("ul", { class: "plain-list" }, list.map((one) => el("li", {}, whatOf(one, hooks), whyOf(one))))),
+    el("details", { id: `reenvios-${first.id}` }, el("summary", {}, count(list.length, "reenvío")), el("ul", { class: "plain-list" }, list.map((one) => el("li", {}, whatOf(one, hooks), whyOf(one) || (one.fallidas > 0 && ": fallida"))))),
     progressOf(whole),
   ];
 }

@@ -14,9 +14,9 @@ export const SLOWLY_MS = 15_000; // once the replay has ended: failed deliveries
 
 const STATES = { pendiente: "En la cola", en_curso: "En marcha", terminado: "Terminado", cancelado: "Detenido" };
 export const going = (replay) => replay.estado === "pendiente" || replay.estado === "en_curso";
-/** "En marcha" until all that was sent again has ended. */
-export const stateOf = (replay) => (replay.estado === "terminado" && !settled(replay) ? STATES.en_curso : STATES[replay.estado] ?? replay.estado);
-export const retrying = ({ porReintentar = 0 }) => porReintentar > 0 && count(porReintentar, "ha vuelto a fallar y se reintentará", "han vuelto a fallar y se reintentarán");
+/** "En marcha" also while some of what was sent again waits for a retry. */
+export const stateOf = (replay) => (replay.porReintentar > 0 && replay.estado === "terminado" ? STATES.en_curso : STATES[replay.estado] ?? replay.estado);
+export const retrying = ({ porReintentar }) => porReintentar > 0 && count(porReintentar, "ha vuelto a fallar y se reintentará", "han vuelto a fallar y se reintentarán");
 export const settled = (replay) => replay.entregadas + replay.fallidas >= replay.reenviadas;
 
 export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío ${place.params.reenvio}`, (region, hook) => {
@@ -70,7 +70,7 @@ export const replayScreen = (portal, place) => withHook(portal, place, `Reenvío
 const words = (replay) => `${thousands(replay.reenviadas)} de ${count(replay.candidatas, "entrega")}`;
 
 function progress(replay) {
-  const { porReintentar = 0 } = replay;
+  const { porReintentar } = replay;
   const waiting = Math.max(0, replay.reenviadas - replay.entregadas - replay.fallidas - porReintentar);
   const number = (name, value) => el("div", {}, el("dt", {}, name), el("dd", {}, thousands(value)));
   return [
