@@ -580,6 +580,23 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     expect(reader.get_by_role("checkbox")).to_have_count(0)
 
 
+def test_why_what_is_of_an_inactive_webhook_cannot_be_chosen(browser, entity, stack, webhook, expect):
+    other, _ = entity.register(), entity.register()
+    stack.admin("webhook", "disable", other.id)
+    deliveries = [one(1, webhook=other.id, estado="fallida"), one(2, webhook=999_999, estado="fallida")]
+    page = browser.page(PORTAL + "#/entregas")
+    answer(page, "GET", "entregas?*", 200, {"entregas": deliveries, "siguiente": None})
+    enter(page, entity.token)
+    expect(page.get_by_text("Las de un webhook que ha desactivado el operador no se pueden elegir: solo él puede reactivarlo.")).to_be_visible()
+    expect(page.get_by_text("reactívelo antes")).to_have_count(0)
+    assert entity.api("PATCH", f"{BASE}/{webhook.id}", json_body={"activo": False}).status == 200
+    answer(page, "GET", "entregas?*", 200, {"entregas": [one(3, webhook=webhook.id, estado="fallida")], "siguiente": None})
+    page.reload()
+    enter(page, entity.token)
+    expect(page.get_by_text("Las de un webhook en pausa o desactivado no se pueden elegir: reactívelo antes.")).to_be_visible()
+    expect(page.get_by_text("solo él puede reactivarlo")).to_have_count(0)
+
+
 def test_leaving_the_list_ends_sending_and_says_so(browser, entity, receiver, stack, webhook, expect):
     old_deliveries(stack, entity, webhook, 3, "fallida")
     page = open_portal(browser, entity.token, "#/entregas?estado=fallida")

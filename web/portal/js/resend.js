@@ -6,7 +6,7 @@ import { notice } from "./problem.js";
 import { link } from "./router.js";
 import { count } from "./words.js";
 
-/** What the API sends again; of what waits, only what has been tried, which is then tried at once. */
+/** What the API sends again: what was delivered, has failed, or was tried and waits; the last is then tried at once. */
 const sendable = ({ estado, intentos }) => estado === "fallida" || estado === "entregada" || (estado === "pendiente" && intentos > 0);
 const ENDS = new Set(["tooMany", "unauthorized", "forbidden", "network", "timeout", "unavailable", "aborted"]); // the next request would fare no better
 
@@ -32,8 +32,17 @@ export function chooser(portal, place, hooks, sent) {
     replace(tools, some && button("primary", "reenviar-elegidas", `Reenviar ${count(chosen.size, "elegida")}`, question),
       some && button("quiet", "no-elegir", "No elegir ninguna", () => choose([])),
       page.filter(can).some(({ id }) => !chosen.has(id)) && button("quiet", "elegir-todas", "Elegir todas las de esta página", () => choose(page.filter(can))),
-      !portal.session.readOnly && page.some((one) => sendable(one) && !active.has(one.webhook)) && el("p", { class: "muted small" }, "Las de un webhook en pausa o desactivado no se pueden elegir: reactívelo antes."));
+      !portal.session.readOnly && stopped().map((words) => el("p", { class: "muted small" }, words)));
     for (const box of boxes()) box.disabled = sending || !page.some((one) => one.id === Number(box.value) && can(one));
+  }
+
+  /** Why deliveries of inactive webhooks cannot be chosen. */
+  function stopped() {
+    const some = hooks.filter((hook) => !hook.activo && page.some((one) => one.webhook === hook.id && sendable(one)));
+    return [
+      some.some(({ motivo }) => motivo !== "operador") && "Las de un webhook en pausa o desactivado no se pueden elegir: reactívelo antes.",
+      some.some(({ motivo }) => motivo === "operador") && "Las de un webhook que ha desactivado el operador no se pueden elegir: solo él puede reactivarlo.",
+    ].filter(Boolean);
   }
 
   const boxes = () => [...document.querySelectorAll("input[id^=elegir-]")].filter((box) => box instanceof HTMLInputElement);
