@@ -14,6 +14,11 @@ using mail::Message;
 
 constexpr std::string_view portal_path = "/apientidades/portal/";
 constexpr std::string_view contacts_page = "#/avisos";
+constexpr std::string_view of_canaries = "En Canarias es una hora menos que en la península.";
+
+bool says_an_hour(const mail::Paragraph& paragraph) {
+  return paragraph.text.find("hora peninsular") != std::string::npos;
+}
 
 std::string portal_of(const config::Settings& settings) {
   return settings.api.address.empty() ? "" : settings.api.address + std::string(portal_path);
@@ -38,7 +43,7 @@ void add_operator(Message& message, const config::Settings& settings) {
 /// How the person reaches the operator, and ends the mails.
 void add_footer(Message& message, const store::Mail& mail, const config::Settings& settings) {
   const auto portal = portal_of(settings);
-  message.body.push_back({"En Canarias es una hora menos que en la península."});
+  if (std::ranges::any_of(message.body, says_an_hour)) message.body.push_back({std::string(of_canaries)});
   message.body.push_back({"Recibe este mensaje porque esta dirección está entre los contactos de «" +
                               mail.entity_name +
                               "». Para elegir qué alertas recibe, en el portal, «Alertas por correo»" +
@@ -59,12 +64,11 @@ void write_code(Message& message, const store::Mail& mail, const config::Setting
        "organizaciones que participan en ella."},
       {"«" + mail.entity_name +
        "» ha pedido que se escriba a esta dirección cuando esos envíos fallen. Antes hay que confirmarla. Si "
-       "está "
-       "de acuerdo, escriba este código en el portal del servicio, en «Alertas por correo», o dígaselo a "
-       "quien "
-       "se lo haya pedido en su organización:"},
+       "está de acuerdo, escriba este código en el portal del servicio, en «Alertas por correo», o dígaselo "
+       "a quien se lo haya pedido en su organización:"},
       {contacts::confirmation_code(keys, {mail.contact, mail.address, issued}), {}, true},
-      {"El código vale hasta el " + spanish_time(issued + contacts::code_valid) + ".",
+      {"El código vale hasta el " + spanish_time(issued + contacts::code_valid) + ". " +
+           std::string(of_canaries),
        portal_of(settings).empty() ? "" : portal_of(settings) + std::string(contacts_page)},
       {"Si no sabe de qué se trata, no haga nada: sin el código no se enviará ninguna alerta a esta "
        "dirección."}};

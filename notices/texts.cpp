@@ -76,11 +76,13 @@ class Data {
   string page(const string& rest = {}) const {
     return "/webhooks/" + std::to_string(number("webhook")) + rest;
   }
-  /// "Esperan 3 avisos. "; empty if none waits.
+  /// "Hay 3 avisos en espera. "; empty if none waits.
   string waiting() const {
     if (waiting_ == 0) return {};
-    const string least = waiting_ < store::most_waiting_counted ? "" : "al menos ";
-    return waiting_ == 1 ? "Espera 1 aviso. " : "Esperan " + least + spanish_number(waiting_) + " avisos. ";
+    if (waiting_ == 1) return "Hay 1 aviso en espera. ";
+    const auto most = store::most_waiting_counted;
+    return "Hay " + (waiting_ > most ? "más de " + spanish_number(most) : spanish_number(waiting_)) +
+           " avisos en espera. ";
   }
   /// The last failure, as the portal words it.
   mail::Paragraph last_error() const {

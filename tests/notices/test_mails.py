@@ -138,7 +138,8 @@ def test_each_kind_is_one_mail_that_says_what_to_do(stack, post, server, entity,
     html = mail.message.get_body(("html",)).get_content()
     assert "Qué hacer" in html and "<x>" not in html
     if kind in ("fallo", "desactivacion_proxima", "desactivado"):
-        assert "Espera 1 aviso." in text
+        assert "Hay 1 aviso en espera." in text
+    assert ("En Canarias" in text) == (kind != "entregas_fallidas")
     if kind != "entregas_fallidas":
         assert re.search(r"\d\d:\d\d, hora peninsular \((\d+ de \w+ de \d{4}, )?\d\d:\d\d UTC\)", text)
     assert hook.path not in text and "s3creto" not in text and "whsec_" not in text

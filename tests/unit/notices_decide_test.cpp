@@ -250,9 +250,9 @@ BOOST_AUTO_TEST_CASE(a_failure_says_what_becomes_of_what_waits) {
   const auto says = [](const std::string& text, std::string_view words) {
     BOOST_TEST(text.find(words) != std::string::npos, words << " is not in: " << text);
   };
-  says(text_with(1), "Espera 1 aviso. ");
-  says(text_with(9999), "Esperan 9999 avisos. ");
-  says(text_with(10'000), "Esperan al menos 10.000 avisos. ");
+  says(text_with(1), "Hay 1 aviso en espera. ");
+  says(text_with(1000), "Hay 1000 avisos en espera. ");
+  says(text_with(1001), "Hay más de 1000 avisos en espera. ");
   says(text_with(0), "Qué pasa con los avisos: Cada uno se reintenta");
   says(text_with(0), "se desactivará a partir del 5 de diciembre de 2026 a las 11:00, hora peninsular");
   given.disable_after = 0ms;

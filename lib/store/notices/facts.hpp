@@ -80,9 +80,9 @@ std::vector<WebhookId> read_webhooks_with_failed(Session& session, const std::ve
 /// most_failed_counted. Leaves out those that were held for too long (lib/store/maintenance/held.hpp).
 std::int64_t count_failed(Session& session, WebhookId webhook, UtcTime from, UtcTime until);
 inline constexpr std::int64_t most_failed_counted = 10'000;
-/// Counts notifications that wait for the webhook, pending or held, of each at most most_waiting_counted.
+/// Counts what waits for the webhook, pending or held. A result above most_waiting_counted means "more".
 std::int64_t count_waiting(Session& session, WebhookId webhook);
-inline constexpr std::int64_t most_waiting_counted = 10'000;
+inline constexpr std::int64_t most_waiting_counted = 1000;
 
 struct NoticeTimes {
   UtcTime now;  // of the database
