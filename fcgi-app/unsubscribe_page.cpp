@@ -32,12 +32,10 @@ Response unsubscribe_page(UnsubscribePage which) {
     case UnsubscribePage::question:
       return page(200, "Dejar de recibir alertas",
                   "<p>El servicio de avisos de la evaluación escribe a su dirección de correo cuando fallan "
-                  "los envíos "
-                  "automáticos a los sistemas de su organización, o cuando algo va a caducar.</p>\n"
-                  "<p>Si pulsa el botón, no se le escribirá más. Si no hace nada, seguirá recibiendo las "
-                  "alertas. Los "
-                  "envíos a los sistemas y las alertas a otras direcciones no cambian.</p>\n<form "
-                  "method=\"post\"><button>No recibir más alertas</button></form>");
+                  "los envíos automáticos a los sistemas de su organización, o cuando algo va a "
+                  "caducar.</p>\n<p>Si pulsa el botón, no se le escribirá más. Si no hace nada, seguirá "
+                  "recibiendo las alertas. Los envíos a los sistemas y las alertas a otras direcciones no "
+                  "cambian.</p>\n<form method=\"post\"><button>No recibir más alertas</button></form>");
     case UnsubscribePage::done:
       return page(200, "Ya no recibirá alertas",
                   "<p>No se escribirá más a su dirección. Si quiere volver a recibirlas, pídaselo a quien "
