@@ -82,7 +82,7 @@ struct ReplayProgress {
   std::uint64_t delivered;  // of `replayed`: answered with a 2xx
   std::uint64_t failed;     // of `replayed`: failed for good
   std::uint64_t retrying;   // of `replayed`: have failed again, and wait for a retry
-  std::string error{};      // of the last attempt of `delivery`
+  std::string error{};      // that `delivery` has now; empty if it counts as delivered
 };
 /// Returns nullopt when the webhook has no such replay.
 std::optional<ReplayProgress> find_replay(Session& session, WebhookId webhook, ReplayId id);
