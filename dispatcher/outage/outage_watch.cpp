@@ -173,7 +173,8 @@ void OutageWatch::follow(Side& side, platform::MonotonicTime now) {
                   {"lasted_s", (now - side.outage->since) / 1s},
                   {"deliveries", side.outage->affected.size()}});
     ended_.push_back({*std::exchange(side.outage, std::nullopt), now});
-    if (ended_.size() > most_ended) ended_.pop_front();
+    // Not the oldest: it may have begun before the database was away, and then its row has no end yet.
+    if (ended_.size() > most_ended) ended_.pop_back();
   }
 }
 
