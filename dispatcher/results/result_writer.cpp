@@ -79,6 +79,7 @@ void ResultWriter::run(const std::stop_token& stop) {
       }
       wait(away_ || failed_ ? away_wait : buffer_.waiting() > 0 ? retry_wait : idle_wait, !away_ && !failed_);
     }
+    take();
     buffer_.report_local_faults(true);
   } catch (const std::exception& error) {  // out of memory: the program must end, and the log must say why
     log_.error("result writer failed; the program ends", {{"error", error.what()}});
