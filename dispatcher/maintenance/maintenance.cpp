@@ -21,7 +21,7 @@ constexpr unsigned recovery_batch = 500;
 constexpr auto failure_rest = 10s;  // after an error that may persist
 constexpr auto conflict_rest = 1s;
 constexpr auto longest_rest = 6h;   // of a task with an idle factor
-constexpr auto idle_interval = 1s;  // between runs of a task that is idle
+constexpr auto idle_interval = 1s;  // between runs of a task that has found none
 
 constexpr auto slice = 10ms;           // a run of a task begins no further batch after this
 constexpr auto quick_batch = 8ms;      // after a quicker batch of a purge the next batch is larger
@@ -55,7 +55,11 @@ Maintenance::Maintenance(const config::Settings& settings, platform::Log log, co
       metrics_(metrics),
       tasks_{{
           {"watch the database's clock",
-           [](auto& self, auto& session, auto&) { return self.clock_is_believed(session), true; }, 1s},
+           [](auto& self, auto& session, auto&) {
+             self.clock_is_believed(session);
+             return true;
+           },
+           1s},
           {"recover leases", &Maintenance::recover_leases, 1s},
           {"apply changes of webhooks", &Maintenance::apply_changes, 1s},
           {"reconcile", &Maintenance::reconcile, 2s},
@@ -107,7 +111,7 @@ Maintenance::Span Maintenance::run_task(store::Session& session, Task& task) {
     const bool held_back = task.irreversible && !clock_is_believed(session);
     const bool finished = held_back || task.work(*this, session, task);
     task.cost += platform::monotonic_now() - start;
-    const auto interval = task.idle ? idle_interval : task.interval;
+    const auto interval = task.found_none ? idle_interval : task.interval;
     rest_for(finished ? std::clamp<Span>(task.idle_factor * task.cost, interval,
                                          std::max<Span>(interval, longest_rest))
                       : Span{});
@@ -211,7 +215,7 @@ bool Maintenance::bring_forward(store::Session& session, Task& task) {
   });
   if (!done) return false;
   report_refusal(task, forward_.refusal);
-  task.idle = forward_.webhooks == 0;
+  task.found_none = forward_.webhooks == 0;
   const bool any = !forward_.due.empty();
   std::ranges::move(forward_.due, std::back_inserter(due_));
   forward_ = store::next_forward_walk(std::move(forward_));
@@ -249,7 +253,7 @@ bool Maintenance::feed_replays(store::Session& session, Task& task) {
   report_refusal(task, walk.refusal);
   for (const auto& [id, error] : walk.unreadable)
     log_.error("a replay that cannot be carried out is cancelled", {{"replay", id}, {"error", error}});
-  task.idle = walk.webhooks == 0;
+  task.found_none = walk.webhooks == 0;
   if (walk.finished > 0) log_.info("replays that entities asked for are over", {{"replays", walk.finished}});
   return true;
 }

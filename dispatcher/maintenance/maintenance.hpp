@@ -65,7 +65,7 @@ class Maintenance {
     unsigned idle_factor = 0;
     platform::MonotonicTime next{};
     Span cost{};               // of all runs since work last returned true
-    bool idle = false;         // set by work: what it looks for is rare, and there is none; runs less often
+    bool found_none = false;   // set by work: what it looks for is rare, and there is none; runs less often
     OncePerMinute refusals{};  // of rows, by the database
   };
   Span run_task(store::Session& session, Task& task);
