@@ -6,34 +6,36 @@ namespace dispatcher {
 
 void PassedOver::note(const store::NotificationKey& notification, Outcome outcome,
                       platform::MonotonicTime now) {
+  const auto found = is_passed_over(outcome) ? find_or_add(notification, now, most - only_for_refused)
+                                             : rows_.find(notification.id);
+  if (found == rows_.end()) return;
+  auto& row = found->second;
+  if (outcome == Outcome::row_locked)
+    row.locked_since = row.locked_since.value_or(now);
+  else if (outcome != Outcome::untried && outcome != Outcome::put_off)
+    row.locked_since.reset();
   if (is_passed_over(outcome)) {
-    const auto found = find_or_add(notification, now);
-    if (found == rows_.end()) return;
-    auto& row = found->second;
-    if (outcome == Outcome::row_locked)
-      row.locked_since = row.locked_since.value_or(now);
-    else if (outcome != Outcome::untried)
-      row.locked_since.reset();
     const auto next = outcome == Outcome::untried ? shortest_wait : 2 * row.wait;
     wait(found, std::clamp(next, shortest_wait, longest_wait), now);
-  } else if (const auto found = rows_.find(notification.id); found != rows_.end()) {
-    if (waits(outcome)) return wait(found, std::max(found->second.wait, shortest_wait), now);
-    by_due_.erase({found->second.due, notification.id});
+  } else if (waits(outcome)) {
+    wait(found, std::max(row.wait, shortest_wait), now);
+  } else {
+    by_due_.erase({row.due, notification.id});
     rows_.erase(found);
   }
 }
 
-/// Returns rows_.end() if the notification is new and the list is full.
+/// Returns rows_.end() if the notification is new and `limit` places are taken.
 PassedOver::Rows::iterator PassedOver::find_or_add(const store::NotificationKey& notification,
-                                                   platform::MonotonicTime now) {
+                                                   platform::MonotonicTime now, std::size_t limit) {
   const auto found = rows_.find(notification.id);
-  if (found != rows_.end() || rows_.size() == most) return found;
+  if (found != rows_.end() || rows_.size() >= limit) return found;
   by_due_.emplace(now, notification.id);
   return rows_.emplace(notification.id, Row{notification.entity, now}).first;
 }
 
 bool PassedOver::reject_refused(const store::NotificationKey& notification, platform::MonotonicTime now) {
-  const auto found = find_or_add(notification, now);
+  const auto found = find_or_add(notification, now, most);
   if (found == rows_.end()) return false;
   auto& refused_at = found->second.refused_at;
   if (!refused_at) refused_at = accepted_;
@@ -87,6 +89,10 @@ PassedOver::Locked PassedOver::locked_for(platform::MonotonicTime::duration leas
     }
   }
   return result;
+}
+
+void PassedOver::forget_locks() {
+  for (auto& [id, row] : rows_) row.locked_since.reset();
 }
 
 }  // namespace dispatcher

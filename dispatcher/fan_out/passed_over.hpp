@@ -1,8 +1,8 @@
 // Notifications that fan-out has passed over, because another session has locked their rows, because the
-// database refuses them, or because only a newer release knows their events. They are tried again at growing
-// intervals, and delay no other notification; some of the refused ones are rejected. Only keeps a list, which
-// is bounded: while it is full, an entity's further notifications are found again when the entity is read
-// from its first row. Pure.
+// database refuses them, because only a newer release knows their events, or because their batch did not get
+// to them. They are tried again at growing intervals, and delay no other notification. Keeps their list, and
+// decides which of the refused ones are rejected. The list is bounded: while it is full, an entity's further
+// notifications are found again when the entity is read from its first row. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@
 #include "dispatcher/fan_out/fan_out_outcome.hpp"
 #include "lib/delivery/ids.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/store/backlog/queue_scan.hpp"
+#include "lib/store/types.hpp"
 
 namespace dispatcher {
 
 class PassedOver {
  public:
   static constexpr std::size_t most = 10'000;
+  static constexpr std::size_t only_for_refused = 1000;  // of these: places that locks cannot fill
   static constexpr platform::Milliseconds shortest_wait{50};
   static constexpr platform::Milliseconds longest_wait{5000};
   static constexpr unsigned at_once = 100;            // rejected without a wait
@@ -29,8 +30,8 @@ class PassedOver {
 
   /// Learns the outcome of a notification. Outcomes with which it is passed over add it, or double its wait,
   /// or begin its wait anew (`untried`, so that it comes before those that its batch found locked or
-  /// refused); `written` and `not_pending` remove it. With any other outcome a notification in the list stays
-  /// there.
+  /// refused). With an outcome with which it waits, it keeps its place in the list, if it has one, and its
+  /// wait. Any other outcome removes it.
   void note(const store::NotificationKey& notification, Outcome outcome, platform::MonotonicTime now);
 
   /// The database refused the notification for its content, alone in its transaction: adds it if there is
@@ -58,17 +59,20 @@ class PassedOver {
   };
   /// The notifications that have been found locked for at least `least`.
   Locked locked_for(platform::MonotonicTime::duration least, platform::MonotonicTime now) const;
+  /// Rows are not tried for a time, in which their locks may end: none counts as locked before its next try.
+  void forget_locks();
 
  private:
   struct Row {
     delivery::EntityId entity;
     platform::MonotonicTime due;
     platform::Milliseconds wait{};
-    std::optional<platform::MonotonicTime> locked_since{};  // set while each try finds the row locked
+    std::optional<platform::MonotonicTime> locked_since{};  // since when each try has found it locked
     std::optional<std::uint64_t> refused_at{};              // accepted_ at the first refusal
   };
   using Rows = std::map<delivery::NotificationId, Row>;
-  Rows::iterator find_or_add(const store::NotificationKey& notification, platform::MonotonicTime now);
+  Rows::iterator find_or_add(const store::NotificationKey& notification, platform::MonotonicTime now,
+                             std::size_t limit);
   bool spend(platform::MonotonicTime now);
   void wait(Rows::iterator which, platform::Milliseconds time, platform::MonotonicTime now);
 

@@ -55,6 +55,7 @@ BOOST_AUTO_TEST_CASE(one_that_waits_for_something_else_stays_and_is_due_as_soon)
     list.note(one, outcome, start + 1s);
     BOOST_TEST((list.next_due() == start + 1s + 50ms));
   }
+  BOOST_TEST(list.locked_for(0ms, start + 1s).count == 0U);
   list.note(two, Outcome::no_slot, start);
   BOOST_TEST(!list.contains(2));
 }
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_not_tried_comes_before_those_found_locked) {
 BOOST_AUTO_TEST_CASE(the_list_is_bounded) {
   PassedOver list;
   for (std::int64_t id = 1; id <= std::int64_t{PassedOver::most} + 5; ++id)
-    list.note({id, 7}, Outcome::row_locked, start);
+    list.reject_refused({id, 7}, start);
   BOOST_TEST(list.size() == PassedOver::most);
 }
 
@@ -97,6 +98,16 @@ BOOST_AUTO_TEST_CASE(only_what_stays_locked_counts_as_locked) {
   list.note(one, Outcome::refused, start + 61s);
   BOOST_TEST(list.locked_for(1min, start + 61s).count == 1U);
   BOOST_TEST(list.locked_for(1min, start + 60s).count == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_may_have_ended_unseen_counts_anew) {
+  PassedOver list;
+  list.note(one, Outcome::row_locked, start);
+  list.forget_locks();
+  BOOST_TEST(list.locked_for(1min, start + 61s).count == 0U);
+  list.note(one, Outcome::row_locked, start + 61s);
+  for (const auto not_tried : {Outcome::untried, Outcome::put_off}) list.note(one, not_tried, start + 62s);
+  BOOST_TEST((list.locked_for(1min, start + 121s).since == 60s));
 }
 
 // Which of the notifications that the database refuses are rejected.
@@ -156,16 +167,14 @@ BOOST_AUTO_TEST_CASE(the_rate_of_rejections_is_bounded) {
   BOOST_TEST(refuse_all(start + 5h + 1s) == 10U);
 }
 
-BOOST_AUTO_TEST_CASE(one_without_a_place_is_never_rejected) {
+BOOST_AUTO_TEST_CASE(one_that_is_refused_is_rejected_however_many_are_locked) {
   PassedOver list;
-  for (std::int64_t id = 1; id <= std::int64_t{PassedOver::most}; ++id)
+  for (std::int64_t id = 1; id <= std::int64_t{PassedOver::most} + 5; ++id)
     list.note({id, 7}, Outcome::row_locked, start);
-  const NotificationKey further{std::int64_t{PassedOver::most} + 1, 7};
+  BOOST_TEST(list.size() == PassedOver::most - PassedOver::only_for_refused);
+  const NotificationKey further{std::int64_t{PassedOver::most} + 6, 7};
   list.reject_refused(further, start);
-  list.accepted();
-  BOOST_TEST(!list.reject_refused(further, start));
-  list.note(one, Outcome::written, start);
-  list.reject_refused(further, start);
+  list.note(further, Outcome::refused, start);
   list.accepted();
   BOOST_TEST(list.reject_refused(further, start));
 }
