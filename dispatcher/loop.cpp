@@ -151,8 +151,11 @@ void Loop::maintain() {
 /// too many results wait: further claims would fill the memory, and leases would expire. While the database
 /// refuses all results: true once per between_trials.
 bool Loop::may_start() {
-  if (ready_.paused || writer_.stuck() || writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight})
+  if (ready_.paused || writer_.stuck()) {
+    fan_out_.forget_locks();
     return false;
+  }
+  if (writer_.backlog() >= 2 * std::size_t{settings_.max_in_flight}) return false;
   const bool was_refusing = std::exchange(refusing_, writer_.refusing());
   if (!refusing_) {
     if (was_refusing) limit_slots();
@@ -261,10 +264,10 @@ void Loop::show() const {
   metrics_.unrecorded.set(static_cast<double>(writer_.waiting()));
   metrics_.database_up.set(away_ || writer_.away() ? 0 : 1);
   metrics_.paused.set(ready_.paused ? 1 : 0);
-  if (ready_.paused) metrics_.locked.set(0);  // no row is tried, so none is known to be locked
 }
 
 void Loop::report_away(const std::exception& error) {
+  fan_out_.forget_locks();
   if (std::exchange(away_, true)) return;
   log_.warning("database unavailable; retrying", {{"error", error.what()}});
 }

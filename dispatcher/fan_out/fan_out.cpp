@@ -151,12 +151,17 @@ void FanOut::run_ahead(LeasedBatch& into) {
 void FanOut::run_passed_over(LeasedBatch& into) {
   report(false);
   const auto start = monotonic_now();
+  report_locked(start);
   const auto rows = passed_over_.due(start, again_pacer_.due(start) ? rows_again : 0);
   if (!rows.empty()) {
     write(rows, Ahead::yes, into);
     again_pacer_.ran(start, monotonic_now(), 0ms, 5s);  // MySQL waits a second for a lock
   }
-  report_locked(monotonic_now());  // last: a lock may have ended while the queue was paused
+}
+
+void FanOut::forget_locks() {
+  passed_over_.forget_locks();
+  metrics_.locked.set(0);
 }
 
 std::optional<platform::MonotonicTime> FanOut::next_passed_over() const {

@@ -52,6 +52,8 @@ class FanOut {
   /// Tries notifications again that were passed over (docs/delivery.md#notifications-that-are-passed-over).
   /// Takes only a share of the loop's time. Once a minute, logs those that have been locked for a minute.
   void run_passed_over(LeasedBatch& into);
+  /// To be called while nothing is fanned out: until its next try, no row is known to be locked.
+  void forget_locks();
   /// To be called at least once a minute: logs what was rejected, and left to newer releases, since the last
   /// line. `stopping`: logs the rest.
   void report(bool stopping);

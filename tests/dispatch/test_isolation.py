@@ -1,6 +1,5 @@
 """No entity delays another: with more demand than slots, with locked rows, with a database that refuses rows."""
 import contextlib
-import subprocess
 import time
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from dispatch.test_poison import refused
 from fakes.receiver import Behaviour
 from support.actors import BASE
+from support.later import Later
 from support.locks import in_background
 from support.metrics import observed_dispatcher
 from support.sql import insert
@@ -221,43 +221,49 @@ def test_the_operator_is_told_of_what_is_locked(entity, stack):
         stack.admin("queue", "resume")
 
 
-MINUTE_LATER = r"""
-#include <cstdlib>
-#include <dlfcn.h>
-#include <time.h>
-#include <unistd.h>
-extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
-  static const auto real = reinterpret_cast<int (*)(clockid_t, timespec*)>(dlsym(RTLD_NEXT, "clock_gettime"));
-  const int result = real(clock, time);
-  if (clock == CLOCK_BOOTTIME && access(getenv("MINUTE_LATER"), F_OK) == 0) time->tv_sec += 61;
-  return result;
-}
-"""
-
-
-def test_a_lock_that_ends_in_a_pause_is_no_longer_counted(entity, new_entity, stack, tmp_path):
-    library, jump = tmp_path / "later.so", tmp_path / "jump"
-    subprocess.run(["g++", "-x", "c++", "-shared", "-fPIC", "-o", library, "-", "-ldl"], input=MINUTE_LATER, text=True, check=True)
-    neighbour = new_entity()
+def test_a_lock_that_ends_while_no_row_is_tried_is_no_longer_counted(entity, new_entity, stack, tmp_path):
+    later, neighbour = Later(tmp_path), new_entity()
     entity.register(), (beside := neighbour.register())
-    with observed_dispatcher(stack, LD_PRELOAD=str(library), MINUTE_LATER=str(jump)) as scrape:
+    told = lambda: stack.dev("logs", "dispatcher").stdout.count("notifications wait for a lock of another session")
+    with observed_dispatcher(stack, **later.environment) as scrape:
         locked = lambda: scrape().value("apientidades_notifications_locked")
-        stack.admin("queue", "pause")
-        id = entity.notify()
-        writer = lock_notifications(stack, "LOCK IN SHARE MODE", f"id = {id}")
-        try:
+
+        def lock(id: int):
+            """Returns the session that holds the lock, once the lock is a minute old and is counted."""
+            writer = lock_notifications(stack, "LOCK IN SHARE MODE", f"id = {id}")
             stack.admin("queue", "resume")
             stack.wait_delivery(stack.delivery_id(neighbour.notify(), beside.id), "entregada")  # the locked one has been passed over
-            jump.touch()
+            later.minute()
             wait_until(lambda: locked() == 1, 15, "the lock of a minute to be counted")
+            return writer
+
+        try:
+            before = told()
             stack.admin("queue", "pause")
-            writer("ROLLBACK")
+            first = entity.notify()
+            with contextlib.closing(lock(first)) as writer:
+                stack.admin("queue", "pause")
+                writer("ROLLBACK")
             wait_until(lambda: locked() == 0, 15, "the end of the lock")
+            later.minute()  # the next line may be logged
+            second = entity.notify()
+            with contextlib.closing(lock_notifications(stack, "LOCK IN SHARE MODE", f"id = {second}")):
+                stack.admin("queue", "resume")
+                stack.wait_notification(first, "procesada")
+                assert locked() == 0 and told() == before + 1, "the lock that has ended"
         finally:
-            writer.close()
             stack.admin("queue", "resume")
-        stack.wait_notification(id, "procesada")
-        assert locked() == 0
+        stack.wait_notification(second, "procesada")
+        stack.admin("queue", "pause")
+        third = entity.notify()
+        lock(third)
+        stack.stop("db", "-9")
+        try:
+            wait_until(lambda: locked() == 0, 15, "the database to be away")
+        finally:
+            stack.start("db")
+            stack.connect_evaluation()
+        stack.wait_notification(third, "procesada", 30)
 
 
 def test_the_operator_is_told_who_blocks_inserts(entity, stack, root):
