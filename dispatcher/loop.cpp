@@ -86,7 +86,7 @@ void Loop::run(const platform::StopSignal& stop, program::Reload& reload) {
     if (reload.take()) webhook::reload_keys(keys_, key_file_, log_);
     const bool busy = round();
     show();
-    report_slow(slow_tasks_.report(platform::monotonic_now()));
+    report(false);
     feed_watchdog();
     if (!busy) wait(away_ ? away_wait : until_next_look(), {stop.fd(), reload.fd()});
   }
@@ -251,11 +251,15 @@ void Loop::note_time(std::string_view name, platform::MonotonicTime start) {
   if (slow_tasks_.ended(name, platform::monotonic_now() - start)) metrics_.slow_tasks.add();
 }
 
-void Loop::report_slow(const std::optional<SlowTasks::Report>& report) const {
-  if (!report) return;
-  const auto took = std::chrono::duration_cast<Milliseconds>(report->took);
+/// Logs what is logged once a minute. Not in the tasks, some of which do not run for long.
+void Loop::report(bool stopping) {
+  claimer_.report(stopping);
+  fan_out_.report(stopping);
+  const auto slow = slow_tasks_.report(platform::monotonic_now(), stopping);
+  if (!slow) return;
+  const auto took = std::chrono::duration_cast<Milliseconds>(slow->took);
   log_.warning("a task kept the loop from all others for a second or longer",
-               {{"times", report->times}, {"task", report->longest}, {"longest_ms", took.count()}});
+               {{"times", slow->times}, {"task", slow->longest}, {"longest_ms", took.count()}});
 }
 
 void Loop::show() const {
@@ -417,9 +421,7 @@ void Loop::drain(bool stopping) {
     if (done || platform::monotonic_now() >= deadline) break;
     wait(std::min<Milliseconds>(settings_.poll_interval, away_wait));
   }
-  claimer_.report(true);
-  fan_out_.report(true);
-  report_slow(slow_tasks_.report(platform::monotonic_now(), true));
+  report(true);
   const auto left = slots_.in_hand() + writer_.waiting();
   if (left > 0)
     log_.warning(

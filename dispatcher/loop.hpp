@@ -53,7 +53,7 @@ class Loop {
   void maintain();
   platform::MonotonicTime earliest(std::string_view name) const;
   void note_time(std::string_view name, platform::MonotonicTime start);
-  void report_slow(const std::optional<SlowTasks::Report>& report) const;
+  void report(bool stopping);
   void drain(bool stopping);
   void stop_diagnoses(bool& records);
   void feed_watchdog();

@@ -85,7 +85,6 @@ std::vector<delivery::WebhookId> Claimer::take_due() {
 }
 
 void Claimer::claim(LeasedBatch& into) {
-  report(false);
   auto& ready = ready_.webhooks;
   const auto unidentified = take_due();
   auto candidates = slots_.next(webhooks_per_claim);
@@ -131,9 +130,11 @@ void Claimer::report(bool stopping) {
   if (const auto expired = expired_.take_if_due(now, stopping))
     log_.warning("deliveries cancelled: their notifications have expired (caduca_en)",
                  {{"deliveries", *expired}});
-  if (const auto times = for_newer_.take_if_due(now, stopping))
-    log_.info("deliveries left to a newer version of the dispatcher: this one does not know their event",
-              {{"times", *times}});
+  if (const auto tries = for_newer_.take_if_due(now, stopping))
+    log_.info(
+        "deliveries left to a newer version of the dispatcher: this one does not know their event, or their "
+        "date or the size of their data is wrong",
+        {{"tries", *tries}});
 }
 
 }  // namespace dispatcher

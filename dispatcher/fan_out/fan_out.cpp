@@ -149,7 +149,6 @@ void FanOut::run_ahead(LeasedBatch& into) {
 }
 
 void FanOut::run_passed_over(LeasedBatch& into) {
-  report(false);
   const auto start = monotonic_now();
   report_locked(start);
   const auto rows = passed_over_.due(start, again_pacer_.due(start) ? rows_again : 0);
@@ -171,11 +170,11 @@ std::optional<platform::MonotonicTime> FanOut::next_passed_over() const {
 
 void FanOut::report(bool stopping) {
   writer_.rejections().report(stopping);
-  if (const auto times = for_newer_.take_if_due(monotonic_now(), stopping))
+  if (const auto tries = for_newer_.take_if_due(monotonic_now(), stopping))
     log_.info(
         "notifications left to a newer version of the dispatcher: this one does not know their event (or may "
         "not read the table migraciones: sql/grants)",
-        {{"times", *times}});
+        {{"tries", *tries}});
 }
 
 /// Tells the operator of notifications that have been locked for long, and where this user may see it, which

@@ -33,7 +33,7 @@ void Rejections::reject(store::Session& session, const std::vector<RejectedNotif
   const auto fail = [&](const RejectedNotification& one, const store::DatabaseError& error) {
     ++failures;
     outcomes[one.id] = store::is_refused(error) ? Outcome::refused : Outcome::row_locked;
-    if (const auto* refused = dynamic_cast<const store::Refused*>(&error)) report_refused(one.id, *refused);
+    if (const auto* refused = dynamic_cast<const store::Refused*>(&error)) count_refused(one.id, *refused);
   };
   const auto concerns_one = [&](const store::DatabaseError& error) {
     // MySQL waits a second for each lock, so there the first one ends the search.
@@ -55,7 +55,7 @@ void Rejections::blamed(store::Session& session, const store::NotificationKey& n
   try {
     count(store::reject_notifications(session, {one}), one);
   } catch (const store::Refused& again) {
-    report_refused(id, again);
+    count_refused(id, again);
   } catch (const store::LockTimeout&) {  // it is refused, and tried, again
   }
 }
@@ -65,20 +65,21 @@ void Rejections::count(std::uint64_t count, const RejectedNotification& one) {
   metrics_.rejected.add(count);
   rejected_.add(count);
   example_ = one;
-  report(false);
 }
 
 void Rejections::report(bool stopping) {
-  if (const auto sum = rejected_.take_if_due(monotonic_now(), stopping))
+  const auto now = monotonic_now();
+  if (const auto sum = rejected_.take_if_due(now, stopping))
     log_.warning("notifications rejected",
                  {{"notifications", *sum}, {"notification", example_.id}, {"reason", example_.reason}});
+  if (const auto tries = not_rejected_.take_if_due(now, stopping))
+    log_.error("the database refuses even to reject notifications; they are tried again",
+               {{"tries", *tries}, {"notification", refused_.id}, {"error", refused_.reason}});
 }
 
-void Rejections::report_refused(delivery::NotificationId id, const store::Refused& error) {
+void Rejections::count_refused(delivery::NotificationId id, const store::Refused& error) {
   not_rejected_.add(1);
-  if (const auto times = not_rejected_.take_if_due(monotonic_now()))
-    log_.error("the database refuses even to reject notifications; they are tried again",
-               {{"times", *times}, {"notification", id}, {"error", error.what()}});
+  refused_ = {id, error.what()};
 }
 
 }  // namespace dispatcher

@@ -31,13 +31,13 @@ class Rejections {
   void accepted(const store::FanOutRows& fan_out) {
     if (!fan_out.deliveries.empty()) passed_over_.accepted();
   }
-  /// To be called at least once a minute: logs how many were rejected since the last line. `stopping`: logs
-  /// the rest.
+  /// To be called at least once a minute: logs how many were rejected, and could not be, since the last
+  /// line. `stopping`: logs the rest.
   void report(bool stopping);
 
  private:
   void count(std::uint64_t count, const store::RejectedNotification& one);
-  void report_refused(delivery::NotificationId id, const store::Refused& error);
+  void count_refused(delivery::NotificationId id, const store::Refused& error);
 
   PassedOver& passed_over_;
   platform::Log log_;
@@ -45,6 +45,7 @@ class Rejections {
   OncePerMinute rejected_;
   store::RejectedNotification example_{};  // one of these
   OncePerMinute not_rejected_;
+  store::RejectedNotification refused_{};  // one of these, with what the database said
 };
 
 }  // namespace dispatcher

@@ -3,6 +3,7 @@ import contextlib
 import json
 import re
 
+from support.later import Later
 from support.metrics import observed_dispatcher
 from support.sql import literal, numbers
 from support.wait import wait_until
@@ -142,17 +143,42 @@ def test_a_row_that_cannot_even_be_rejected_waits_and_is_named(entity, new_entit
     stack.admin("queue", "pause")
     try:
         bad, good = [entity.notify() for _ in range(4)], entity.notify()
-        with trigger(stack, f"NEW.id IN ({','.join(map(str, bad))})"):
+        logged = lambda: stack.dev("logs", "dispatcher").stdout
+        with trigger(stack, f"NEW.id IN ({','.join(map(str, bad))})"), observed_dispatcher(stack) as scrape:
             stack.admin("queue", "resume")
             stack.wait_delivery(stack.delivery_id(good, hook.id), "entregada", 30)
-            told = lambda: "refuses even to reject notifications" in stack.dev("logs", "dispatcher").stdout
+            told = lambda: "refuses even to reject notifications" in logged()
             keep_passing(stack, neighbour, other, told, SOON)
+            refusals = lambda: scrape().value("apientidades_database_errors_total", kind="refused")
+            enough = refusals() + 3 * len(bad)
+            keep_passing(stack, neighbour, other, lambda: refusals() > enough, SOON)
             assert {stack.notification(id)["estado"] for id in bad} == {"pendiente"}
+            before = len(logged())
+        assert re.search("refuses even to reject.*stopped", logged()[before:], re.S), "a stop logs the rest"
         for id in bad:
             stack.wait_notification(id, "procesada", SOON)
             stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
     finally:
         stack.admin("queue", "resume")
+
+
+def test_what_is_logged_once_a_minute_is_logged_in_a_pause(stack, tmp_path):
+    later = Later(tmp_path)
+    with stack.dispatcher_with(**later.environment):
+        lines = lambda: stack.dev("logs", "dispatcher").stdout.count("notifications rejected")
+        before = lines()
+        for unknown in (600_000_001, 600_000_002):
+            stack.sql(f"INSERT INTO {TABLE} (entidad_id, evento, datos) VALUES ({unknown}, 'evaluacion.abierta', {literal(GOOD)})")
+            state = f"SELECT estado FROM {TABLE} WHERE entidad_id = {unknown}"
+            wait_until(lambda: stack.value(state) == "rechazada", 15, "a rejection")
+            wait_until(lambda: lines() == before + 1, 15, "a line for the first")
+        stack.admin("queue", "pause")
+        try:
+            later.minute()
+            wait_until(lambda: lines() == before + 2, 15, "the line for the second")
+        finally:
+            stack.admin("queue", "resume")
+    forget_bad_rows(stack)
 
 
 def test_rows_of_unknown_entities_delay_no_others(entity, stack):
