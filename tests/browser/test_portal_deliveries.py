@@ -658,7 +658,7 @@ def test_a_row_is_two_lines_high_on_a_desktop(browser, entity, expect):
     enter(page, entity.token)
     expect(rows(page)).to_have_count(6)
     assert [box.get_attribute("value") for box in page.get_by_role("checkbox").all()] == ["9", "8", "7", "6"], "what the API sends again"
-    expect(rows(page).last).to_contain_text("Se enviará en cuanto sea posible")
+    expect(rows(page).last).to_contain_text("Se enviará en cuanto sea posible, salvo que caduque o se anule")
     picture(page, "entregas-1280")
     lines = page.evaluate("""() => [...document.querySelectorAll('.deliveries tbody td')].map(cell => {
         const range = document.createRange(); range.selectNodeContents(cell);

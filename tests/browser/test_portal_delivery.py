@@ -230,7 +230,7 @@ def test_a_refusal_after_the_button_was_drawn_anew(browser, entity, failure, exp
 
 
 @pytest.mark.parametrize("estado, activo, why", [
-    ("cancelada", 1, "Está cancelada"), ("en_curso", 1, "Se está enviando en este momento"), ("retenida", 1, "Está retenida"), ("fallida", 0, "El webhook no está activo")])
+    ("cancelada", 1, "Está cancelada"), ("en_curso", 1, "Se está enviando en este momento"), ("retenida", 1, "Está retenida, y se enviará en cuanto sea posible, salvo que caduque o se anule"), ("fallida", 0, "El webhook no está activo")])
 def test_what_cannot_be_sent_again_says_why_beforehand(browser, entity, failure, expect, estado, activo, why):
     webhook, id = failure
     page = browser.page(PORTAL + place(failure))

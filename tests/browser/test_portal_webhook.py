@@ -145,7 +145,7 @@ def test_pausing_and_reactivating(browser, entity, stack, expect):
     assert seen(entity, hook)["activo"]
     page.get_by_role("button", name="Pausar").click()
     question.get_by_role("button", name="Pausar").click()
-    expect(page.locator("#hecho")).to_contain_text("al reactivarlo se enviarán, salvo aquellos cuyo plazo haya vencido")
+    expect(page.locator("#hecho")).to_contain_text("al reactivarlo se enviarán, salvo lo que haya caducado o se haya anulado")
     expect(page.get_by_role("link", name="Reenviar muchas")).to_have_count(0)
     expect(page.locator("main")).to_contain_text(re.compile(r"En pausa desde el \d+ \w+ 20\d\d, \d\d:\d\d, por decisión de su entidad\. ?Mientras tanto no se le envía nada"))
     assert_no_barriers(page)
@@ -154,7 +154,7 @@ def test_pausing_and_reactivating(browser, entity, stack, expect):
     stack.wait_delivery(delivery, "retenida")
     tab_to(page, "Reactivar")
     page.keyboard.press("Enter")
-    expect(page.locator("#hecho")).to_contain_text("Lo que estaba guardado se envía desde ahora")
+    expect(page.locator("#hecho")).to_contain_text("salvo lo que haya caducado o se haya anulado")
     stack.wait_delivery(delivery, "entregada")
     go(page, "#/entregas", "Entregas")
     expect(page.locator("#hecho")).to_be_empty()

@@ -44,7 +44,7 @@ function outcome(one, hook, now) {
   const tries = one.intentos > 1 && el("span", { class: "muted tries" }, ` (${count(one.intentos, "intento")})`);
   if (one.estado === "entregada") return el("span", { class: "muted" }, when(one.entregada ?? one.terminada, now), tries);
   const cause = causeOf(one.ultimoError);
-  const next = one.estado === "retenida" ? `se enviará ${hook?.activo ? "en cuanto sea posible" : "al reactivar el webhook"}` : one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;
+  const next = one.estado === "retenida" ? `se enviará ${hook?.activo ? "en cuanto sea posible" : "al reactivar el webhook"}, salvo que caduque o se anule` : one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;
   if (cause) return [foreign(cause.charAt(0).toUpperCase() + cause.slice(1)), next && `; ${next}`, tries];
   return next ? next.charAt(0).toUpperCase() + next.slice(1) : null;
 }

@@ -10,7 +10,10 @@ const STOPPED = {
 };
 
 /** What a deactivation means for what waits and for what is new (web/docs/datos.md). */
-export const HELD = "Mientras tanto no se le envía nada: los avisos, los que esperan y los nuevos, se guardan 90 días, si el operador no ha fijado otra duración, y se envían al reactivarlo, salvo aquellos cuyo plazo haya vencido.";
+export const HELD = "Mientras tanto no se le envía nada: los avisos, los que esperan y los nuevos, se guardan 90 días, si el operador no ha fijado otra duración, y se envían al reactivarlo, salvo lo que haya caducado o se haya anulado.";
+
+/** What a reactivation means for them. */
+export const RELEASED = "Lo que estaba guardado se envía desde ahora, de lo más antiguo a lo más reciente, salvo lo que haya caducado o se haya anulado. Los fallos anteriores no cuentan.";
 
 /** Whether the receiver's last answer was a 429, after which nothing is sent to the webhook for a time. */
 export const rests = ({ activo, ultimoError }) => activo && /^El receptor respondió 429/.test(ultimoError);

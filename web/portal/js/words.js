@@ -24,7 +24,7 @@ export const STATES = {
   entregada: ["Entregada", "good", "✓", "El receptor la aceptó.", "Entregadas"],
   fallida: ["Fallida", "bad", "✕", "No se entregó y ya no se reintenta: puede reenviarla.", "Fallidas"],
   cancelada: ["Cancelada", "muted", "–", "La anuló el operador o el sistema de evaluación, el aviso caducó antes de entregarse, o no era para su entidad.", "Canceladas"],
-  retenida: ["Retenida", "warning", "‖", "Espera a que el webhook vuelva a estar activo, o a que el operador resuelva lo que no se puede leer.", "Retenidas"],
+  retenida: ["Retenida", "warning", "‖", "Se enviará cuando el webhook vuelva a estar activo, o cuando el operador corrija un problema del servicio, salvo que caduque o se anule.", "Retenidas"],
 };
 
 export const SOME_FAILURE = "Con algún fallo"; // deliveries that failed at least once before they arrived, whatever their state

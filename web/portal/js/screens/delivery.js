@@ -270,7 +270,7 @@ function whyNot({ activo, motivo }, { estado }) {
   if (estado === "cancelada") return "Está cancelada: no se puede reenviar.";
   if (!activo) return motivo === "operador" ? "El webhook está desactivado por el operador: solo él puede reactivarlo." : "El webhook no está activo: reactívelo antes de reenviar.";
   if (estado === "en_curso") return "Se está enviando en este momento.";
-  if (estado === "retenida") return "Está retenida, y se enviará en cuanto sea posible.";
+  if (estado === "retenida") return "Está retenida, y se enviará en cuanto sea posible, salvo que caduque o se anule.";
   return "";
 }
 

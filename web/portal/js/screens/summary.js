@@ -9,7 +9,7 @@ import { alerted, notice, problemBox } from "../problem.js";
 import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
 import { bothTimes, zonedHour } from "../time.js";
-import { restOf, webhookState } from "../webhook_state.js";
+import { RELEASED, restOf, webhookState } from "../webhook_state.js";
 import { count, thousands } from "../words.js";
 
 const EVERY_MS = 60_000;
@@ -183,7 +183,7 @@ function resume({ portal, place, trouble, again }, webhook, etag, kind, id) {
     const answer = await portal.api.request("PATCH", `/webhooks/${webhook.id}`, { body: { activo: true }, headers: etag ? { "If-Match": etag } : {} });
     if (place.signal.aborted) return;
     await again();
-    if (answer.ok) tellDone(link("/"), `Reactivado: ${nameOf(webhook)}`, el("p", {}, "Lo que estaba guardado se envía desde ahora, de lo más antiguo a lo más reciente. Los fallos anteriores no cuentan."));
+    if (answer.ok) tellDone(link("/"), `Reactivado: ${nameOf(webhook)}`, el("p", {}, RELEASED));
     else if (answer.kind === "precondition") replace(trouble, alerted(notice("warning", el("p", {}, "Otra persona lo ha cambiado mientras tanto, y no se ha hecho nada. Abajo se ve cómo está ahora."))));
     else replace(trouble, problemBox(answer), unsure(answer) && el("p", { class: "muted" }, "No se sabe si llegó a hacerse: abajo se ve cómo está ahora."));
   } }).node;

@@ -12,7 +12,7 @@ import { link } from "../router.js";
 import { remedyOf } from "../remedies.js";
 import { bothTimes } from "../time.js";
 import { visible } from "../visible.js";
-import { HELD, restOf, rests, webhookState } from "../webhook_state.js";
+import { HELD, RELEASED, restOf, rests, webhookState } from "../webhook_state.js";
 import { count, eventName } from "../words.js";
 
 export function webhookScreen(portal, place) {
@@ -114,7 +114,7 @@ function resume(one, box) {
     const answer = await patch(one, { activo: true });
     if (place.signal.aborted) return;
     if (!answer.ok) return refused(answer, box, async () => portal.show());
-    tellDone(hookLink(hook.id), "Reactivado", el("p", {}, "Lo que estaba guardado se envía desde ahora, de lo más antiguo a lo más reciente. Los fallos anteriores no cuentan."));
+    tellDone(hookLink(hook.id), "Reactivado", el("p", {}, RELEASED));
     portal.show();
   } });
   return button.node;
@@ -130,7 +130,7 @@ function pause(one) {
       refused(answer, box, async () => portal.show());
       return false;
     }
-    tellDone(hookLink(hook.id), "En pausa", el("p", {}, "No se le enviará nada. Los avisos se guardan 90 días, si el operador no ha fijado otra duración; al reactivarlo se enviarán, salvo aquellos cuyo plazo haya vencido."));
+    tellDone(hookLink(hook.id), "En pausa", el("p", {}, "No se le enviará nada. Los avisos se guardan 90 días, si el operador no ha fijado otra duración; al reactivarlo se enviarán, salvo lo que haya caducado o se haya anulado."));
     portal.show();
     return true;
   };
