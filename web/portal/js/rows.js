@@ -5,7 +5,7 @@ import { nameOf } from "./hooks.js";
 import { causeOf } from "./remedies.js";
 import { link } from "./router.js";
 import { utcBeside, when, zonedCompact } from "./time.js";
-import { count, eventName, stateBadge, stateMark } from "./words.js";
+import { capital, count, eventName, stateBadge, stateMark } from "./words.js";
 
 /**
  * @param {any[]} deliveries of GET /entregas
@@ -45,6 +45,6 @@ function outcome(one, hook, now) {
   if (one.estado === "entregada") return el("span", { class: "muted" }, when(one.entregada ?? one.terminada, now), tries);
   const cause = causeOf(one.ultimoError);
   const next = one.estado === "retenida" ? `se enviará ${hook?.activo ? "en cuanto sea posible" : "al reactivar el webhook"}, salvo que caduque o se anule` : one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;
-  if (cause) return [foreign(cause.charAt(0).toUpperCase() + cause.slice(1)), next && `; ${next}`, tries];
-  return next ? next.charAt(0).toUpperCase() + next.slice(1) : null;
+  if (cause) return [foreign(capital(cause)), next && `; ${next}`, tries];
+  return next ? capital(next) : null;
 }

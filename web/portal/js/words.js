@@ -45,3 +45,9 @@ export const count = (number, one, many = `${one}s`) => `${thousands(number)} ${
 
 /** 1.234: with a point from a thousand on. */
 export const thousands = (number) => number.toLocaleString("es-ES", { useGrouping: "always" });
+
+/** The text with a capital first letter. */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** "A, B y C". @param {string[]} words */
+export const listed = (words) => new Intl.ListFormat("es").format(words);

@@ -10,7 +10,7 @@ import { remedyOf } from "../remedies.js";
 import { link } from "../router.js";
 import { bothTimes, zonedHour } from "../time.js";
 import { RELEASED, restOf, webhookState } from "../webhook_state.js";
-import { count, thousands } from "../words.js";
+import { capital, count, listed, thousands } from "../words.js";
 
 const EVERY_MS = 60_000;
 const PAGES = 3; // the most pages of deliveries to read for a webhook's chart; a page has up to 100 deliveries
@@ -106,36 +106,30 @@ function judge(all, now) {
   return judged.sort((a, b) => ORDER[a.state.kind] - ORDER[b.state.kind]);
 }
 
+/** Says in one sentence each kind of trouble that there is, the worst first. */
 function verdict(judged) {
-  const wrong = judged.filter(({ state }) => state.kind === "bad").length;
-  const unknown = judged.filter(({ known, figures }) => !known || !figures).length;
-  const stopped = worries(judged);
-  const untried = judged.filter(({ state }) => state.kind === "muted").length;
-  const lost = lostOf(judged);
-  const [kind, mark, text] = wrong ? ["bad", "✕", `${count(wrong, "webhook necesita", "webhooks necesitan")} atención.`]
-    : unknown ? ["warning", "!", `${unknown === 1 ? "No se ha podido consultar" : "No se han podido consultar"} ${count(unknown, "webhook")}.`]
-    : stopped ? ["warning", "!", stopped]
-    : lost ? ["warning", "!", `Ahora no falla ningún webhook, pero ${lost} en los últimos 7 días.`]
-    : untried ? ["muted", "○", `${count(untried, "webhook está", "webhooks están")} sin probar.`]
-    : ["good", "✓", "Todo funciona."];
-  return el("p", { class: `verdict ${kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), text);
+  const hooks = (fits, one, many) => {
+    const number = judged.filter(fits).length;
+    return number > 0 && count(number, `webhook ${one}`, `webhooks ${many}`);
+  };
+  const troubles = [
+    ["bad", "✕", hooks(({ state }) => state.kind === "bad", "necesita atención", "necesitan atención")],
+    ["warning", "!", hooks(({ known, figures }) => !known || !figures, "no se ha podido consultar", "no se han podido consultar")],
+    ["warning", "!", hooks(({ state, webhook }) => state.kind === "warning" && !webhook.activo, "está en pausa", "están en pausa")],
+    ["warning", "!", hooks(({ state, webhook }) => state.kind === "warning" && webhook.activo, "falló en su último envío", "fallaron en su último envío")],
+    ["warning", "!", lostOf(judged)],
+    ["muted", "○", hooks(({ known, state }) => known && state.kind === "muted", "está sin probar", "están sin probar")],
+  ].filter(([, , words]) => words);
+  const [kind, mark] = troubles[0] ?? ["good", "✓"];
+  const text = troubles.length ? listed(troubles.map(([, , words]) => words)) : "todo funciona";
+  return el("p", { class: `verdict ${kind}` }, el("span", { class: "mark", "aria-hidden": "true" }, `${mark} `), `${capital(text)}.`);
 }
 
-/** "1 webhook está en pausa, y 2 fallaron en su último envío."; "" if none is or did. */
-function worries(judged) {
-  const some = judged.filter(({ state }) => state.kind === "warning");
-  const paused = some.filter(({ webhook }) => !webhook.activo).length;
-  const failed = some.length - paused;
-  const last = failed > 0 && `${count(failed, paused ? "falló" : "webhook falló", paused ? "fallaron" : "webhooks fallaron")} en su último envío`;
-  const words = [paused > 0 && count(paused, "webhook está en pausa", "webhooks están en pausa"), last].filter(Boolean).join(", y ");
-  return words && `${words}.`;
-}
-
-/** "al menos 3 entregas han fallado"; "" if none is known to have failed. */
+/** "al menos 3 entregas han fallado en los últimos 7 días"; "" if none is known to have failed. */
 function lostOf(judged) {
   const weeks = judged.filter(({ figures }) => figures).map(({ figures }) => figures.week);
   const lost = weeks.reduce((sum, { fallidas }) => sum + fallidas, 0);
-  return lost > 0 ? `${weeks.every(({ exacto }) => exacto) ? "" : "al menos "}${count(lost, "entrega ha fallado", "entregas han fallado")}` : "";
+  return lost > 0 ? `${weeks.every(({ exacto }) => exacto) ? "" : "al menos "}${count(lost, "entrega ha fallado", "entregas han fallado")} en los últimos 7 días` : "";
 }
 
 const overview = (screen, judged) => [el("ul", { class: "cards" }, judged.map((one) => card(screen, one))), judged.some(({ figures }) => figures) && legend(judged.every(({ figures }) => !figures || !figures.deliveries.seenFrom)), another(screen.portal, judged.length)];
