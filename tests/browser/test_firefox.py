@@ -66,7 +66,7 @@ def test_what_failed_is_found_and_sent_again(firefox, stack, entity, receiver):
     firefox.expect("Copiado")
     assert_fit(firefox, "entrega")
     firefox.click(button("Reenviar"))
-    firefox.expect("Se ha enviado otra vez y se ha recibido.", "Reenvío 5: recibido (200)")
+    firefox.expect("Se ha enviado otra vez y se ha recibido.", "Intento 5 (de un reenvío): recibido (200)")
     firefox.click(button("Reenviar"))
     firefox.expect("¿Reenviar lo que ya llegó?")
     assert_fit(firefox, "pregunta")

@@ -56,12 +56,13 @@ def test_everything_that_the_log_has_of_it(browser, entity, failure, expect):
     picture(page, "entrega")
 
 
-def test_nothing_asks_for_what_may_have_been_corrected(browser, entity, stack, receiver, failure, expect):
+def test_what_may_have_been_corrected_is_told_as_such(browser, entity, stack, receiver, failure, expect):
     receiver.behave(failure[0].path, Behaviour())
     stack.wait_delivery(stack.delivery_id(entity.notify(), failure[0].id), "entregada")
     page = open_portal(browser, entity.token, place(failure))
     expect(page.get_by_text("puede que ya esté corregido lo que falló aquí")).to_be_visible()
-    expect(page.get_by_role("heading", name="Qué hay que arreglar")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Qué hay que arreglar, si no lo está ya")).to_be_visible()
+    expect(page.get_by_text("Es un error de su servidor")).to_be_visible()
     assert_no_barriers(page)
 
 
@@ -110,7 +111,7 @@ def test_a_failure_is_sent_again_by_keyboard_and_watched_until_it_arrives(browse
     expect(page.get_by_role("button", name="Reenviar")).to_have_attribute("aria-disabled", "true")
     receiver.release(failure[0].path)
     expect(page.locator("#reenvio")).to_contain_text("Se ha enviado otra vez y se ha recibido.")
-    expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text(re.compile(r"Reenvío \d: recibido \(200\)"))
+    expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text(re.compile(r"Intento \d \(de un reenvío\): recibido \(200\)"))
     expect(page.locator(".state").first).to_contain_text("Entregada")
     expect(page.get_by_role("heading", name="Qué hay que arreglar")).to_have_count(0)
     expect(page.get_by_role("button", name="Reenviar")).to_be_focused()
@@ -122,8 +123,9 @@ def test_a_replay_that_fails_too(browser, entity, failure, expect):
     page = open_portal(browser, entity.token, place(failure))
     page.get_by_role("button", name="Reenviar").click()
     told = page.locator("#reenvio")
-    for words in ("Se ha enviado otra vez y ha vuelto a fallar.", "El receptor respondió 500", "Qué hacer: Es un error de su servidor", "Ya no se reintentará"):
+    for words in ("Se ha enviado otra vez y ha vuelto a fallar.", "Ya no se reintentará"):
         expect(told).to_contain_text(words)
+    expect(page.get_by_text("Es un error de su servidor")).to_have_count(1)
     expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text("fallido (500)")
     assert_no_barriers(page)
     expect(page.get_by_role("button", name="Reenviar")).not_to_have_attribute("aria-disabled", "true")
@@ -142,7 +144,7 @@ def test_a_replay_that_fails_and_waits_for_its_retry(browser, entity, failure, e
     again = whole["historial"][-1] | {"numero": 5, "tipo": "reenvio"}
     path = f"webhooks/{failure[0].id}/entregas/{failure[1]}"
     answer(page, "GET", path, 200, whole | {"estado": "pendiente", "proximoIntento": "2030-11-20T10:00:00.000Z", "historial": whole["historial"] + [again]})
-    for words in ("ha vuelto a fallar", "El receptor respondió 500", "Se volverá a intentar el 20 nov 2030 a las 11:00. Si lo corrige antes, pulse Reenviar."):
+    for words in ("ha vuelto a fallar", "Se volverá a intentar el 20 nov 2030 a las 11:00. Si lo corrige antes, pulse Reenviar."):
         expect(page.locator("#reenvio")).to_contain_text(words)
     expect(button).not_to_have_attribute("aria-disabled", "true")
     assert_no_barriers(page)
@@ -207,7 +209,7 @@ def test_the_delivery_ends_before_its_replay_is_known_to(browser, entity, failur
     answer(page, "GET", f"webhooks/{failure[0].id}/reenvios/*", 200, going)
     button = page.get_by_role("button", name="Reenviar")
     button.click()
-    expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text(re.compile(r"Reenvío \d: fallido \(500\)"))
+    expect(page.locator(".timeline").get_by_role("listitem").last).to_contain_text(re.compile(r"Intento \d \(de un reenvío\): fallido \(500\)"))
     expect(page.locator(".state").first).to_contain_text("Fallida")
     expect(page.locator("#reenvio")).to_contain_text("ha vuelto a fallar")
     expect(page.locator("#reenvio")).to_contain_text("Ya no se reintentará")
@@ -274,7 +276,7 @@ def test_an_answer_that_never_came(browser, entity, failure, expect, arrives):
     page.get_by_role("button", name="Reenviar").click()
     expect(page.locator("#reenvio")).to_contain_text("No se sabe si el reenvío llegó a pedirse")
     attempts = page.locator(".timeline").get_by_role("listitem")
-    expect(attempts.nth(4) if arrives else attempts.last).to_contain_text(f"{'Reenvío 5' if arrives else 'Intento 4'}: fallido")
+    expect(attempts.nth(4) if arrives else attempts.last).to_contain_text(f"{'Intento 5 (de un reenvío)' if arrives else 'Intento 4'}: fallido")
     assert_no_barriers(page)
 
 
@@ -405,6 +407,18 @@ def test_an_unknown_delivery_or_webhook_is_reported(browser, entity, expect, web
     assert_no_barriers(page)
 
 
+def test_a_cancelled_one_says_its_cause_once_and_no_advice(browser, entity, failure, expect):
+    page = browser.page(PORTAL + place(failure))
+    whole = shown(entity, failure) | {"estado": "cancelada", "ultimoError": "La notificación ha caducado", "historial": [], "intentos": 0}
+    answer(page, "GET", f"webhooks/{failure[0].id}/entregas/{failure[1]}", 200, whole)
+    enter(page, entity.token)
+    expect(page.locator(".state").first).to_contain_text("La notificación caducó antes de entregarse.")
+    expect(page.locator("main").get_by_text("caduc")).to_have_count(1)
+    for absent in ("Qué hay que arreglar", "pida un diagnóstico", "Todavía"):
+        expect(page.get_by_text(absent)).to_have_count(0)
+    assert_no_barriers(page)
+
+
 def test_an_altered_body_is_noticed(browser, entity, failure, expect):
     page = browser.page(PORTAL + place(failure))
     whole = shown(entity, failure)
@@ -420,5 +434,5 @@ def test_the_data_of_a_test_that_cannot_be_read_any_more(browser, entity, failur
     answer(page, "GET", f"webhooks/{failure[0].id}/entregas/{failure[1]}", 200, whole)
     enter(page, entity.token)
     expect(page.get_by_text("Los datos de esta prueba ya no se pueden leer.")).to_be_visible()
-    expect(page.get_by_text("Todavía no se ha intentado.")).to_be_visible()
+    expect(page.get_by_text("No se ha intentado.")).to_be_visible()
     assert_no_barriers(page)

@@ -146,6 +146,11 @@ def test_what_a_search_compares(call, words, found):
     assert call("find", "matches", delivery, words) == found
 
 
+@pytest.mark.parametrize("iso, words", [("2026-11-25T11:59:00Z", "ahora"), ("2026-11-25T12:00:59Z", "ahora"), ("2026-11-25T12:01:00Z", "hoy a las 13:01")])
+def test_what_is_due_within_a_minute_is_due_now(call, iso, words):
+    assert call("time", "due", iso, at("2026-11-25T12:00:00Z")) == words
+
+
 def test_a_webhook_without_a_name_has_its_number(call):
     hook = {"id": 12, "nombre": None, "url": "https://ejemplo.es/avisos/entrada/" + "b" * 40 + "z" * 20}
     assert call("hooks", "nameOf", hook) == "ejemplo.es (n.º 12)"

@@ -4,7 +4,7 @@ import { aboutOf } from "./find.js";
 import { nameOf } from "./hooks.js";
 import { causeOf } from "./remedies.js";
 import { link } from "./router.js";
-import { utcBeside, when, zonedCompact } from "./time.js";
+import { due, utcBeside, when, zonedCompact } from "./time.js";
 import { capital, count, eventName, stateBadge, stateMark } from "./words.js";
 
 /**
@@ -44,7 +44,7 @@ function outcome(one, hook, now) {
   const tries = one.intentos > 1 && el("span", { class: "muted tries" }, ` (${count(one.intentos, "intento")})`);
   if (one.estado === "entregada") return el("span", { class: "muted" }, when(one.entregada ?? one.terminada, now), tries);
   const cause = causeOf(one.ultimoError);
-  const next = one.estado === "retenida" ? `se enviará ${hook?.activo ? "en cuanto sea posible" : "al reactivar el webhook"}, salvo que caduque o se anule` : one.proximoIntento && `se intentará ${when(one.proximoIntento, now)}`;
+  const next = one.estado === "retenida" ? `se enviará ${hook?.activo ? "en cuanto sea posible" : "al reactivar el webhook"}, salvo que caduque o se anule` : one.proximoIntento && `se intentará ${due(one.proximoIntento, now)}`;
   if (cause) return [foreign(capital(cause)), next && `; ${next}`, tries];
   return next ? capital(next) : null;
 }

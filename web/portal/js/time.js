@@ -96,6 +96,9 @@ export function when(iso, now) {
   return `${day} ${article} ${hour}`;
 }
 
+/** When something will be done: "ahora" within a minute, otherwise as when(). */
+export const due = (iso, now) => (Date.parse(iso) - now < 60_000 ? "ahora" : when(iso, now));
+
 /** "20 nov 2026, 11:00:06", in the zone in force. */
 export const zoned = (iso) => `${chosen.date.format(Date.parse(iso))}, ${chosen.seconds.format(Date.parse(iso))}`;
 /** Like zoned(), but without the year if that is the year of `now`. */

@@ -13,15 +13,16 @@ import { pretty } from "../json_text.js";
 import { askOperator } from "../operator.js";
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
-import { remedyOf } from "../remedies.js";
+import { causeOf, remedyOf } from "../remedies.js";
 import { link } from "../router.js";
 import { SECRET } from "../secret.js";
-import { bothTimes, when, zone } from "../time.js";
-import { STATES, count, eventName, stateBadge, thousands } from "../words.js";
+import { bothTimes, due, when, zone } from "../time.js";
+import { STATES, capital, count, eventName, stateBadge, thousands } from "../words.js";
 
 const WATCH_MS = 2_000; // between reads while the delivery is pending or in flight, or a replay of it may run
 const IDLE_MS = 60_000; // between reads at other times
-const KINDS = { programado: "Intento", reenvio: "Reenvío", sondeo: "Sondeo", adelantado: "Intento adelantado" };
+// The retries of a replay have its kind, too.
+const KINDS = { programado: "", reenvio: " (de un reenvío)", sondeo: " (sondeo)", adelantado: " (adelantado)" };
 const WORDS = { idle: "Reenviar", asking: "Pidiendo el reenvío…", waiting: "Reenviar" }; // the button's text in each state of resender()
 const DOUBT = "No se sabe si el reenvío llegó a pedirse. Antes de repetirlo, mire si abajo aparece un intento nuevo.";
 const RECORD = "Registro técnico de la entrega"; // the screen's name in print
@@ -195,11 +196,12 @@ function resender({ api, session, clock }, place, { path, webhook, box, read, ch
     return ["info", replay.reenviadas ? "Se está enviando." : "El reenvío está en la cola. Aquí se verá cuándo llega."];
   }
 
+  // Unless the delivery had arrived, remedyBox() says the error and what to do.
   function failedAgain(error) {
     const { estado, proximoIntento } = read();
-    const next = proximoIntento ? `Se volverá a intentar ${when(proximoIntento, clock.now())}. Si lo corrige antes, pulse Reenviar.`
+    const next = proximoIntento ? `Se volverá a intentar ${due(proximoIntento, clock.now())}. Si lo corrige antes, pulse Reenviar.`
       : replay.fallidas || estado === "fallida" ? "Ya no se reintentará: cuando lo corrija, pulse Reenviar." : "Se volverá a intentar.";
-    return ["bad", "Se ha enviado otra vez y ha vuelto a fallar.", ...(error ? [`${error}.`, `Qué hacer: ${remedyOf(error)?.remedy}`] : []), next];
+    return ["bad", "Se ha enviado otra vez y ha vuelto a fallar.", ...(error && estado === "entregada" ? [`${error}.`, `Qué hacer: ${remedyOf(error)?.remedy}`] : []), next];
   }
 
   return { state: () => state, busy: () => state !== "idle" || doubtful || followed !== null, start, follow, tell, readOnly: () => session.readOnly };
@@ -212,7 +214,7 @@ function whole(portal, webhook, delivery, hash, sending) {
   return [
     record(session, delivery),
     about && el("p", { class: "no-print" }, foreign(about)), // what is sent says it in print
-    el("p", { class: "state" }, stateBadge(delivery.estado), el("span", { class: "no-print" }, " ", sentence(delivery, now))),
+    el("p", { class: "state" }, stateBadge(delivery.estado), el("span", { class: delivery.estado === "cancelada" ? null : "no-print" }, " ", foreign(sentence(delivery, now)))),
     remedyBox(portal, webhook, delivery),
     buttons(webhook, delivery, sending),
     el("h2", {}, "Datos"),
@@ -232,30 +234,29 @@ function record({ entity }, { id }) {
 }
 
 function sentence(delivery, now) {
-  const { estado, entregada, terminada, proximoIntento, creada } = delivery;
+  const { estado, entregada, terminada, proximoIntento, creada, ultimoError } = delivery;
   if (estado === "entregada") return `El receptor la aceptó ${when(entregada ?? terminada, now)}.`;
-  if (estado === "pendiente" && proximoIntento) return `Se intentará ${when(proximoIntento, now)}.`;
+  if (estado === "pendiente" && proximoIntento) return `Se intentará ${due(proximoIntento, now)}.`;
+  if (estado === "cancelada" && ultimoError) return `${capital(causeOf(ultimoError))}.`;
   const end = terminada ? ` Terminó ${when(terminada, now)}.` : ` Se creó ${when(creada, now)}.`;
   return (STATES[estado]?.[3] ?? "") + end;
 }
 
 function remedyBox({ clock, session }, webhook, { ultimoError, estado, terminada }) {
-  const remedy = estado === "entregada" ? null : remedyOf(ultimoError);
-  if (remedy && estado === "fallida" && worksSince(webhook, terminada)) return worksNow(webhook, ultimoError, clock.now());
-  return remedy && el("section", { class: `notice ${remedy.ours ? "warning" : "bad"}`, "aria-labelledby": "que-arreglar" },
-    el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar"),
+  const remedy = estado === "entregada" || estado === "cancelada" ? null : remedyOf(ultimoError);
+  const works = estado === "fallida" && worksSince(webhook, terminada);
+  return remedy && el("section", { class: `notice ${works ? "info" : remedy.ours ? "warning" : "bad"}`, "aria-labelledby": "que-arreglar" },
+    el("h2", { id: "que-arreglar", class: "notice-title" }, "Qué hay que arreglar", works && ", si no lo está ya"),
+    works && el("p", { class: "no-print" }, `El último envío a este webhook, ${when(webhook.ultimaEjecucion, clock.now())}, se recibió bien: puede que ya esté corregido lo que falló aquí.`),
     el("p", {}, foreign((webhook.activo && remedy.active) || remedy.remedy)),
     remedy.operator && askOperator(session),
     el("p", { class: "no-print" }, el("a", { href: hookLink(webhook.id), id: "su-webhook" }, "Ver el webhook ", foreign(nameOf(webhook))),
       !remedy.ours && !session.readOnly && [". Si la causa no está clara, ", el("a", { href: hookLink(webhook.id, "/diagnostico"), id: "pedir-diagnostico" }, "pida un diagnóstico"), "."]),
-    el("p", { class: "muted small" }, "Error del último intento: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
+    el("p", { class: "muted small" }, "Error de esta entrega: ", foreign(ultimoError), el("span", { class: "no-print" }, ". ", away("/apientidades/docs/errores.html", "Todos los errores", { id: "mas-errores" }))));
 }
 
 /** Whether the webhook has received something since then: what failed may have been corrected. */
 const worksSince = ({ activo, fallaDesde, ultimaEjecucion, ultimoError }, then) => activo && !fallaDesde && !ultimoError && Date.parse(ultimaEjecucion) > Date.parse(then);
-
-const worksNow = (webhook, error, now) => notice("info", el("p", { class: "no-print" }, `El último envío a este webhook, ${when(webhook.ultimaEjecucion, now)}, se recibió bien: puede que ya esté corregido lo que falló aquí.`),
-  el("p", { class: "muted small" }, "Error del último intento de esta entrega: ", foreign(error)));
 
 function buttons(webhook, delivery, sending) {
   const why = whyNot(webhook, delivery);
@@ -293,7 +294,7 @@ function evidence({ session }, webhook, delivery, hash) {
 }
 
 function timeline(attempts) {
-  if (!attempts.length) return el("p", { class: "muted" }, "Todavía no se ha intentado.");
+  if (!attempts.length) return el("p", { class: "muted" }, "No se ha intentado.");
   const missing = attempts[0].numero - 1;
   return [missing > 0 && el("p", { class: "muted small" }, `Los ${missing} primeros ya no se conservan uno a uno.`), el("ol", { class: "timeline" }, attempts.map(attempt))];
 }
@@ -304,7 +305,7 @@ function attempt({ numero, tipo, inicio, duracionMs, direccion, firmas, estadoHt
   const good = !error;
   const facts = [`${thousands(duracionMs)} ms`, direccion, firmas !== null && (firmas ? count(firmas, "firma") : "sin firmar")].filter(Boolean);
   return el("li", { class: good ? "good" : "bad", value: numero },
-    el("p", { class: "attempt" }, el("span", { class: "mark", "aria-hidden": "true" }, good ? "✓ " : "✕ "), el("strong", {}, `${KINDS[tipo] ?? tipo} ${numero}: ${good ? `recibido (${estadoHttp})` : estadoHttp ? `fallido (${estadoHttp})` : error.startsWith(SANDBOX) ? "no enviado" : "fallido, sin respuesta"}`)),
+    el("p", { class: "attempt" }, el("span", { class: "mark", "aria-hidden": "true" }, good ? "✓ " : "✕ "), el("strong", {}, `Intento ${numero}${KINDS[tipo] ?? ` (${tipo})`}: ${good ? `recibido (${estadoHttp})` : estadoHttp ? `fallido (${estadoHttp})` : error.startsWith(SANDBOX) ? "no enviado" : "fallido, sin respuesta"}`)),
     el("p", {}, bothTimes(inicio), el("span", { class: "muted" }, ` · ${facts.join(" · ")}`)),
     error && el("p", {}, foreign(error)));
 }

@@ -9,7 +9,7 @@ import { fetchHooks, hookLink, labelOf, nameOf, onlyReads, titleOf } from "../ho
 import { poll } from "../poll.js";
 import { notice, problemBox } from "../problem.js";
 import { link } from "../router.js";
-import { when } from "../time.js";
+import { due } from "../time.js";
 import { count, eventName, stateBadge, thousands } from "../words.js";
 
 const EVERY_MS = 1500; // between two looks at a test's deliveries
@@ -166,7 +166,7 @@ function arrival(one, now) {
   return [
     el("p", { class: "arrival-head" }, delivery ? stateBadge(delivery.estado) : stateBadge("pendiente"), " ", titleOf(hook)),
     el("p", {}, sentence(one).map((part, i) => (i === 1 ? foreign(part) : part))),
-    delivery?.estado === "pendiente" && delivery.intentos > 0 && delivery.proximoIntento && el("p", {}, `Se reintenta ${when(delivery.proximoIntento, now)}.`),
+    delivery?.estado === "pendiente" && delivery.intentos > 0 && delivery.proximoIntento && el("p", {}, `Se reintenta ${due(delivery.proximoIntento, now)}.`),
     problem && el("p", { class: "muted" }, "No se puede consultar ahora: ", foreign(problem.message)),
     delivery && el("p", {}, el("a", { href: link(`/entregas/${hook.id}/${delivery.id}`) }, "Ver la entrega entera")),
     delivery && delivery.intentos > 0 && delivery.estado !== "entregada" && el("p", {}, el("a", { href: hookLink(hook.id, "/diagnostico") }, "Diagnosticar")),
