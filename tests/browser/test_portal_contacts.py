@@ -42,9 +42,15 @@ def test_without_mail_the_portal_says_so_and_keeps_the_address(browser, entity, 
     put(entity, "a@ejemplo.es")
     page.reload()
     page = at(browser, entity, LIST, HEADING)
-    expect(card(page, "a@ejemplo.es")).to_contain_text("Sin confirmar.")
+    expect(card(page, "a@ejemplo.es")).to_contain_text("Sin confirmar: no se le envía nada hasta que el operador configure el correo.")
     expect(code_field(page, "a@ejemplo.es")).to_have_count(0)
     assert_no_barriers(page)
+    page.get_by_role("link", name="Añadir una dirección").click()
+    address = page.get_by_label("Dirección de correo")
+    expect(address).to_have_accessible_description("Se guarda, pero no se le envía nada hasta que el operador configure el correo.")
+    address.fill("b@ejemplo.es")
+    page.get_by_role("button", name="Añadir").click()
+    expect(page.locator("#hecho")).to_contain_text("Se guarda, pero no se le envía nada hasta que el operador configure el correo.")
 
 
 def test_a_confirmed_address_without_kinds_is_told_that_it_gets_nothing(mailing, browser, entity, stack, expect):
@@ -125,8 +131,8 @@ def test_the_kinds_of_an_address_are_changed_and_nothing_else_is(mailing, browse
     page.get_by_role("button", name="Guardar").click()
     expect(page.locator("#hecho")).to_contain_text("Cambios guardados")
     assert [(one["correo"][0], one["avisos"]) for one in contacts(entity)] == [("a", ["fallo"]), ("b", ["token"]), ("c", KINDS)]
-    expect(card(page, "a@ejemplo.es")).to_contain_text("Alertas que recibe: Falla.")
-    expect(card(page, "c@ejemplo.es")).to_contain_text("Alertas que recibe: todas.")
+    expect(card(page, "a@ejemplo.es")).to_contain_text("Alertas elegidas: Falla.")
+    expect(card(page, "c@ejemplo.es")).to_contain_text("Alertas elegidas: todas.")
 
 
 def test_a_link_that_is_used_while_a_person_edits_is_not_undone(mailing, browser, entity, stack, expect):

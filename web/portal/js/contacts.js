@@ -5,6 +5,7 @@ import { link } from "./router.js";
 const PATH = "/entidad/contactos";
 export const MOST = 5; // contacts of an entity
 export const CONTACTS = link("/avisos");
+export const UNSENT = "no se le envía nada hasta que el operador configure el correo.";
 
 const GROUPS = /** @type {[string, string[]][]} */ ([
   ["Lo que le pasa a un webhook", ["fallo", "desactivacion_proxima", "desactivado", "recuperado", "entregas_fallidas"]],

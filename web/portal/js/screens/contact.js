@@ -1,6 +1,6 @@
 // Adds an address to «Alertas por correo», or changes what one is told of.
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
-import { changeContacts, CONTACTS, fetchContacts, kindsField } from "../contacts.js";
+import { changeContacts, CONTACTS, fetchContacts, kindsField, UNSENT } from "../contacts.js";
 import { el, foreign, replace } from "../dom.js";
 import { field, judge } from "../field.js";
 import { onlyReads } from "../hooks.js";
@@ -14,13 +14,17 @@ function stored(text) {
   return text.slice(0, at + 1) + text.slice(at + 1).toLowerCase();
 }
 
-export function newContactScreen(portal, place) {
+export async function newContactScreen(portal, place) {
   place.title("Añadir una dirección");
-  const region = el("div", { class: "narrow" });
+  const region = el("div", { class: "narrow" }, el("p", { class: "loading" }, "Cargando…"));
   replace(place.root, back(), el("h1", {}, "Añadir una dirección"), region);
   const refused = onlyReads(portal, "añadir una dirección");
   if (refused) return replace(region, refused);
-  const address = field({ label: "Dirección de correo", hint: "Se enviará un código a esta dirección. No recibirá alertas hasta que se confirme con él en el portal.", attributes: { type: "email", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
+  const now = await fetchContacts(portal, place.signal);
+  if (place.signal.aborted) return;
+  if (!now.ok) return replace(region, problemBox(now, { retry: () => portal.show() }));
+  const hint = now.data.operadorEnviaCorreo ? "Se enviará un código a esta dirección. No recibirá alertas hasta que se confirme con él en el portal." : `Se guarda, pero ${UNSENT}`;
+  const address = field({ label: "Dirección de correo", hint, attributes: { type: "email", autocomplete: "off", autocapitalize: "none", spellcheck: "false" } });
   const kinds = kindsField();
   const fields = { correo: address, avisos: kinds };
   const box = el("div");
@@ -31,7 +35,7 @@ export function newContactScreen(portal, place) {
     const answer = await changeContacts(portal, (all) => (all.some((one) => one.correo === correo) ? null : [...all, { correo, avisos: kinds.value() }]), place.signal);
     if (place.signal.aborted) return;
     if (!answer) return judge([[address, "Ya está en la lista."]]);
-    if (answer.ok) return finish(portal, "Dirección añadida", answer.data.operadorEnviaCorreo && el("p", {}, "En unos minutos llegará un código a ", foreign(correo), ". Escríbalo en esta página antes de 24 horas."));
+    if (answer.ok) return finish(portal, "Dirección añadida", el("p", {}, answer.data.operadorEnviaCorreo ? ["En unos minutos llegará un código a ", foreign(correo), ". Escríbalo en esta página antes de 24 horas."] : `Se guarda, pero ${UNSENT}`));
     showRefusal(answer, fields, box, { retry: button.run });
     if (unsure(answer)) box.append(el("p", { class: "muted" }, "No se sabe si llegó a añadirse: mírelo en la lista."));
   } });

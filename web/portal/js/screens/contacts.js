@@ -1,6 +1,6 @@
 // Alertas por correo: the addresses of the entity, whether each is confirmed, and what it is told of.
 import { clearRefusal, form, showRefusal, tellDone, unsure, workButton } from "../change.js";
-import { askForCode, changeContacts, confirmContact, CONTACTS, fetchContacts, kindsInWords, MOST } from "../contacts.js";
+import { askForCode, changeContacts, confirmContact, CONTACTS, fetchContacts, kindsInWords, MOST, UNSENT } from "../contacts.js";
 import { ask } from "../dialog.js";
 import { el, foreign, replace } from "../dom.js";
 import { field, judge } from "../field.js";
@@ -35,7 +35,7 @@ function card(portal, place, contact, mails) {
   const changes = !portal.session.readOnly;
   return el("section", { class: "card", "aria-labelledby": id },
     el("h2", { id }, foreign(contact.correo)), state(contact, mails),
-    el("p", {}, "Alertas que recibe: ", foreign(kindsInWords(contact.avisos)), "."),
+    el("p", {}, "Alertas elegidas: ", foreign(kindsInWords(contact.avisos)), "."),
     changes && (!contact.confirmado || contact.rechazado) && mails && confirmation(portal, place, contact),
     changes && el("div", { class: "actions" }, el("a", { class: "button", href: link(`/avisos/${contact.numero}`), "aria-label": `Cambiar las alertas de ${contact.correo}` }, "Cambiar las alertas"), removal(portal, place, contact)));
 }
@@ -43,7 +43,7 @@ function card(portal, place, contact, mails) {
 function state({ confirmado, codigoHasta, rechazado }, mails) {
   if (rechazado) return notice("bad", el("p", {}, "Su servidor de correo la rechaza, y ya no se le escribe. Quítela; o, si ya funciona, pida un código. Desde ", bothTimes(rechazado), "."));
   if (confirmado) return el("p", {}, "Confirmada: ", bothTimes(confirmado), ".");
-  if (!mails) return el("p", {}, "Sin confirmar.");
+  if (!mails) return el("p", {}, `Sin confirmar: ${UNSENT}`);
   return notice("warning", el("p", {}, "Sin confirmar: no recibe alertas. ", codigoHasta ? ["Se le envía un código, que vale hasta ", bothTimes(codigoHasta), "."] : "Pida un código, que se le enviará por correo."));
 }
 
