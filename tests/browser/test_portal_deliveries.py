@@ -8,7 +8,7 @@ import pytest
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
-from support.portal import PORTAL, answer, enter, open_portal
+from support.portal import PORTAL, answer, called, enter, open_portal
 from support.sql import numbers
 from support.wait import wait_until
 
@@ -560,7 +560,7 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     answer(page, "POST", f"webhooks/{good.id}/entregas/{ids[1]}/reenvio", 409, {"message": "Ahora no"}, times=1)
     page.get_by_role("button", name="Reenviar 2 elegidas").click()
     question = page.get_by_role("dialog", name="¿Reenviar 2 entregas?")
-    expect(question).to_contain_text(f"2 entregas a {good.url} (n.º {good.id})")
+    expect(question).to_contain_text(f"2 entregas a {called(good)}")
     assert_no_barriers(page)
     question.get_by_role("button", name="Reenviar").click()
     expect(page.locator(".chosen")).to_contain_text("Se ha pedido 1 reenvío.")
@@ -573,7 +573,7 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     expect(page.get_by_role("button", name="Reenviar 3 elegidas")).to_be_visible()
     wait_until(lambda: stack.count_deliveries(good.id, "entregada") == 1, 15, "the first to be received")
     assert len(receiver.requests(good.path)) == before[good] + 1 and len(receiver.requests(other.path)) == before[other]
-    page.get_by_role("link", name="Ver cómo van").click()
+    page.get_by_role("link", name="Ver cómo va", exact=True).click()
     expect(page.get_by_role("table", name="Reenvíos").get_by_role("row").nth(1)).to_contain_text(f"entrega {ids[0]}")
     reader = open_portal(browser, entity.issue_token("--read-only"), "#/entregas")
     expect(rows(reader)).to_have_count(4)

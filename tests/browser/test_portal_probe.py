@@ -6,7 +6,7 @@ import pytest
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
-from support.portal import answer
+from support.portal import answer, called
 from support.portal_changes import HOSTILE, HOSTILE_SHOWN, arrived, at, hide, lose, said, settle, shown
 from support.stack import EVENTS, setting
 
@@ -93,13 +93,13 @@ def test_one_that_is_not_active_is_not_replaced_by_all(browser, entity, receiver
     paused, hook = entity.register(), entity.register()
     assert entity.api("PATCH", f"{BASE}/{paused.id}", json_body={"activo": False}).status == 200
     page = screen(browser, entity, f"?webhook={paused.id}")
-    expect(page.get_by_text(f"{paused.url} (n.º {paused.id}) no está activo")).to_be_visible()
+    expect(page.get_by_text(f"{called(paused)} no está activo")).to_be_visible()
     send(page)
     to = page.get_by_label("A quién")
     expect(to).to_have_accessible_description(re.compile("Elija a quién se envía"))
     expect(to).to_be_focused()
     assert_no_barriers(page)
-    to.select_option(label=f"{hook.url} (n.º {hook.id})")
+    to.select_option(label=called(hook))
     send(page)
     expect(page.locator(".arrival")).to_contain_text("Llegó: respondió 200")
     assert len(receiver.requests(hook.path)) == 1
@@ -108,7 +108,7 @@ def test_one_that_is_not_active_is_not_replaced_by_all(browser, entity, receiver
 def test_to_one_webhook_with_data_of_ones_own(browser, entity, receiver, expect):
     hook, other = entity.register(EVENTS[:1]), entity.register()
     page = screen(browser, entity)
-    page.get_by_label("A quién").select_option(label=f"{hook.url} (n.º {hook.id})")
+    page.get_by_label("A quién").select_option(label=called(hook))
     page.get_by_label("Aviso de prueba").select_option(EVENTS[-1])
     data = page.get_by_label("Datos (opcional)")
     data.fill("[1]")

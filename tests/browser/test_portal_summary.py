@@ -44,7 +44,7 @@ def test_how_each_webhook_is(browser, life, entity, expect):
     expect(card(page, bad)).to_contain_text(re.compile(r"Falla desde (hoy|ayer) a las? \d\d:\d\d: el receptor no está disponible \(503\)"))
     expect(card(page, bad)).to_contain_text("Qué hacer: Es un error de su servidor")
     expect(card(page, off)).to_contain_text(re.compile(r"En pausa desde el \d+ \w+ 20\d\d, \d\d:\d\d, por decisión de su entidad"))
-    expect(card(page, off)).to_contain_text("1 en espera")
+    expect(card(page, off)).to_contain_text("1 retenida")
     expect(card(page, bad).get_by_role("link", name="Ver 3 fallidas")).to_have_attribute("href", f"#/entregas?webhook={bad.id}&estado=fallida")
     expect(card(page, bad).get_by_role("link", name="Diagnosticar")).to_have_attribute("href", f"#/webhooks/{bad.id}/diagnostico")
     expect(card(page, good).get_by_role("link", name="Entregas")).to_have_attribute("href", f"#/entregas?webhook={good.id}")
@@ -68,7 +68,7 @@ def test_what_was_not_counted_is_not_said_to_be_none(browser, entity, expect):
     expect(figures).to_have_text(["al menos 2.000", "ninguna de las 2.000 más recientes", "ninguna de las 2.000 más recientes", "3 ms"])
     answer(page, "GET", f"webhooks/{hook.id}/estadisticas?*", 200, counts | {"fallidas": 3, "pendientes": 2})
     page.get_by_role("button", name="Actualizar").click()
-    expect(figures).to_have_text(["al menos 2.000", "al menos 3", "al menos 2 por enviar", "3 ms"])
+    expect(figures).to_have_text(["al menos 2.000", "al menos 3", "al menos 2 en espera", "3 ms"])
     expect(page.get_by_text("Al menos 3 entregas han fallado en los últimos 7 días.")).to_be_visible()
     expect(page.get_by_role("link", name="Ver al menos 3 fallidas")).to_be_visible()
 
@@ -98,7 +98,7 @@ def test_what_waits_is_counted_for_seven_days_and_says_so(browser, entity, stack
     stack.sql(f"UPDATE entregas SET creada_en = creada_en - INTERVAL 8 DAY WHERE id = {delivery}")
     page = open_portal(browser, entity.token)
     details(page, hook)
-    expect(card(page, hook).locator(".figures div").nth(2)).to_have_text("En espera, de los últimos 7 díasninguna")
+    expect(card(page, hook).locator(".figures div").nth(2)).to_have_text("Por enviar, de los últimos 7 díasninguna")
 
 
 @pytest.mark.parametrize("how", [dict(width=320), dict(width=320, text=2, dark=True), dict(width=760, dark=True)])

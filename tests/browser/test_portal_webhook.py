@@ -6,7 +6,7 @@ import pytest
 from fakes.receiver import Behaviour
 from support.actors import BASE
 from support.browser import API, assert_no_barriers, assert_no_sideways_scrolling, picture, tab_to
-from support.portal import PORTAL, answer, enter
+from support.portal import PORTAL, answer, called, enter
 from support.portal_changes import HOSTILE, HOSTILE_SHOWN, arrived, at, go, lose, settle, shown
 from support.stack import EVENTS
 from support.wait import wait_until
@@ -37,6 +37,7 @@ def test_a_new_webhook_is_shown(browser, entity, expect):
     page = at(browser, entity, place(hook), "Webhook")
     expect(shown(page).get_by_text("Todavía no se le ha enviado nada")).to_be_visible()
     expect(page.locator("dl").get_by_text(hook.url)).to_be_visible()
+    expect(page.locator(".about")).to_have_text(called(hook).replace(" · ", " "))
     expect(page.get_by_text("Prórroga de la evaluación")).to_be_visible()
     expect(page.get_by_text("Los avisos van firmados")).to_be_visible()
     assert_no_barriers(page)
@@ -133,6 +134,8 @@ def test_a_token_that_only_reads_is_offered_no_change(browser, entity, expect, r
 def test_pausing_and_reactivating(browser, entity, stack, expect):
     hook = entity.register()
     page = at(browser, entity, place(hook), "Webhook")
+    instead = page.get_by_text("Si solo quiere parar un tiempo, páuselo.")
+    expect(instead).to_be_visible()
     page.get_by_role("button", name="Pausar").click()
     question = page.get_by_role("dialog")
     expect(question).to_contain_text("Los plazos de la evaluación no se paran")
@@ -147,6 +150,7 @@ def test_pausing_and_reactivating(browser, entity, stack, expect):
     question.get_by_role("button", name="Pausar").click()
     expect(page.locator("#hecho")).to_contain_text("al reactivarlo se enviarán, salvo lo que haya caducado o se haya anulado")
     expect(page.get_by_role("link", name="Reenviar muchas")).to_have_count(0)
+    expect(instead).to_have_count(0)
     expect(page.locator("main")).to_contain_text(re.compile(r"En pausa desde el \d+ \w+ 20\d\d, \d\d:\d\d, por decisión de su entidad\. ?Mientras tanto no se le envía nada"))
     assert_no_barriers(page)
     picture(page, "webhook-en-pausa")
@@ -354,7 +358,7 @@ def test_two_changes_of_the_events_that_can_both_stand(browser, entity, expect, 
     save(page)
     alert = page.get_by_role("alert")
     for told in ("Dejarlo como está ahora (la otra persona añadió Evaluación cerrada y quitó Prórroga de la evaluación)",
-                 "El que usted ha escrito: se añade Prórroga de la evaluación, Resultados provisionales; se quita Cierre próximo de la evaluación, Evaluación cerrada",
+                 "El que usted ha escrito: se añaden Prórroga de la evaluación y Resultados provisionales; se quitan Cierre próximo de la evaluación y Evaluación cerrada",
                  "Las dos cosas: se añade Resultados provisionales; se quita Cierre próximo de la evaluación"):
         expect(alert.get_by_label(told, exact=True)).to_be_visible()
     if choice == "Las dos cosas":
@@ -425,7 +429,7 @@ def test_deleting_asks_for_the_name(browser, entity, expect):
     expect(typed).to_be_focused()
     page.keyboard.insert_text("otro.es")
     page.keyboard.press("Enter")
-    expect(typed).to_have_accessible_description(re.compile("No es lo mismo"))
+    expect(typed).to_have_accessible_description(re.compile("No coincide"))
     assert_no_barriers(page)
     picture(page, "eliminar")
     page.keyboard.press("Control+a")

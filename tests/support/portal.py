@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import urlsplit
 
 from support.browser import API, Browser
 
@@ -32,3 +33,8 @@ def answer(page, method: str, path: str, status: int, body=None, headers: dict |
         route.fulfill(status=status, body=text, headers={"Content-Type": "application/json; charset=utf-8", **(headers or {})})
 
     page.route(f"**{API}{path.lstrip('/')}", fulfil, times=times)
+
+
+def called(hook) -> str:
+    """What the portal calls a webhook without a name, and its URL."""
+    return f"{urlsplit(hook.url).netloc} (n.º {hook.id}) · {hook.url}"

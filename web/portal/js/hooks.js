@@ -19,10 +19,10 @@ const numbered = (text, { id }) => `${text} (n.º ${id})`;
 export const nameOf = (hook) => hook.nombre || numbered(hostOf(hook.url), hook);
 
 /** Name and URL in one line of plain text, for a list of options. */
-export const labelOf = (hook) => (hook.nombre ? `${hook.nombre} · ${shortUrl(hook.url)}` : numbered(shortUrl(hook.url), hook));
+export const labelOf = (hook) => `${nameOf(hook)} · ${shortUrl(hook.url)}`;
 
 /** Name and URL, the URL shortened if it is long. */
-export const titleOf = (hook) => (hook.nombre ? [el("strong", {}, foreign(hook.nombre)), " ", el("span", { class: "muted" }, urlOf(shortUrl(hook.url)))] : [urlOf(shortUrl(hook.url)), numbered("", hook)]);
+export const titleOf = (hook) => [el("strong", {}, foreign(nameOf(hook))), " ", el("span", { class: "muted" }, urlOf(shortUrl(hook.url)))];
 
 /** Who has paused the webhook: the label of the token; "" if that is not known, or if the entity has not paused it. @param {import("./main.js").Portal["api"]} api */
 export async function pausedBy(api, { id, activo, motivo }, signal) {
@@ -68,7 +68,7 @@ export async function withHook(portal, place, title, draw) {
   if (place.signal.aborted) return;
   if (!answer.ok) return replace(region, missing(answer, () => portal.show()));
   place.title(`${title} · ${nameOf(answer.data)}`);
-  replace(about, answer.data.nombre ? el("strong", {}, foreign(answer.data.nombre)) : `Webhook n.º ${answer.data.id}`, urlOnRequest(answer.data.url));
+  replace(about, el("strong", {}, foreign(nameOf(answer.data))), " ", urlOnRequest(answer.data.url));
   await draw(region, answer.data, answer.etag);
 }
 

@@ -2,6 +2,7 @@
 import { tellDone, unsure } from "./change.js";
 import { ask } from "./dialog.js";
 import { el, foreign, replace, urlOf } from "./dom.js";
+import { nameOf } from "./hooks.js";
 import { notice } from "./problem.js";
 import { link } from "./router.js";
 import { count } from "./words.js";
@@ -120,17 +121,19 @@ export function chooser(portal, place, hooks, sent) {
   };
 }
 
-/** A webhook's name and its whole URL, without a name with its number. */
-const whole = ({ id, nombre, url }) => [nombre && [foreign(nombre), " · "], urlOf(url), !nombre && ` (n.º ${id})`];
+/** A webhook's name and its whole URL. */
+const whole = (hook) => [foreign(nameOf(hook)), " · ", urlOf(hook.url)];
+
+const seeHow = (number) => (number === 1 ? "Ver cómo va" : "Ver cómo van");
 
 /** Tells the screen to which the user went how many were asked for. */
 function tellLeft(all, done, refused, end) {
-  tellDone(location.hash, `Reenvíos: ${done} de ${all} pedidos`, el("p", {}, refused > 0 && `${count(refused, "rechazado")}. `, done + refused < all && "Al salir de la lista no se han pedido los demás. ", end && unsure(end) && "De uno no se sabe si llegó a pedirse. ", el("a", { href: link("/reenvios") }, "Ver cómo van")));
+  tellDone(location.hash, `Reenvíos: ${done} de ${all} pedidos`, el("p", {}, refused > 0 && `${count(refused, "rechazado")}. `, done + refused < all && "Al salir de la lista no se han pedido los demás. ", end && unsure(end) && "De uno no se sabe si llegó a pedirse. ", el("a", { href: link("/reenvios") }, seeHow(done))));
 }
 
 function outcome(done, refused, end, left) {
   return notice(end || refused.length ? "warning" : "good",
-    el("p", { role: "status" }, done ? `Se ${done === 1 ? "ha" : "han"} pedido ${count(done, "reenvío")}. ` : "No se ha pedido ningún reenvío. ", done > 0 && el("a", { href: link("/reenvios") }, "Ver cómo van")),
+    el("p", { role: "status" }, done ? `Se ${done === 1 ? "ha" : "han"} pedido ${count(done, "reenvío")}. ` : "No se ha pedido ningún reenvío. ", done > 0 && el("a", { href: link("/reenvios") }, seeHow(done))),
     refused.length > 0 && el("ul", {}, refused.map(([one, answer]) => el("li", {}, `Entrega ${one.id}: `, foreign(answer.message)))),
     end && el("p", {}, `${count(left, "entrega")} sin pedir: `, foreign(end.message), unsure(end) && " De la primera no se sabe si llegó a pedirse: mírela antes de repetirlo."));
 }

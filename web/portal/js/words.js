@@ -49,5 +49,11 @@ export const thousands = (number) => number.toLocaleString("es-ES", { useGroupin
 /** The text with a capital first letter. */
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
+export const ADDED = ["se añade", "se añaden"];
+export const REMOVED = ["se quita", "se quitan"];
+
+/** "se quitan A y B"; "" without events. @param {string[]} verb for one and for many @param {string[]} events */
+export const withEvents = ([one, many], events) => events.length > 0 ? `${events.length > 1 ? many : one} ${listed(events.map((event) => eventName(String(event))))}` : "";
+
 /** "A, B y C". @param {string[]} words */
 export const listed = (words) => new Intl.ListFormat("es").format(words);

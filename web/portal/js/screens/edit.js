@@ -6,7 +6,7 @@ import { field, judge, nameField } from "../field.js";
 import { hookLink, onlyReads, withHook } from "../hooks.js";
 import { alerted, notice, problemBox } from "../problem.js";
 import { bothTimes } from "../time.js";
-import { eventName } from "../words.js";
+import { ADDED, REMOVED, withEvents } from "../words.js";
 
 export const editScreen = (portal, place) => withHook(portal, place, "Editar el webhook", async (region, hook, etag) => {
   const refused = onlyReads(portal, "cambiar el webhook");
@@ -112,15 +112,15 @@ function editor(portal, place, base, events) {
 const NAMES = { url: "La dirección", nombre: "El nombre", eventos: "Los avisos" };
 
 /** A value in words; a list as its differences from `before`, with the verbs for what is added and what is removed. */
-function shown(value, before, [adds, removes] = ["se añade", "se quita"], joint = "; ") {
+function shown(value, before, [adds, removes] = [ADDED, REMOVED], joint = "; ") {
   if (!Array.isArray(value)) return value === null ? "ninguno" : foreign(value);
-  const added = value.filter((event) => !before.includes(event)).map(eventName);
-  const gone = before.filter((event) => !value.includes(event)).map(eventName);
-  return foreign([added.length && `${adds} ${added.join(", ")}`, gone.length && `${removes} ${gone.join(", ")}`].filter(Boolean).join(joint) || "los de antes");
+  const added = withEvents(adds, value.filter((event) => !before.includes(event)));
+  const gone = withEvents(removes, before.filter((event) => !value.includes(event)));
+  return foreign([added, gone].filter(Boolean).join(joint) || "los de antes");
 }
 
 /** What the other person has done already. */
-const done = (value, before) => [Array.isArray(value) && "la otra persona ", shown(value, before, ["añadió", "quitó"], " y ")];
+const done = (value, before) => [Array.isArray(value) && "la otra persona ", shown(value, before, [["añadió", "añadió"], ["quitó", "quitó"]], " y ")];
 
 function conflict(before, hook, adopted, choices) {
   const other = !adopted.length && !choices.length;

@@ -8,7 +8,7 @@ import { link } from "../router.js";
 import { bothTimes, span, utcBeside, zoned } from "../time.js";
 import { remedyOf } from "../remedies.js";
 import { SLOWLY_MS, going, retrying, settled, stateOf } from "./replay.js";
-import { count, eventName, thousands } from "../words.js";
+import { ADDED, REMOVED, count, eventName, thousands, withEvents } from "../words.js";
 
 const LOOKS = 5; // the most requests for one page: the API may answer with a short or empty page although further pages follow
 const LIMIT = 50;
@@ -161,8 +161,7 @@ function changed(value) {
   if (value === null || typeof value !== "object" || !("ahora" in value)) return worded(value);
   const { antes, ahora } = value;
   if (!Array.isArray(antes) || !Array.isArray(ahora)) return [worded(antes), " → ", worded(ahora)];
-  const named = (words, events) => events.length > 0 && `${words} ${events.map((event) => eventName(String(event))).join(", ")}`;
-  return foreign([named("se añade", ahora.filter((event) => !antes.includes(event))), named("se quita", antes.filter((event) => !ahora.includes(event)))].filter(Boolean).join("; "));
+  return foreign([withEvents(ADDED, ahora.filter((event) => !antes.includes(event))), withEvents(REMOVED, antes.filter((event) => !ahora.includes(event)))].filter(Boolean).join("; "));
 }
 
 function worded(value) {

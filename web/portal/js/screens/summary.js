@@ -148,7 +148,7 @@ function card(screen, one) {
       remedy && el("p", { class: "remedy" }, el("strong", {}, "Qué hacer: "), foreign(remedy.remedy)),
       problem && el("p", { class: "warning-words" }, one.known ? "No se han podido consultar sus cifras: " : "No se ha podido consultar: ", foreign(problem.message))),
     el("div", { class: "day" }, figures && [dayChart(hours, !figures.deliveries.seenFrom),
-      el("p", { class: "small muted" }, lastDay(figures.day), waits(figures.week))]),
+      el("p", { class: "small muted" }, [lastDay(figures.day), waiting(figures.week)].filter(Boolean).join(", "))]),
     el("div", { class: "actions do" }, todo(screen, one, id), details && toggle(screen, id, details)),
     details);
 }
@@ -198,7 +198,7 @@ function more({ webhook, figures: { day, week, deliveries } }, id, hours) {
     el("dl", { class: "figures" },
       figure("Entregadas en 24 horas", atLeast(day, day.entregadas)),
       figure("Fallidas en 7 días", atLeast(week, week.fallidas), week.fallidas ? "bad" : ""),
-      figure("En espera, de los últimos 7 días", waiting(week)),
+      figure("Por enviar, de los últimos 7 días", waiting(week) || (week.exacto ? "ninguna" : NONE_SEEN)),
       figure("Respuesta mediana", day.p50Ms === null ? "–" : day.p50Ms === 0 ? "menos de 1 ms" : `${thousands(day.p50Ms)} ms`)),
     dayTable(hours, !deliveries.seenFrom),
     webhook.ultimaEjecucion && el("p", { class: "muted small last" }, "Último envío: ", bothTimes(webhook.ultimaEjecucion)));
@@ -212,12 +212,13 @@ const NONE_SEEN = "ninguna de las 2.000 más recientes"; // the API's statistics
 const atLeast = ({ exacto }, number) => (exacto || number ? `${exacto ? "" : "al menos "}${thousands(number)}` : NONE_SEEN);
 const figure = (name, value, kind = "") => el("div", { class: kind }, el("dt", {}, name), el("dd", {}, value));
 const lastDay = ({ exacto, entregadas, fallidas }) => (exacto || entregadas || fallidas ? `24 h: ${exacto ? "" : "al menos "}${count(entregadas, "entregada")}${fallidas ? `, ${count(fallidas, "fallida")}` : ""}` : "24 h: sin contar");
-const waits = ({ exacto, pendientes, retenidas }) => (pendientes + retenidas > 0 ? `, ${exacto ? "" : "al menos "}${thousands(pendientes + retenidas)} en espera` : "");
 
-function waiting(week) {
-  const parts = [week.pendientes && `${thousands(week.pendientes)} por enviar`, week.retenidas && count(week.retenidas, "retenida")].filter(Boolean);
-  return parts.length ? `${week.exacto ? "" : "al menos "}${parts.join(", ")}` : week.exacto ? "ninguna" : NONE_SEEN;
+/** "al menos 2 en espera, 1 retenida"; "" if none is known to wait. */
+function waiting({ exacto, pendientes, retenidas }) {
+  const parts = [pendientes && `${thousands(pendientes)} en espera`, retenidas && count(retenidas, "retenida")].filter(Boolean).join(", ");
+  return parts && `${exacto ? "" : "al menos "}${parts}`;
 }
+
 function nothingYet({ session }) {
   return el("div", { class: "card first-steps" },
     el("h2", {}, "Su entidad no tiene ningún webhook todavía"),

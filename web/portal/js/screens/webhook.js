@@ -148,7 +148,7 @@ function stakes({ portal, place, hook }, what) {
   countWaiting(portal.api, hook.id, place.signal).then((words) => replace(waiting, words === null ? "No se ha podido contar." : words && `${words}: ${what}.` || "Ninguna entrega."));
   const fact = (name, ...value) => [el("dt", {}, name), el("dd", {}, ...value)];
   return el("dl", { class: "data" }, fact("Número", el("strong", {}, hook.id)), hook.nombre && fact("Nombre", el("strong", {}, foreign(hook.nombre))), fact("Dirección", urlOf(hook.url)),
-    fact("Avisos", hook.eventos.map(eventName).join(", ")), fact("En espera", waiting));
+    fact("Avisos", hook.eventos.map(eventName).join(", ")), fact("Por enviar", waiting));
 }
 
 /** "3 entregas", "al menos 100 entregas", "" if none waits, null if it is not known. */
@@ -162,7 +162,7 @@ async function countWaiting(api, id, signal) {
 
 function removal(one) {
   return el("section", { class: "removal" }, el("h2", {}, "Eliminar"),
-    el("p", {}, "Deja de recibir avisos y desaparece de aquí con su historial. Si solo quiere parar un tiempo, páuselo."),
+    el("p", {}, "Deja de recibir avisos y desaparece de aquí con su historial.", one.hook.activo && " Si solo quiere parar un tiempo, páuselo."),
     el("button", { class: "button danger", type: "button", id: "eliminar", onclick: () => remove(one) }, "Eliminar el webhook"));
 }
 
@@ -177,7 +177,7 @@ function remove(one) {
   const box = el("div");
   const confirm = async () => {
     replace(box);
-    if (!judge([[typed, read(typed.value()) === read(word) ? "" : `No es lo mismo: escriba ${word}`]])) return false;
+    if (!judge([[typed, read(typed.value()) === read(word) ? "" : `No coincide: escriba ${word}`]])) return false;
     const answer = await portal.api.request("DELETE", `/webhooks/${hook.id}`, { headers: etag ? { "If-Match": etag } : {} });
     if (place.signal.aborted) return true;
     // If the first answer was lost, the repeated request finds the webhook deleted.
