@@ -184,11 +184,11 @@ def done(action: str, detail: dict, times: int = 1) -> dict:
 def test_all_that_can_be_done_is_in_words(browser, entity, expect):
     page = browser.page()
     streak = {"fallaDesde": {"antes": "2026-11-19T10:00:00.000Z", "ahora": None}}
-    entries = [(done("reenvio", {"reenvio": 5, "entrega": 806}, 20), "20 reenvíos; el primero, de la entrega 806El último, 20 nov 2026, 11:30:00"),
+    entries = [(done("reenvio", {"reenvio": 5, "entrega": 806}, 20), "20 reenvíos; el primero, de la entrega 806El primero, 20 nov 2026, 11:00:00"),
                (done("reenvio", {"reenvio": 5, "cancelado": True}), "Detuvo un reenvíoreenvío: 5"),
                (done("reenvio", {"reenvio": 5, "desde": "2026-11-19T10:00:00.000Z", "candidatas": 3}), "desde: 19 nov 2026, 11:00:00 (península) · 2026-11-19 10:00:00 UTCentregas: 3"),
                (done("secreto", {"graciaSegundos": 86400}), "Cambió el secretoel anterior sigue firmando: 1 día"), (done("secreto", {"graciaSegundos": 0}), "el anterior sigue firmando: no"),
-               (done("cambio", streak), "dejó de contar los fallos desde: 19 nov 2026, 11:00:00"), (done("diagnostico", {}, 2), "Pidió un diagnóstico2 veces; la última, ")]
+               (done("cambio", streak), "dejó de contar los fallos desde: 19 nov 2026, 11:00:00"), (done("diagnostico", {}, 2), "Pidió un diagnóstico2 veces; la primera, ")]
     answer(page, "GET", "actividad?*", 200, {"actividad": [entry for entry, _ in entries], "siguiente": None})
     page.goto(PORTAL + "#/actividad")
     enter(page, entity.token)
@@ -196,6 +196,19 @@ def test_all_that_can_be_done_is_in_words(browser, entity, expect):
     for number, (_, words) in enumerate(entries, 1):
         expect(rows.nth(number)).to_contain_text(words)
     assert_no_barriers(page)
+
+
+def test_what_was_done_again_is_listed_at_its_last_time(browser, entity, expect):
+    page = browser.page()
+    turn = lambda before, after: {"activo": {"antes": before, "ahora": after}}  # noqa: E731
+    later = done("cambio", turn(False, True)) | {"cuando": "2026-11-20T10:10:00.000Z", "ultima": "2026-11-20T10:10:00.000Z"}
+    answer(page, "GET", "actividad?*", 200, {"actividad": [later, done("cambio", turn(True, False), 3)], "siguiente": None})
+    page.goto(PORTAL + "#/actividad")
+    enter(page, entity.token)
+    rows = page.get_by_role("table", name="Actividad").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("activo → en pausa3 veces; la primera, 20 nov 2026, 11:00:00")
+    expect(rows.nth(1)).to_contain_text("11:30")
+    expect(rows.nth(2)).to_contain_text("en pausa → activo")
 
 
 def test_pages_of_what_was_done_and_a_page_that_is_no_more(browser, entity, expect):

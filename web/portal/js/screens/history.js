@@ -22,7 +22,7 @@ export const replaysScreen = (portal, place) => historyScreen(portal, place, {
 
 export const activityScreen = (portal, place) => historyScreen(portal, place, {
   title: "Actividad", lead: "Quién cambió qué, con cada token de su entidad.", path: "/actividad", member: "actividad", none: "Todavía no hay ningún cambio.",
-  head: ["Cuándo", "Quién", "Qué hizo", "Webhook"], row: activityRow, moves: () => false, filters: ["token"],
+  head: ["Cuándo", "Quién", "Qué hizo", "Webhook"], group: latestFirst, row: activityRow, moves: () => false, filters: ["token"],
 });
 
 async function historyScreen(portal, place, what) {
@@ -131,6 +131,9 @@ const MEMBERS = {
   codigo: ["se pide un código para", changed], sinAvisos: ["ya no recibe alertas, por el enlace de un correo", changed],
 };
 
+/** A repeated change is listed at its first time by the API: its last one is what is in force. */
+const latestFirst = (found) => [...found].sort((one, other) => Date.parse(other.ultima) - Date.parse(one.ultima));
+
 function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima }, hooks) {
   const what = detalle ?? {};
   const replayed = accion === "reenvio" && veces > 1;
@@ -140,9 +143,9 @@ function activityRow({ cuando, accion, webhook, token, detalle, veces, ultima },
     return el("li", {}, `${words}: `, show(value));
   });
   return [
-    timeCell(cuando), token ? el("a", { class: "target", href: link("/actividad", { token }) }, el("span", { class: "hidden" }, "Solo lo de "), foreign(token)) : el("span", { class: "muted" }, "sinAvisos" in what ? "Quien recibía las alertas" : "Un token sin etiqueta"),
+    timeCell(ultima), token ? el("a", { class: "target", href: link("/actividad", { token }) }, el("span", { class: "hidden" }, "Solo lo de "), foreign(token)) : el("span", { class: "muted" }, "sinAvisos" in what ? "Quien recibía las alertas" : "Un token sin etiqueta"),
     [titleOf(accion, what, veces), details.length > 0 && el("ul", { class: "plain-list small muted" }, details),
-      veces > 1 && el("p", { class: "small muted" }, replayed ? "El último, " : `${thousands(veces)} veces; la última, `, bothTimes(ultima))],
+      veces > 1 && el("p", { class: "small muted" }, replayed ? "El primero, " : `${thousands(veces)} veces; la primera, `, bothTimes(cuando))],
     named(webhook, hooks),
   ];
 }
