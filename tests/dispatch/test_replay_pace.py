@@ -148,7 +148,7 @@ def test_a_dispatcher_that_is_killed_on_the_way_leaves_none_out(entity, receiver
     receiver.behave(hook.path, Behaviour())
     stack.start("dispatcher")
     wait_until(lambda: progress(entity, hook, number) == {
-        "id": number, "estado": "terminado", "candidatas": 60, "reenviadas": 60, "entregadas": 60, "fallidas": 0}, 90, "all")
+        "id": number, "estado": "terminado", "candidatas": 60, "reenviadas": 60, "entregadas": 60, "fallidas": 0, "porReintentar": 0}, 90, "all")
     assert len(set(replayed(receiver, hook))) == 60
 
 
