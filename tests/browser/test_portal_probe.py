@@ -9,6 +9,7 @@ from support.browser import assert_no_barriers, assert_no_sideways_scrolling, pi
 from support.portal import answer, called
 from support.portal_changes import HOSTILE, HOSTILE_SHOWN, arrived, at, hide, lose, said, settle, shown
 from support.stack import EVENTS, setting
+from support.wait import wait_until
 
 
 def screen(browser, entity, query="", **how):
@@ -37,6 +38,19 @@ def test_the_arrival_of_a_test_event_is_shown(browser, entity, receiver, expect)
     picture(page, "probar-llego")
     assert not receiver.requests(other.path)
     assert receiver.requests(hook.path)[0].json()["data"]["test"] is True
+
+
+def test_what_has_ended_before_the_first_look_is_announced(browser, entity, stack, receiver, expect):
+    hook = entity.register()
+    page = screen(browser, entity)
+    ended = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'entregada'"
+
+    def look_late(route):
+        wait_until(lambda: stack.value(ended) == "1", 20, "the delivery")
+        route.continue_()
+    page.route("**/entregas?*", look_late)
+    send(page)
+    expect(said(page)).to_contain_text("Llegó: respondió")
 
 
 def test_in_a_system_for_tests_nothing_arrives(browser, entity, stack, receiver, expect):

@@ -115,7 +115,7 @@ function isObject(text) {
 
 /** Follows the deliveries of one test until each has ended. */
 function watch(portal, results, test, signal) {
-  const followed = test.hooks.map((hook) => ({ hook, delivery: test.delivery ? { ...test.delivery, estado: "pendiente", intentos: 0, ultimoError: "", proximoIntento: null } : null, detail: null, problem: null }));
+  const followed = test.hooks.map((hook) => ({ hook, delivery: test.delivery ? { ...test.delivery, estado: "pendiente", intentos: 0, ultimoError: "", proximoIntento: null } : null, detail: null, problem: null, told: "pendiente" }));
   if (test.delivery) test.earlier.add(test.delivery.id);
   replace(results, el("h2", {}, `Prueba de «${eventName(test.event)}»`), followed.map((one) => (one.node = el("div", { class: "card arrival" }))));
   const draw = () => followed.forEach((one) => replace(one.node, arrival(one, portal.clock.now())));
@@ -147,7 +147,9 @@ async function refresh(portal, one, test, signal) {
     if (one.delivery) test.earlier.add(one.delivery.id);
     if (one.delivery?.intentos > 0) return refresh(portal, one, test, signal);
   }
-  if (one.delivery && one.delivery.estado !== before?.estado) announce(`${nameOf(one.hook)}: ${sentence(one).join("")}`);
+  if (!one.delivery || one.delivery.estado === one.told) return;
+  one.told = one.delivery.estado;
+  announce(`${nameOf(one.hook)}: ${sentence(one).join("")}`);
 }
 
 function sentence({ delivery, detail }) {
