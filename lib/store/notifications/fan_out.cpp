@@ -38,7 +38,7 @@ constexpr std::string_view data_of_notifications =
     "SELECT id, datos FROM notificaciones_pendientes FORCE INDEX (PRIMARY) WHERE id IN";
 
 /// Small data comes with the row, which saves a statement for most rows. A `no_antes_de` that is no date,
-/// which only an UPDATE can have written, is NULL with an INTERVAL and defers nothing.
+/// which only an UPDATE can have written, becomes NULL (MariaDB) or a date (MySQL) with an INTERVAL.
 constexpr std::string_view columns_of_notifications = R"sql(
   SELECT n.id, n.entidad_id, n.evento, CAST(n.ocurrida_en AS CHAR) AS ocurrida, LENGTH(n.datos) AS octetos,
     IF(LENGTH(n.datos) <= 1024, n.datos, NULL) AS datos,
@@ -107,7 +107,7 @@ constexpr std::string_view process_unreached = R"sql(
     relleno = NULL
   WHERE id IN)sql";
 constexpr std::string_view defer_notifications = R"sql(
-  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY) SET aplazada_hasta = no_antes_de, relleno = NULL WHERE id IN)sql";
+  UPDATE notificaciones_pendientes FORCE INDEX (PRIMARY) SET aplazada_hasta = no_antes_de + INTERVAL 0 DAY, relleno = NULL WHERE id IN)sql";
 constexpr std::string_view if_pending = "AND estado = 'pendiente'";
 
 constexpr std::string_view create_deliveries = R"sql(
