@@ -117,7 +117,7 @@ def test_a_log_and_the_status_in_json_tell_it(stack):
 
 
 def test_the_entities_for_tests_are_made_once(stack):
-    first = fresh_id()
+    first, second = fresh_id(), fresh_id()
     environment = {**stack.environment, "ADMIN": "./dev admin", "API": stack.env["BASE_URL"], "CA_CERT": stack.env["CA_CERT"],
                    "RECEPTOR": "https://x.pruebas.example.org/%s"}
     for _ in range(2):
@@ -125,7 +125,7 @@ def test_the_entities_for_tests_are_made_once(stack):
                               text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         printed = dict(line.split(" ") for line in done.stdout.splitlines())
-        assert list(printed) == [str(first), str(first + 1)]
+        assert list(printed) == [str(first), str(second)]
         for id, token in printed.items():
             hook, = stack.api("GET", BASE, token).json()
             assert (hook["url"], len(hook["eventos"])) == (f"https://x.pruebas.example.org/{id}", 11)
