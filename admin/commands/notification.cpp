@@ -75,6 +75,8 @@ Result show(Context& context, const Arguments& arguments) {
   auto row = to_row(notification);
   row.emplace_back("caduca_en", time_value(notification.expires));
   row.emplace_back("urgente", notification.urgent);
+  row.emplace_back("anulada_en", time_value(notification.withdrawn));
+  row.emplace_back("motivo", notification.reason);
   row.emplace_back("datos", notification.data ? data_value(*notification.data) : nullptr);
   return {std::move(row)};
 }

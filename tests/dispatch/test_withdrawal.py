@@ -31,6 +31,8 @@ def test_what_was_sent_is_told_as_sent_and_no_retry_passes_the_withdrawal(entity
         withdraw(stack, notificacion_id=id, motivo="se publicó por error")
         wait_until(lambda: seen(stack, id)[3] == 0, 30, "the claim to end the delivery")
         assert seen(stack, id) == ("cancelada", 2, 1, 0, 1, REASON)
+    shown = stack.admin("notification", "show", id)
+    assert (shown["estado"], shown["motivo"]) == ("cancelada", "se publicó por error") and shown["anulada_en"].endswith("Z")
     receiver.behave(bad.path, Behaviour(status=200))
     delivery = stack.delivery_id(id, bad.id)
     assert stack.try_admin("delivery", "retry", delivery).returncode != 0

@@ -24,10 +24,13 @@ constexpr std::string_view filtered_notifications = R"sql(
 /// Omits data, other than those of test events, that are longer than the CHECK of the table allows: with the
 /// CHECK disabled, data may have any length.
 constexpr std::string_view notification_with_data = R"sql(
-  SELECT id, entidad_id, evento, estado, origen, error, clave, CAST(ocurrida_en AS CHAR) AS ocurrida_en,
-    CAST(caduca_en AS CHAR) AS caduca_en, CAST(no_antes_de AS CHAR) AS no_antes_de, urgente,
-    IF(origen = 'prueba' OR LENGTH(datos) <= 65536, datos, NULL) AS datos
-  FROM notificaciones_pendientes WHERE id = ?)sql";
+  SELECT n.id, n.entidad_id, n.evento, n.estado, n.origen, n.error, n.clave, CAST(n.ocurrida_en AS CHAR) AS ocurrida_en,
+    CAST(n.caduca_en AS CHAR) AS caduca_en, CAST(n.no_antes_de AS CHAR) AS no_antes_de, n.urgente,
+    IF(n.origen = 'prueba' OR LENGTH(n.datos) <= 65536, n.datos, NULL) AS datos,
+    CAST(a.anulada_en AS CHAR) AS anulada_en, a.motivo
+  FROM notificaciones_pendientes n LEFT JOIN notificaciones_anuladas a FORCE INDEX (notificaciones_anuladas_de)
+    ON a.notificacion_id = n.id
+  WHERE n.id = ? ORDER BY a.id LIMIT 1)sql";
 
 constexpr std::string_view lock_notification = R"sql(
   SELECT estado FROM notificaciones_pendientes WHERE id = ? FOR UPDATE)sql";
@@ -192,6 +195,8 @@ std::optional<Notification> find_notification(Session& session, NotificationId i
   notification.data = rows.front().optional_text("datos");
   notification.expires = rows.front().optional_time("caduca_en");
   notification.urgent = rows.front().boolean("urgente");
+  notification.withdrawn = rows.front().optional_time("anulada_en");
+  notification.reason = rows.front().optional_text("motivo");
   return notification;
 }
 

@@ -19,11 +19,13 @@ struct Notification {
   std::string origin;  // evaluacion, prueba
   std::optional<std::string> error;
   std::optional<std::string> key;
-  std::optional<UtcTime> occurred;    // unset: the row's date is not in the calendar (2026-00-15)
-  std::optional<std::string> data;    // unset: in lists, and if too long
-  std::optional<UtcTime> expires;     // `caduca_en`; unset: in lists, too
-  std::optional<UtcTime> not_before;  // `no_antes_de`
-  bool urgent = false;                // `urgente`; false in lists, too
+  std::optional<UtcTime> occurred;      // unset: the row's date is not in the calendar (2026-00-15)
+  std::optional<std::string> data;      // unset: in lists, and if too long
+  std::optional<UtcTime> expires;       // `caduca_en`; unset: in lists, too
+  std::optional<UtcTime> not_before;    // `no_antes_de`
+  bool urgent = false;                  // `urgente`; false in lists, too
+  std::optional<UtcTime> withdrawn{};   // when its writer called it off; unset: in lists, too
+  std::optional<std::string> reason{};  // `motivo` of that
 };
 
 /// `since` of the filter bounds `occurred`.
