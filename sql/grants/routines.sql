@@ -398,9 +398,9 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE avisar TO 'apientidades_triggers'@'localhost'//
 
--- A time of ISO 8601, in UTC: `YYYY-MM-DDThh:mm[:ss[.fraction]]`, with a blank or T, then Z, an offset (+02:00, -0300), or nothing,
--- which is UTC. Java leaves out seconds of 0. NULL: it is no time, or before 1970. The year 9999, which is refused as ahead of the clock,
--- is not shifted: that might overflow.
+-- A time of ISO 8601, in UTC: `YYYY-MM-DDThh:mm[:ss[.fraction]]`, with a blank or T, then Z or an offset (+02:00, -0300). Java leaves
+-- out seconds of 0. NULL: it is no time, has no zone, or is before 1970. The year 9999, which is refused as ahead of the clock, is not
+-- shifted: that might overflow.
 /*M! DO 0 */ /*!80000 DROP FUNCTION IF EXISTS hora_del_aviso */ //
 CREATE /*M! OR REPLACE */ DEFINER = 'apientidades_triggers'@'localhost' FUNCTION hora_del_aviso(texto VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)
 RETURNS DATETIME(3) DETERMINISTIC NO SQL
@@ -410,8 +410,8 @@ BEGIN
   SET texto = REPLACE(texto, ' ', 'T'), zona = COALESCE(REGEXP_SUBSTR(texto, '(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])\\z'), '');
   SET texto = LEFT(texto, CHAR_LENGTH(texto) - CHAR_LENGTH(zona));
   IF texto REGEXP 'T[0-9]{2}:[0-9]{2}\\z' THEN SET texto = CONCAT(texto, ':00'); END IF;
-  IF LEFT(texto, 4) < '1970' OR NOT es_fecha_y_hora(CONCAT(texto, 'Z')) THEN RETURN NULL; END IF;
-  IF zona IN ('', 'Z') OR texto >= '9999' THEN RETURN CAST(LEFT(texto, 23) AS DATETIME(3)); END IF;
+  IF zona = '' OR LEFT(texto, 4) < '1970' OR NOT es_fecha_y_hora(CONCAT(texto, 'Z')) THEN RETURN NULL; END IF;
+  IF zona = 'Z' OR texto >= '9999' THEN RETURN CAST(LEFT(texto, 23) AS DATETIME(3)); END IF;
   SET minutos = 60 * SUBSTR(zona, 2, 2) + RIGHT(zona, 2);
   RETURN CAST(LEFT(texto, 23) AS DATETIME(3)) - INTERVAL IF(LEFT(zona, 1) = '+', minutos, -minutos) MINUTE;
 END//
@@ -427,8 +427,8 @@ BEGIN
   DECLARE numero BIGINT;
   DECLARE conocida BOOLEAN;
   DECLARE ocurrida DATETIME(3) DEFAULT hora_del_aviso(hora);
-  IF hora IS NOT NULL AND (ocurrida IS NULL OR hora NOT REGEXP '(Z|[+-][0-9]{2}:?[0-9]{2})\\z') THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: debe ser una fecha y hora con su zona, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm';
+  IF hora IS NOT NULL AND ocurrida IS NULL THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: debe ser una fecha y hora con su zona desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm';
   END IF;
   CALL escribir_aviso(entidad, evento, datos, clave, ocurrida, NULL, NULL, FALSE, numero, conocida);
   SELECT numero AS id, conocida;
@@ -477,11 +477,11 @@ BEGIN
       WHEN CHAR_LENGTH(clave) NOT BETWEEN 1 AND 64 OR (clave IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.clave')) <> 'NULL')
         THEN 'clave: debe tener de 1 a 64 caracteres'
       WHEN ocurrida IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.ocurrida_en')) <> 'NULL'
-        THEN 'ocurrida_en: debe ser una fecha y hora desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
+        THEN 'ocurrida_en: debe ser una fecha y hora con su zona desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
       WHEN caduca IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.caduca_en')) <> 'NULL'
-        THEN 'caduca_en: debe ser una fecha y hora desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
+        THEN 'caduca_en: debe ser una fecha y hora con su zona desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
       WHEN no_antes IS NULL AND JSON_TYPE(JSON_EXTRACT(fila, '$.no_antes_de')) <> 'NULL'
-        THEN 'no_antes_de: debe ser una fecha y hora desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
+        THEN 'no_antes_de: debe ser una fecha y hora con su zona desde 1970, AAAA-MM-DDThh:mm:ss[.fracción] y Z o ±hh:mm'
       WHEN COALESCE(urgencia, '') NOT IN ('0', '1', 'false', 'true') AND JSON_TYPE(JSON_EXTRACT(fila, '$.urgente')) <> 'NULL'
         THEN 'urgente: debe ser 0 o 1'
       WHEN caduca <= no_antes THEN 'no_antes_de: debe ser anterior a caduca_en'

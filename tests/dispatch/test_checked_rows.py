@@ -122,6 +122,9 @@ def test_a_time_without_its_zone_is_refused(stack, entity):
     for text in ("2026-07-15T12:00:00", "2026-07-15 12:00:00", "2026-07-15", "2026-02-29T00:00:00Z", "2026-07-15T12:00:00+2:00",
                  "2026-07-15T12:00:00 Europe/Madrid", "1969-12-31T00:00:00Z", "ayer", ""):
         assert "ocurrida_en: debe ser una fecha y hora con su zona" in refusal(stack.evaluation, call(text))
+        for column in ("ocurrida_en", "caduca_en", "no_antes_de"):
+            [result] = avisar_lote(stack.evaluation, [{"entidad_id": entity.id, "evento": EVENT, "datos": GOOD, column: text}])
+            assert result["motivo"].startswith(f"{column}: debe ser una fecha y hora con su zona"), (text, result)
     assert AHEAD in refusal(stack.evaluation, call("9999-12-31T23:59:00-01:00"))
     [[_, known]] = stack.evaluation(call(None))
     assert known == "0"
@@ -179,7 +182,7 @@ def test_a_batch_says_of_each_row_what_became_of_it(stack, entity):
         good | {"clave": "known"}, good | {"clave": "a"}, good | {"clave": None, "ocurrida_en": None, "entidad_id": str(entity.id)},
         good | {"datos": WRONG}, good | {"datos": DATA[EVENT]}, good | {"clave": ""}, good | {"clave": "k" * 65}, good | {"clave": {}},
         good | {"clav": "x"}, good | {"entidad_id": f"{entity.id}a"}, good | {"entidad_id": None}, good | {"evento": "nada"},
-        good | {"ocurrida_en": "2026-02-29T00:00:00Z"}, good | {"ocurrida_en": 5}, good | {"ocurrida_en": "9999-01-01 00:00:00"},
+        good | {"ocurrida_en": "2026-02-29T00:00:00Z"}, good | {"ocurrida_en": 5}, good | {"ocurrida_en": "9999-01-01 00:00:00Z"},
         good | {"caduca_en": "mañana"}, good | {"no_antes_de": "mañana"},
         good | {"caduca_en": "2030-01-01T00:00Z", "no_antes_de": "2030-01-01T01:00+01:00"},
         good | {"no_antes_de": "9000-01-01T00:00Z"}, 5, []])
