@@ -380,7 +380,7 @@ BEGIN
   END;
   SET numero = NULL, conocida = FALSE;
   INSERT INTO notificaciones_pendientes (entidad_id, evento, datos, clave, ocurrida_en, caduca_en, no_antes_de, urgente)
-    VALUES (entidad, evento, datos, clave, COALESCE(ocurrida, UTC_TIMESTAMP(3)), caduca, no_antes, urgente);
+    VALUES (entidad, evento, datos, clave, ocurrida, caduca, no_antes, urgente);
   SET numero = LAST_INSERT_ID();
 END//
 GRANT EXECUTE ON PROCEDURE escribir_aviso TO 'apientidades_triggers'@'localhost'//

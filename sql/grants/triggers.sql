@@ -3,14 +3,16 @@
 -- every later INSERT fail. The operator's users may set ids, and so may a replica, which has no user: they repeat what is
 -- in a binary log. On MySQL @@insert_id does not show that it was set to 0, and no trigger before the INSERT knows an id
 -- of 0 in the mode NO_AUTO_VALUE_ON_ZERO, so the second trigger looks at the row. The first also refuses a time ahead of
--- the clock, most often a local one, because the CHECKs cannot, and a row that would expire before it may be sent. No trigger
+-- the clock, most often a local one, because the CHECKs cannot, and a row that would expire before it may be sent. A mapper writes NULL
+-- into a column that its program leaves unset: that is the default here. No trigger
 -- calls a function: see routines.sql. The triggers have a definer of their own, who cannot connect. A program's user would
 -- not do: it is dropped when its host is removed, and
 -- a trigger without its definer refuses every INSERT (error 1449). If another session locks the table, these statements
 -- wait, and every later statement on the table waits for them, so lock_wait_timeout is short.
 SET SESSION lock_wait_timeout = 5;
 CREATE USER IF NOT EXISTS 'apientidades_triggers'@'localhost' ACCOUNT LOCK;
-GRANT TRIGGER, SELECT (id, entidad_id, clave, clave_unica, ocurrida_en, estado, error, origen, caduca_en, no_antes_de), UPDATE (estado, error, terminada_en, relleno)
+GRANT TRIGGER, SELECT (id, entidad_id, clave, clave_unica, ocurrida_en, estado, error, origen, caduca_en, no_antes_de, urgente),
+  UPDATE (estado, error, terminada_en, relleno, ocurrida_en, urgente)
   ON notificaciones_pendientes TO 'apientidades_triggers'@'localhost';
 GRANT TRIGGER, SELECT (id, notificacion_id, entidad_id, clave, anulada_en), UPDATE (notificacion_id, anulada_en)
   ON notificaciones_anuladas TO 'apientidades_triggers'@'localhost';
@@ -24,7 +26,8 @@ CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_lo_pone_el_s
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
   ELSEIF NEW.ocurrida_en > UTC_TIMESTAMP(3) + INTERVAL 5 MINUTE THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: va por delante del reloj UTC del servidor (se admiten 5 minutos)';
-  ELSEIF NEW.caduca_en IS NOT NULL OR NEW.no_antes_de IS NOT NULL THEN
+  ELSEIF NEW.ocurrida_en IS NULL OR NEW.urgente IS NULL OR NEW.caduca_en IS NOT NULL OR NEW.no_antes_de IS NOT NULL THEN
+    SET NEW.ocurrida_en = COALESCE(NEW.ocurrida_en, UTC_TIMESTAMP(3)), NEW.urgente = COALESCE(NEW.urgente, FALSE);
     IF NOT (NEW.caduca_en + INTERVAL 0 DAY <=> NEW.caduca_en) THEN
       SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'caduca_en: no es una fecha';
     ELSEIF NOT (NEW.no_antes_de + INTERVAL 0 DAY <=> NEW.no_antes_de) THEN

@@ -89,7 +89,7 @@ def test_the_checked_view_refuses_what_would_be_rejected(stack, entity, receiver
     assert "no existe" in refusal(stack.evaluation, insertion(fresh_id(), table=CHECKED))
     assert "id: lo pone el servidor" in refusal(
         stack.evaluation, f"INSERT INTO {CHECKED} (id, entidad_id, evento, datos) VALUES (9999, {entity.id}, '{EVENT}', {literal(GOOD)})")
-    [[id]] = stack.evaluation(insertion(entity.id, table=CHECKED) + "; SELECT LAST_INSERT_ID()")
+    [[id]] = stack.evaluation(insertion(entity.id, table=CHECKED, occurred="NULL") + "; SELECT LAST_INSERT_ID()")
     receiver.wait(hook.path, 1)
     assert stack.wait_notification(stack.notify(entity.id, EVENT, WRONG), "rechazada")["error"]  # the table takes what it took
     assert stack.evaluation(f"SELECT datos FROM {CHECKED} WHERE id = {id}") == [[GOOD]]

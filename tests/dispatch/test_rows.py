@@ -219,6 +219,10 @@ FORMS = {
                 "(DEFAULT, {entity}, 'evaluacion.abierta', '{data}', DEFAULT, DEFAULT)", "RETURNING id, ocurrida_en"),
     "Hibernate, default": ("clave, datos, entidad_id, evento, id", "(NULL, '{data}', {entity}, 'evaluacion.abierta', default)",
                            "RETURNING id"),
+    "Django, SQLAlchemy, Hibernate, all columns": (
+        "entidad_id, evento, datos, ocurrida_en, clave, caduca_en, no_antes_de, urgente",
+        "({entity}, 'evaluacion.abierta', '{data}', NULL, NULL, NULL, NULL, NULL),"
+        " ({entity}, 'evaluacion.abierta', '{data}', NULL, 'k', '2030-01-01', NULL, TRUE)", ""),
     "JPA, NULL": ("id, entidad_id, evento, datos", "(NULL, {entity}, 'evaluacion.abierta', '{data}')", ""),
     "several rows": ("id, entidad_id, evento, datos", "(NULL, {entity}, 'evaluacion.abierta', '{data}'),"
                      " (DEFAULT, {entity}, 'evaluacion.abierta', '{data}')", ""),
@@ -235,6 +239,7 @@ def test_the_insert_of_a_mapper_writes_a_row(entity, stack, form):
     written = stack.evaluation(f"SELECT id FROM {TABLE} WHERE entidad_id = {entity.id} ORDER BY id")
     assert len(written) == values.count(f"{entity.id}, 'eva") > 0
     assert not clause or returned[0][0] == written[0][0]
+    assert stack.value(f"SELECT MIN(ocurrida_en > UTC_TIMESTAMP() - INTERVAL 1 MINUTE) FROM {TABLE} WHERE entidad_id = {entity.id}") == "1"
     stack.wait_notification(int(written[-1][0]), "procesada")
 
 
