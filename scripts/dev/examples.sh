@@ -4,8 +4,8 @@
 # otherwise Debian's is installed, if it is new enough. If root runs `dev`, the user `nobody` fetches and compiles everything.
 
 EXAMPLES=$ROOT/build/examples
-EXAMPLE_PACKAGES=(php-cli php-mysql php-laravel-framework python3-pymysql python3-django python3-mysqldb
-  python3-psycopg2 postgresql)
+EXAMPLE_PACKAGES=(php-cli php-mysql php-laravel-framework python3-pymysql python3-sqlalchemy python3-django
+  python3-mysqldb python3-psycopg2 postgresql)
 
 # If an example cannot be prepared, its tests are skipped, and a line says so. With EXAMPLES_REQUIRED=1 they fail, unless
 # the toolchain is missing or too old.

@@ -25,7 +25,7 @@ PROGRAMS = {  # name -> language, command for a zone, more of the environment
                                    FOLDER / "java/Escritores.java"], {}),
 }
 LINES = {
-    "python": ["PyMySQL", "PyMySQL avisar_con_hora", "Django USE_TZ=False"],
+    "python": ["PyMySQL", "PyMySQL avisar_con_hora", "SQLAlchemy", "Django USE_TZ=False"],
     "python, USE_TZ": ["Django USE_TZ=True"],
     "php": ["PDO", "PDO avisar_con_hora", "Eloquent"],
     "javascript": ["mysql2 query", "mysql2 execute", "mysql2 avisar_con_hora", "TypeORM"],
@@ -33,7 +33,7 @@ LINES = {
              "Hibernate LocalDateTime", "Hibernate Instant, no setting", "Hibernate LocalDateTime, no setting"],
 }
 ISOLATED = {
-    "python": {"PyMySQL", "Django"}, "python, USE_TZ": {"Django"}, "php": {"PDO", "Eloquent"}, "javascript": {"mysql2"},
+    "python": {"PyMySQL", "SQLAlchemy", "Django"}, "python, USE_TZ": {"Django"}, "php": {"PDO", "Eloquent"}, "javascript": {"mysql2"},
     "java": {"JDBC", "Hibernate"},
 }
 
@@ -59,4 +59,4 @@ def test_the_lines_of_the_manual_are_those_that_the_programs_run():
     cells += [row.split(" | ")[2] for row in re.findall(r"^\| .* \*[ ;].*$", levels, re.M)]
     lines = [line for cell in cells for line in re.findall("`([^`]+)`", cell)]
     sources = "".join(file.read_text() for file in FOLDER.rglob("[Ee]scritores.*"))
-    assert len(cells) == 20 and [line for line in lines if line not in sources] == []
+    assert len(cells) == 22 and [line for line in lines if line not in sources] == []

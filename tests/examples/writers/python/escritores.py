@@ -8,7 +8,9 @@ from datetime import datetime, timezone
 
 import django
 import pymysql
+import sqlalchemy
 from django.conf import settings
+from sqlalchemy.orm import Session, declarative_base
 
 ENTITY, *INSTANTS = sys.argv[1:]
 PLACE = {"unix_socket": os.environ["EVALUACION_SOCKET"], "charset": "utf8mb4"}
@@ -39,6 +41,30 @@ def write_with_pymysql():
         cursor.execute("CALL avisar_con_hora(%s, 'incidencia.cerrada', '{}', %s, %s)",
                        (ENTITY, f"PyMySQL avisar_con_hora {text}", fecha.isoformat()))
         cursor.fetchall()
+
+
+def write_with_sqlalchemy():
+    address = sqlalchemy.engine.URL.create("mysql+pymysql", "evaluacion", PASSWORD, database=DATABASE, query=PLACE)
+    engine = sqlalchemy.create_engine(address, isolation_level="READ COMMITTED")
+
+    class Aviso(declarative_base()):  # what a program leaves unset is written as NULL
+        __tablename__ = "notificaciones_pendientes"
+        id = sqlalchemy.Column(sqlalchemy.BigInteger, primary_key=True)
+        entidad_id = sqlalchemy.Column(sqlalchemy.BigInteger)
+        evento = sqlalchemy.Column(sqlalchemy.String(40))
+        datos = sqlalchemy.Column(sqlalchemy.Text)
+        ocurrida_en = sqlalchemy.Column(sqlalchemy.DateTime)
+        clave = sqlalchemy.Column(sqlalchemy.String(64))
+        caduca_en = sqlalchemy.Column(sqlalchemy.DateTime)
+        urgente = sqlalchemy.Column(sqlalchemy.Boolean)
+
+    with Session(engine) as session, session.begin():
+        tell_isolation("SQLAlchemy", session.connection().connection.cursor())
+        for text in INSTANTS:
+            fecha = local_time(text)
+            aviso = Aviso(entidad_id=ENTITY, evento="incidencia.cerrada", datos="{}", clave=f"SQLAlchemy {text}")
+            aviso.ocurrida_en = fecha.astimezone(timezone.utc)
+            session.add(aviso)
 
 
 def write_with_django():
@@ -73,4 +99,4 @@ def write_with_django():
         aviso.save()
 
 
-write_with_django() if USE_TZ else (write_with_pymysql(), write_with_django())
+write_with_django() if USE_TZ else (write_with_pymysql(), write_with_sqlalchemy(), write_with_django())
