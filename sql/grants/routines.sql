@@ -269,7 +269,7 @@ BEGIN
         SET motivo = 'se esperaba un valor';
         LEAVE fichas;
       END IF;
-      SET clase = 'o';
+      SET clase = 'o', fin = 0;
     ELSE
       SET numero = CONVERT(SUBSTR(texto, p, 330) USING latin1);
       SET bueno = COALESCE(REGEXP_SUBSTR(numero, '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?'), '');

@@ -377,6 +377,18 @@ BOOST_AUTO_TEST_CASE(generated_data_are_judged_as_the_dispatcher_does) {
   BOOST_CHECK_GE(sentences.size(), 25U);
 }
 
+// Bytes behind the value, which may end within a character, are not read as its own.
+BOOST_AUTO_TEST_CASE(what_follows_a_value_does_not_matter) {
+  for (const std::string value :
+       {"true", "false", "null", "1", "-2.5", "\"x\"", "[]", "{}", "[1]", "{\"a\":null}"})
+    for (const std::string name : {"ñ", "xñ", "xxñ", "órgano", "año", "👩", "x👩"}) {
+      check(Event::evaluacion_abierta, R"({"titulo":"x","evaluacionId":)" + value + ",\"" + name + "\":1}");
+      check(Event::evaluacion_abierta, R"({"evaluacionId":1,"titulo":)" + value + ",\"" + name + "\":1}");
+      check(Event::evaluacion_prorroga,
+            R"({"evaluacionId":1,"fechaInicio":)" + value + ",\"" + name + "\":1}");
+    }
+}
+
 // A regular expression's `.` leaves out line separators, unless told otherwise.
 BOOST_AUTO_TEST_CASE(a_line_separator_hides_no_repeated_name) {
   check(Event::evaluacion_abierta, "{\"evaluacionId\":1,\"titulo\":\"x\",\"a\":\"\u2028\",\"a\":1}");
