@@ -1,5 +1,5 @@
 -- Run after every migration, as root, and before evaluacion.sql. These triggers let only the server assign the id of a
--- new notification. Otherwise a writer could set one, in the row or by insert_id, and an id near the highest would make
+-- new notification, or of what calls one off. Otherwise a writer could set one, in the row or by insert_id, and an id near the highest would make
 -- every later INSERT fail. The operator's users may set ids, and so may a replica, which has no user: they repeat what is
 -- in a binary log. On MySQL @@insert_id does not show that it was set to 0, and no trigger before the INSERT knows an id
 -- of 0 in the mode NO_AUTO_VALUE_ON_ZERO, so the second trigger looks at the row. The first also refuses a time ahead of
@@ -59,8 +59,8 @@ BEGIN
     (SELECT n.id FROM notificaciones_pendientes n
      WHERE n.id = NEW.notificacion_id AND n.origen = 'evaluacion' AND COALESCE(n.entidad_id = NEW.entidad_id, NEW.entidad_id IS NULL)
        AND COALESCE(CAST(n.clave AS BINARY) = CAST(NEW.clave AS BINARY), NEW.clave IS NULL)));
-  IF NEW.id <> 0 AND USER() <> '' AND SUBSTRING_INDEX(USER(), '@', 1) NOT IN ('root', 'apientidades_admin') THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL)';
+  IF (NEW.id <> 0 OR @@insert_id <> 0) AND USER() <> '' AND SUBSTRING_INDEX(USER(), '@', 1) NOT IN ('root', 'apientidades_admin') THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
   ELSEIF numero IS NULL THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'notificaciones_anuladas: no hay ninguna notificación con ese notificacion_id, o con esa entidad_id y clave';
   END IF;

@@ -63,6 +63,8 @@ def test_the_writer_chooses_no_id(entity, stack):
     id = entity.notify()
     with pytest.raises(SqlError, match="lo pone el servidor"):
         withdraw(stack, id=5, notificacion_id=id)
+    with closing(stack.writer()) as writer, pytest.raises(SqlError, match="lo pone el servidor"):
+        writer(f"SET insert_id = 9223372036854775806; INSERT INTO notificaciones_anuladas (notificacion_id) VALUES ({id})")
     stack.evaluation(f"INSERT INTO notificaciones_anuladas (id, notificacion_id) VALUES (DEFAULT, {id})")
 
 
