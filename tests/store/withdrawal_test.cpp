@@ -2,6 +2,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lib/store/backlog/webhook_backlog.hpp"
+#include "lib/store/deliveries/deliveries.hpp"
+#include "lib/store/deliveries/delivery_log.hpp"
 #include "tests/store/delivery_support.hpp"
 #include "tests/store/maintenance_support.hpp"
 #include "tests/store/threads.hpp"
@@ -241,6 +243,10 @@ BOOST_AUTO_TEST_CASE(an_urgent_one_does_not_look_late) {
   BOOST_TEST(queue_status(session).oldest_delivery_s < 60);
   const auto backlog = find_backlog(session, webhook.id);
   BOOST_TEST((backlog->oldest_due && backlog->now - *backlog->oldest_due < 60s));
+  const auto logged = read_log_page(session, {webhook.id}, {}, 1, {}).deliveries.at(0);
+  BOOST_TEST((logged.next_attempt == logged.created));
+  const auto shown = find_delivery(session, logged.id);
+  BOOST_TEST((shown->next_attempt == shown->created));
 }
 
 BOOST_AUTO_TEST_CASE(an_urgent_one_does_not_hide_that_others_are_late) {

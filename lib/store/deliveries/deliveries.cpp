@@ -14,11 +14,13 @@ namespace store {
 
 namespace {
 
+// An urgent delivery has a `proximo_intento` an hour before its creation.
+
 /// The newest deliveries that match a filter, oldest first.
 constexpr std::string_view filtered_deliveries = R"sql(
   SELECT * FROM (
     SELECT e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos,
-      IF(e.estado = 'pendiente', CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
+      IF(e.estado = 'pendiente', CAST(GREATEST(e.proximo_intento, e.creada_en) AS CHAR), NULL) AS proximo_intento,
       e.ultimo_estado, e.ultimo_error, CAST(e.creada_en AS CHAR) AS creada_en
     FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
     WHERE (? IS NULL OR n.entidad_id = ?) AND (? IS NULL OR e.webhook_id = ?)
@@ -28,7 +30,7 @@ constexpr std::string_view filtered_deliveries = R"sql(
   ORDER BY id)sql";
 constexpr std::string_view delivery_by_id = R"sql(
   SELECT e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos,
-    IF(e.estado = 'pendiente', CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
+    IF(e.estado = 'pendiente', CAST(GREATEST(e.proximo_intento, e.creada_en) AS CHAR), NULL) AS proximo_intento,
     e.ultimo_estado, e.ultimo_error, CAST(e.creada_en AS CHAR) AS creada_en
   FROM entregas e JOIN notificaciones_pendientes n ON n.id = e.notificacion_id
   WHERE e.id = ?)sql";
@@ -49,7 +51,7 @@ constexpr std::string_view newest_and_due = R"sql(
    WHERE espera = 'pendiente' AND webhook_id = ? ORDER BY proximo_intento, id LIMIT ?))sql";
 constexpr std::string_view attempts_since = R"sql(
   SELECT e.id, e.webhook_id, e.notificacion_id, n.evento, e.estado, e.intentos,
-    IF(e.estado = 'pendiente', CAST(e.proximo_intento AS CHAR), NULL) AS proximo_intento,
+    IF(e.estado = 'pendiente', CAST(GREATEST(e.proximo_intento, e.creada_en) AS CHAR), NULL) AS proximo_intento,
     e.ultimo_estado, e.ultimo_error, CAST(e.creada_en AS CHAR) AS creada_en,
     i.numero, i.tipo, i.sondeos, CAST(i.inicio AS CHAR) AS inicio, i.duracion_ms, i.direccion, i.estado_http,
     i.error, i.firmas

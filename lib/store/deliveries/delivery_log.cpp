@@ -19,13 +19,14 @@ constexpr unsigned step = 500;        // of them at once
 /// Many replays may add thousands of attempts, and an answer must fit in the send buffer of its socket.
 constexpr unsigned shown_attempts = 100;
 
+/// An urgent delivery has a `proximo_intento` an hour before its creation.
 constexpr std::string_view select = R"sql(
   SELECT e.webhook_id, e.id, e.estado, e.intentos,
     TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.creada_en) AS creada_en,
     TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.entregada_en) AS entregada_en,
     TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.terminada_en) AS terminada_en,
-    IF(e.estado = 'pendiente', TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', e.proximo_intento), NULL)
-      AS proximo_intento, e.ultimo_estado, e.ultimo_error)sql";
+    IF(e.estado = 'pendiente', TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00',
+      GREATEST(e.proximo_intento, e.creada_en)), NULL) AS proximo_intento, e.ultimo_estado, e.ultimo_error)sql";
 constexpr std::string_view event_columns = ", e.evento, e.prueba";
 
 /// The newest deliveries of one webhook.
