@@ -73,22 +73,27 @@ def test_the_evaluation_system_sees_what_an_entity_would_get(new_entity, receive
 
 def test_the_manual_finds_who_has_not_got_a_notification_and_why(new_entity, receiver, stack):
     query = re.search(r"^SELECT d\.entidad_id.*?;$", MANUAL.read_text(), re.DOTALL | re.MULTILINE)[0]
-    reached, failed, alone, stopped, unwritten, disabled, rejected = entities = [new_entity() for _ in range(7)]
+    reached, failed, alone, stopped, unwritten, disabled, rejected, subscribed, corrected = entities = [new_entity() for _ in range(9)]
     hooks = {one: one.register(["evaluacion.abierta"]) for one in (reached, failed, stopped)}
     receiver.behave(hooks[failed].path, Behaviour(status=404))
     stack.admin("webhook", "disable", hooks[stopped].id)
     stack.admin("entity", "disable", disabled.id)
-    for one in set(entities) - {unwritten}:
-        one.notify(clave="abierta-42", data="{}" if one is rejected else None)
+    rows = {one: one.notify(clave="abierta-42", data="{}" if one in (rejected, corrected) else None) for one in set(entities) - {unwritten}}
+    for one in (alone, subscribed, corrected):  # whose `clave` is free again
+        wait_until(lambda: result(stack, rows[one])["estado"] != "pendiente", 20, "the end of the first row")
+        if one is not alone:
+            one.register(["evaluacion.abierta"])
+        one.notify(clave="abierta-42")
     ids = ", ".join(str(one.id) for one in entities)
 
     def reasons():
-        rows = stack.evaluation(query.replace(";", f" AND d.entidad_id IN ({ids});"))
-        return {int(id): reason for id, _, _, reason in rows}
+        found = stack.evaluation(query.replace(";", f" AND d.entidad_id IN ({ids});"))
+        assert len(found) == len({id for id, *_ in found}), "an entity is listed once"
+        return {int(id): reason for id, _, _, reason in found}
     expected = {failed: "El receptor respondió 404", alone: "sin webhook", stopped: "webhook desactivado",
                 unwritten: "sin escribir", disabled: "desactivada", rejected: "datos.evaluacionId: falta"}
-    wait_until(lambda: all(reasons().get(one.id, "").startswith(text) for one, text in expected.items()) and reached.id not in reasons(),
-               20, "the reasons")
+    wait_until(lambda: (found := reasons()).keys() == {one.id for one in expected}
+               and all(found[one.id].startswith(text) for one, text in expected.items()), 20, "the reasons")
 
 
 @pytest.mark.parametrize("statement", ["UPDATE destinatarios SET nombre = 'x'", "SELECT url FROM webhooks", "SELECT * FROM entidades",
