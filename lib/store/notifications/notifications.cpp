@@ -30,7 +30,7 @@ constexpr std::string_view notification_with_data = R"sql(
     CAST(a.anulada_en AS CHAR) AS anulada_en, a.motivo
   FROM notificaciones_pendientes n LEFT JOIN notificaciones_anuladas a FORCE INDEX (notificaciones_anuladas_de)
     ON a.notificacion_id = n.id
-  WHERE n.id = ? ORDER BY a.id LIMIT 1)sql";
+  WHERE n.id = ? LIMIT 1)sql";
 
 constexpr std::string_view lock_notification = R"sql(
   SELECT estado FROM notificaciones_pendientes WHERE id = ? FOR UPDATE)sql";
