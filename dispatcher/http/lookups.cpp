@@ -57,10 +57,6 @@ std::vector<Lookups::Found> Lookups::take_found() {
   return result;
 }
 
-void Lookups::prefer(const std::string& url, const platform::IpAddress& address) {
-  resolver_.prefer(routes_.of(url).name, address);
-}
-
 std::set<std::string_view> Lookups::hosts() const {
   std::set<std::string_view> hosts;
   for (const auto& [name, jobs] : waiting_) {

@@ -35,9 +35,6 @@ class Lookups {
   /// Advances the lookups, and returns the jobs of those that have ended.
   std::vector<Found> take_found();
 
-  /// Puts `address` first among the cached addresses of the URL's host.
-  void prefer(const std::string& url, const platform::IpAddress& address);
-
   /// Hosts of the jobs that wait; valid until the next call that is not const.
   std::set<std::string_view> hosts() const;
 

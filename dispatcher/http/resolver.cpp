@@ -248,14 +248,6 @@ class Resolver::Impl {
     return found != cache_.end() && now < found->second.expires ? &found->second.addresses : nullptr;
   }
 
-  void prefer(const std::string& name, const platform::IpAddress& address) {
-    const auto found = cache_.find(name);
-    if (found == cache_.end()) return;
-    auto& addresses = found->second.addresses;
-    const auto at = std::ranges::find(addresses, address);
-    if (at != addresses.end()) std::rotate(addresses.begin(), at, at + 1);
-  }
-
   void look_up(const std::string& name) {
     const auto [found, inserted] = under_way_.try_emplace(name);
     if (!inserted) return;
@@ -454,9 +446,6 @@ Resolver::Resolver(Milliseconds patience, Poller& poller) : impl_(std::make_uniq
 Resolver::~Resolver() = default;
 const Addresses* Resolver::cached(const std::string& name, MonotonicTime now) const {
   return impl_->cached(name, now);
-}
-void Resolver::prefer(const std::string& name, const platform::IpAddress& address) {
-  impl_->prefer(name, address);
 }
 void Resolver::look_up(const std::string& name) { impl_->look_up(name); }
 std::optional<MonotonicTime> Resolver::next_timeout() const { return impl_->next_timeout(); }

@@ -58,9 +58,6 @@ class Resolver {
   /// passed; nullptr: none. Failures are not kept. Valid until the next call that is not const.
   const Addresses* cached(const std::string& name, platform::MonotonicTime now) const;
 
-  /// Puts `address` first among the addresses kept for `name`.
-  void prefer(const std::string& name, const platform::IpAddress& address);
-
   /// Begins a lookup, unless that name is being looked up; take_ended() returns the result.
   void look_up(const std::string& name);
 

@@ -210,9 +210,7 @@ class Sender::Impl {
   }
 
   void finish_ended() {
-    auto progressed = transfers_.advance();
-    for (const auto& [url, address] : progressed.reached) lookups_.prefer(url, address);
-    for (auto& [purpose, attempt, kept] : progressed.ended) {
+    for (auto& [purpose, attempt, kept] : transfers_.advance()) {
       if (purpose == Request::Purpose::deliver) {
         finish(std::move(attempt), kept);
       } else {

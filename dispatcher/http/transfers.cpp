@@ -44,7 +44,7 @@ std::optional<Attempt> Transfers::begin(Job job) {
   return end(*transfer, CURLE_FAILED_INIT);
 }
 
-Transfers::Progressed Transfers::advance() {
+std::vector<Transfers::Ended> Transfers::advance() {
   for (auto& dialled : dialler_.take_ended()) continue_dialled(std::move(dialled));
   for (const auto& [handle, code] : transport_.take_ended()) {
     auto& transfer = Transfer::of(handle);
@@ -54,7 +54,7 @@ Transfers::Progressed Transfers::advance() {
   dial_some();
   end_overdue();
   end_silent();
-  return std::exchange(progressed_, {});
+  return std::exchange(ended_, {});
 }
 
 Transfers::Hosts Transfers::connecting() const {
@@ -134,7 +134,7 @@ void Transfers::finish(Transfer& transfer, CURLcode code) {
 
 void Transfers::note_ended(Ended ended) {
   const bool silent = ended.attempt.silence != delivery::Silence::none;
-  (silent ? silent_ : progressed_.ended).push_back(std::move(ended));
+  (silent ? silent_ : ended_).push_back(std::move(ended));
 }
 
 /// A silent attempt ends when everything that came before has been read. Otherwise an answer that came before
@@ -146,7 +146,7 @@ void Transfers::end_silent() {
     const auto waited = platform::monotonic_now() - one.attempt.ended;
     one.attempt.ended += waited;
     one.attempt.duration += std::chrono::duration_cast<platform::Milliseconds>(waited);
-    progressed_.ended.push_back(std::move(one));
+    ended_.push_back(std::move(one));
   }
   silent_.erase(silent_.begin(), still_unread.begin());
 }
@@ -168,7 +168,6 @@ void Transfers::continue_dialled(Dialled dialled) {
     note_ended({purpose, transfer.end_undialled(dialled, stopped), false});
     return;
   }
-  progressed_.reached.push_back({transfer.job().request.url, *dialled.address});
   if (!add(transfer, [&] { transfer.begin_on(std::move(dialled.socket), *dialled.address); }))
     finish(transfer, CURLE_FAILED_INIT);
 }

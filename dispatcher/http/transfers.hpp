@@ -40,17 +40,8 @@ class Transfers {
     Attempt attempt;
     bool kept;  // the connection can be used again
   };
-  /// An address to which the dialler has made a connection, for this URL.
-  struct Reached {
-    std::string url;
-    platform::IpAddress address;
-  };
-  struct Progressed {
-    std::vector<Ended> ended;
-    std::vector<Reached> reached;
-  };
-  /// Advances all transfers, and returns what has happened since the last call.
-  Progressed advance();
+  /// Advances all transfers, and returns those that have ended since the last call.
+  std::vector<Ended> advance();
 
   using Hosts = std::set<std::string_view>;
   /// Hosts to which a connection is being made; valid until the next call that is not const.
@@ -96,8 +87,8 @@ class Transfers {
   std::vector<Transfer*> idle_;                     // the free ones of transfers_
   std::array<std::deque<Undialled>, 2> undialled_;  // the second one goes first
   unsigned dials_ = 0;
-  Progressed progressed_;                                 // since the last advance()
-  std::vector<Ended> silent_;                             // not yet in progressed_
+  std::vector<Ended> ended_;                              // since the last advance()
+  std::vector<Ended> silent_;                             // not yet in ended_
   std::optional<platform::MonotonicTime> next_deadline_;  // of a transfer, or earlier
 };
 

@@ -4,8 +4,7 @@ import pytest
 
 from support.network import why_not
 from support.wait import wait_until
-from support.world import (HAS_V6, KEEPING, PUBLIC, PUBLIC_V6, REFUSING, SILENT, SILENT_V6, UNROUTED, WAKING, host_of,
-                           open_world)
+from support.world import HAS_V6, KEEPING, PUBLIC, PUBLIC_V6, REFUSING, SILENT, SILENT_V6, UNROUTED, host_of, open_world
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
@@ -59,24 +58,6 @@ def test_the_next_address_begins_while_the_one_before_is_silent(world, name):
     assert first["duracion_ms"] <= 1600
     if not error:
         assert first["direccion"] in (PUBLIC, PUBLIC_V6)
-
-
-def test_the_address_that_answered_is_the_first_one_from_then_on(world):
-    """While the DNS answer is valid, the silent address is not dialled, even once a receiver answers there."""
-    entity = world.entity()
-    hook = entity.register()
-    world.dns.say({host_of(hook): {"a": [WAKING, PUBLIC]}})
-    hole = world.network.start_black_hole(443, WAKING)
-    world.stack.wait_delivery(world.stack.delivery_id(entity.notify(), hook.id), "entregada")
-    hole.terminate()
-    hole.wait(10)
-    certificate = world.stack.env["RECEIVER_CERT"], world.stack.env["RECEIVER_KEY"]
-    awake = world.network.start_receiver(*certificate, 443, WAKING)
-    before = len(world.dns.questions(host_of(hook)))
-    delivery = world.stack.delivery_id(entity.notify(), hook.id)
-    world.stack.wait_delivery(delivery, "entregada")
-    assert world.stack.attempts(delivery)[0]["direccion"] == PUBLIC and not awake.requests()
-    assert len(world.dns.questions(host_of(hook))) == before, "the name was still known"
 
 
 def test_a_kept_connection_that_ended_is_dialled_again(world):

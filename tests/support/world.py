@@ -17,7 +17,7 @@ DENIED = "11.0.2.1"  # public, and in delivery.denied_networks
 MOVING = ("11.0.3.1", "11.0.3.2")  # a test moves the name of a webhook from the first address to the second
 SILENT = ("11.0.4.1", "11.0.4.2", "11.0.4.3", "11.0.4.4", "11.0.4.5")  # a test makes them black holes at port 443
 REFUSING = "11.0.4.6"  # no port is open there
-WAKING, KEEPING = "11.0.4.7", "11.0.4.8"  # a test starts its own server there
+KEEPING = "11.0.4.8"  # a test starts its own server there
 OWN = "12.0.0.1"  # public, and this host's; not in ALLOWED
 # The receivers have addresses of this host. The dispatcher refuses addresses of its own host, except in these networks.
 ALLOWED = "11.0.0.0/16@*.receptor.test, 2600::/16@*.receptor.test"
@@ -51,7 +51,7 @@ def open_world(stack, **settings):
     # tests/dispatch/test_outages.py tests the detection.
     environment |= setting(delivery_host_overrides="", delivery_outage_max="0s", delivery_denied_networks="11.0.2.0/24",
                            delivery_allowed_networks=f"127.0.0.0/8, 127.0.0.1/32@abierto.receptor.test, {ALLOWED}") | settings
-    addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, OWN, *MOVING, *SILENT, REFUSING, WAKING, KEEPING)]
+    addresses = [address + "/32" for address in (PUBLIC, OTHER_PUBLIC, DENIED, OWN, *MOVING, *SILENT, REFUSING, KEEPING)]
     addresses += [PUBLIC_V6 + "/128", SILENT_V6 + "/128"] * HAS_V6
     network = Network(addresses)
     try:

@@ -87,13 +87,4 @@ BOOST_FIXTURE_TEST_CASE(a_check_asks_although_the_answer_is_kept, Fixture) {
   BOOST_TEST((found.front().job.request.purpose == Request::Purpose::lookup));
 }
 
-BOOST_FIXTURE_TEST_CASE(the_address_that_accepted_comes_first, Fixture) {
-  lookups->find(job_to("localhost"));
-  const auto found = wait_for_found();
-  BOOST_REQUIRE(found.size() == 1U);
-  const auto last = found.front().job.addresses.back();
-  lookups->prefer("https://localhost/", last);
-  BOOST_TEST((lookups->find(job_to("localhost")).value().addresses.front() == last));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
