@@ -19,6 +19,7 @@ namespace {
 
 using platform::Milliseconds;
 
+constexpr Milliseconds slow_task{1000};
 constexpr Milliseconds away_wait{500};       // before the database or a failed task is tried again
 constexpr unsigned attempts_in_outage = 10;  // in flight
 // While the database refuses all results, a few attempts at intervals find out when it accepts results again.
@@ -139,12 +140,7 @@ bool Loop::work() {
 void Loop::maintain() {
   feed_watchdog();
   const auto start = platform::monotonic_now();
-  try {
-    note_time(maintenance_.run(session_, start, idle_), start);
-  } catch (const store::Unavailable&) {
-    note_time("maintenance", start);
-    throw;
-  }
+  note_time(maintenance_.run(session_, start, idle_), start);
 }
 
 /// True: attempts may start. False while the whole queue is paused, and while results cannot be recorded or
@@ -228,7 +224,6 @@ bool Loop::task(std::string_view name, F&& body) {
   try {
     more = body();
   } catch (const store::Unavailable&) {
-    note_time(name, start);
     throw;
   } catch (const store::Conflict& error) {
     log_.info("transaction conflict; retrying", {{"task", name}, {"error", error.what()}});
@@ -247,19 +242,18 @@ platform::MonotonicTime Loop::earliest(std::string_view name) const {
   return failed == retry_at_.end() ? platform::MonotonicTime{} : failed->second;
 }
 
-void Loop::note_time(std::string_view name, platform::MonotonicTime start) {
-  if (slow_tasks_.ended(name, platform::monotonic_now() - start)) metrics_.slow_tasks.add();
+void Loop::note_time(std::string_view name, platform::MonotonicTime start) const {
+  const auto took = std::chrono::duration_cast<Milliseconds>(platform::monotonic_now() - start);
+  if (took < slow_task) return;
+  metrics_.slow_tasks.add();
+  log_.warning("a task kept the loop from all others for a second or longer",
+               {{"task", name}, {"ms", took.count()}});
 }
 
 /// Logs what is logged once a minute. Not in the tasks, some of which do not run for long.
 void Loop::report(bool stopping) {
   claimer_.report(stopping);
   fan_out_.report(stopping);
-  const auto slow = slow_tasks_.report(platform::monotonic_now(), stopping);
-  if (!slow) return;
-  const auto took = std::chrono::duration_cast<Milliseconds>(slow->took);
-  log_.warning("a task kept the loop from all others for a second or longer",
-               {{"times", slow->times}, {"task", slow->longest}, {"longest_ms", took.count()}});
 }
 
 void Loop::show() const {

@@ -18,7 +18,6 @@
 #include "dispatcher/http/sender.hpp"
 #include "dispatcher/maintenance/maintenance.hpp"
 #include "dispatcher/observation/metrics.hpp"
-#include "dispatcher/observation/slow_tasks.hpp"
 #include "dispatcher/outage/outage_watch.hpp"
 #include "dispatcher/results/result_writer.hpp"
 #include "dispatcher/scan/queue_scanner.hpp"
@@ -52,7 +51,7 @@ class Loop {
   bool task(std::string_view name, F&& body);  // `name`: a literal
   void maintain();
   platform::MonotonicTime earliest(std::string_view name) const;
-  void note_time(std::string_view name, platform::MonotonicTime start);
+  void note_time(std::string_view name, platform::MonotonicTime start) const;
   void report(bool stopping);
   void drain(bool stopping);
   void stop_diagnoses(bool& records);
@@ -94,7 +93,6 @@ class Loop {
   Diagnoses diagnoses_;
   platform::Watchdog watchdog_;
   std::map<std::string_view, platform::MonotonicTime> retry_at_;  // of the tasks that failed, by name
-  SlowTasks slow_tasks_;
   unsigned order_ = 0;     // which of the orders of its tasks take_in() used last
   bool takes_in_ = false;  // the last round was allowed to fan out and claim
   bool away_ = false;      // the database is away; logged once
