@@ -1,6 +1,8 @@
 #include "dispatcher/observation/metrics.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace dispatcher {
 
@@ -80,12 +82,15 @@ std::vector<Metric> gauges() {
       {Kind::gauge, "apientidades_paused", "1 if queue pause has stopped all sending, otherwise 0."},
       {Kind::gauge, "apientidades_sandbox",
        "1 if delivery.sandbox keeps deliveries from being sent, otherwise 0."},
-      {Kind::gauge, "apientidades_paused_parts",
-       "Entities, webhooks and hosts that queue pause has stopped, at the last look at the queue."},
       {Kind::gauge, "apientidades_outage",
        "1 during an outage of the service itself, by kind: no receiver answers (red), no name server answers "
        "(dns).",
        series("kind", {store::outage_kind_names.begin(), store::outage_kind_names.end()})},
+  };
+}
+
+std::vector<Metric> queue_gauges() {
+  return {
       {Kind::gauge, "apientidades_queue_notifications",
        "Notifications in the table, by state, counted up to 100000 at the last look at the queue. Every "
        "dispatcher of a database has the same value.",
@@ -104,6 +109,8 @@ std::vector<Metric> gauges() {
       {Kind::gauge, "apientidades_clock_jump_seconds",
        "Seconds by which the database's clock has jumped (negative: back), until the operator accepts it. "
        "Nothing is purged during that time."},
+      {Kind::gauge, "apientidades_paused_parts",
+       "Entities, webhooks and hosts that queue pause has stopped, at the last look at the queue."},
       {Kind::gauge, "apientidades_webhooks_near_deactivation",
        "Active webhooks with a failure streak of at least this share of delivery.disable_after, at the last "
        "look at the queue. Every dispatcher of a database has the same value.",
@@ -124,7 +131,8 @@ std::vector<Metric> gauges() {
 
 std::vector<Metric> all() {
   auto result = counters();
-  for (auto& gauge : gauges()) result.push_back(std::move(gauge));
+  std::ranges::move(gauges(), std::back_inserter(result));
+  std::ranges::move(queue_gauges(), std::back_inserter(result));
   return result;
 }
 
@@ -201,26 +209,6 @@ Metrics::Metrics()
       deactivated(table.counter("apientidades_webhooks_deactivated_total")),
       unreadable(table.counter("apientidades_unreadable_total")),
       leases_recovered(table.counter("apientidades_leases_recovered_total")),
-      queue{table.gauge("apientidades_queue_notifications", 0),
-            table.gauge("apientidades_queue_notifications", 1),
-            table.gauge("apientidades_queue_deliveries", 0),
-            table.gauge("apientidades_queue_deliveries", 1),
-            table.gauge("apientidades_queue_deliveries", 2),
-            table.gauge("apientidades_queue_deliveries", 3),
-            table.gauge("apientidades_queue_oldest_seconds", 0),
-            table.gauge("apientidades_queue_oldest_seconds", 1),
-            table.gauge("apientidades_queue_look_seconds"),
-            table.gauge("apientidades_notification_numbers_left"),
-            table.gauge("apientidades_clock_jump_seconds"),
-            table.gauge("apientidades_paused_parts"),
-            table.gauge("apientidades_webhooks_near_deactivation", 0),
-            table.gauge("apientidades_webhooks_near_deactivation", 1),
-            table.gauge("apientidades_entities_changing_webhooks"),
-            table.gauge("apientidades_notices", 0),
-            table.gauge("apientidades_notices", 1),
-            table.gauge("apientidades_notices", 2),
-            table.gauge("apientidades_notices_oldest_seconds"),
-            table.gauge("apientidades_addresses_refused")},
       attempts_(counters_of(table, "apientidades_attempts_total", outcome_labels.size())),
       local_faults_(
           counters_of(table, "apientidades_local_faults_total", delivery::local_fault_names.size() - 1)),
@@ -230,6 +218,8 @@ Metrics::Metrics()
       retries_(table.counter("apientidades_retries_total")),
       errors_(counters_of(table, "apientidades_database_errors_total", 3)) {
   table.gauge("apientidades_build_info").set(1);
+  for (const auto& metric : queue_gauges())
+    for (std::size_t i = 0; i < metric.series.size(); ++i) queue.push_back(table.gauge(metric.name, i));
 }
 
 std::vector<metrics::Counter> Metrics::counters_of(const metrics::Table& table, std::string_view name,

@@ -36,6 +36,30 @@ std::string_view label(OutcomeClass outcome);
 /// `attempt` must have been started: its transport is not TransportResult::not_started. Pure.
 OutcomeClass outcome_class(const delivery::Attempt& attempt);
 
+/// In the order of queue_gauges() (metrics.cpp).
+enum class QueueGauge {
+  pending_notifications,
+  rejected_notifications,
+  pending,
+  in_flight,
+  held,
+  failed,
+  oldest_notification,
+  oldest_delivery,
+  look_duration,
+  numbers_left,
+  clock_jump,
+  paused_parts,
+  past_half,
+  past_nine_tenths,
+  changing_entities,
+  waiting_notices,
+  sent_notices,
+  given_up_notices,
+  oldest_notice,
+  refused_addresses
+};
+
 class Metrics {
  public:
   Metrics();
@@ -65,22 +89,7 @@ class Metrics {
   metrics::Counter unreadable;
   metrics::Counter leases_recovered;
 
-  /// The queue at the last look; NaN while unknown.
-  struct Queue {
-    metrics::Gauge pending_notifications, rejected_notifications;  // apientidades_queue_notifications
-    metrics::Gauge pending, in_flight, held, failed;               // apientidades_queue_deliveries
-    metrics::Gauge oldest_notification, oldest_delivery;
-    metrics::Gauge look_duration;
-    metrics::Gauge numbers_left;
-    metrics::Gauge clock_jump;
-    metrics::Gauge paused_parts;
-    // Active webhooks that have failed for at least half, and for at least 0.9, of delivery.disable_after.
-    metrics::Gauge past_half, past_nine_tenths;
-    metrics::Gauge changing_entities;
-    metrics::Gauge waiting_notices, sent_notices, given_up_notices;  // apientidades_notices
-    metrics::Gauge oldest_notice;
-    metrics::Gauge refused_addresses;
-  } queue;
+  std::vector<metrics::Gauge> queue;  // at the last look, by QueueGauge; NaN while unknown
 
  private:
   static std::vector<metrics::Counter> counters_of(const metrics::Table& table, std::string_view name,

@@ -99,15 +99,15 @@ Observation::Span Observation::look() {
   const auto start = platform::monotonic_now();
   try {
     queue_ = store::queue_status(session_, count_limit);
-    metrics_.queue.numbers_left.set(store::notification_numbers_left(session_).value_or(unknown));
+    show(QueueGauge::numbers_left, store::notification_numbers_left(session_).value_or(unknown));
     const auto near = store::count_near_deactivation(session_, settings_.delivery.disable_after);
-    metrics_.queue.changing_entities.set(static_cast<double>(store::count_changing_entities(session_)));
+    show(QueueGauge::changing_entities, store::count_changing_entities(session_));
     const auto notices = store::count_notices(session_);
     const auto cost = platform::monotonic_now() - start;
     show(*queue_);
     show(notices);
     show(near);
-    metrics_.queue.look_duration.set(std::chrono::duration<double>(cost).count());
+    show(QueueGauge::look_duration, std::chrono::duration<double>(cost).count());
     return cost;
   } catch (const std::exception&) {  // errors_ has noted the error
     session_.disconnect();
@@ -118,57 +118,36 @@ Observation::Span Observation::look() {
 }
 
 void Observation::show(const store::QueueStatus& queue) const {
-  const auto& to = metrics_.queue;
-  to.pending_notifications.set(static_cast<double>(queue.pending_notifications));
-  to.rejected_notifications.set(static_cast<double>(queue.rejected));
-  to.pending.set(static_cast<double>(queue.pending_deliveries));
-  to.in_flight.set(static_cast<double>(queue.in_flight));
-  to.held.set(static_cast<double>(queue.held));
-  to.failed.set(static_cast<double>(queue.failed));
-  to.oldest_notification.set(static_cast<double>(queue.oldest_notification_s));
-  to.oldest_delivery.set(static_cast<double>(queue.oldest_delivery_s));
-  to.clock_jump.set(static_cast<double>(queue.clock_jump_s));
-  to.paused_parts.set(static_cast<double>(queue.paused_parts));
+  using enum QueueGauge;
+  show(pending_notifications, queue.pending_notifications);
+  show(rejected_notifications, queue.rejected);
+  show(pending, queue.pending_deliveries);
+  show(in_flight, queue.in_flight);
+  show(held, queue.held);
+  show(failed, queue.failed);
+  show(oldest_notification, queue.oldest_notification_s);
+  show(oldest_delivery, queue.oldest_delivery_s);
+  show(clock_jump, queue.clock_jump_s);
+  show(paused_parts, queue.paused_parts);
 }
 
 void Observation::show(const store::NoticeCounts& notices) const {
-  const auto& to = metrics_.queue;
-  to.waiting_notices.set(static_cast<double>(notices.waiting));
-  to.sent_notices.set(static_cast<double>(notices.sent));
-  to.given_up_notices.set(static_cast<double>(notices.given_up));
-  to.oldest_notice.set(static_cast<double>(notices.oldest_s));
-  to.refused_addresses.set(static_cast<double>(notices.refused));
+  using enum QueueGauge;
+  show(waiting_notices, notices.waiting);
+  show(sent_notices, notices.sent);
+  show(given_up_notices, notices.given_up);
+  show(oldest_notice, notices.oldest_s);
+  show(refused_addresses, notices.refused);
 }
 
 void Observation::show(const std::optional<store::NearDeactivation>& near) const {
-  metrics_.queue.past_half.set(near ? static_cast<double>(near->half) : unknown);
-  metrics_.queue.past_nine_tenths.set(near ? static_cast<double>(near->nine_tenths) : unknown);
+  show(QueueGauge::past_half, near ? static_cast<double>(near->half) : unknown);
+  show(QueueGauge::past_nine_tenths, near ? static_cast<double>(near->nine_tenths) : unknown);
 }
 
 /// Sets the gauges to NaN, so that a graph shows a gap and an old value raises no alert.
 void Observation::forget() const {
-  const auto& to = metrics_.queue;
-  for (const auto& gauge : {to.pending_notifications,
-                            to.rejected_notifications,
-                            to.pending,
-                            to.in_flight,
-                            to.held,
-                            to.failed,
-                            to.oldest_notification,
-                            to.oldest_delivery,
-                            to.look_duration,
-                            to.numbers_left,
-                            to.clock_jump,
-                            to.paused_parts,
-                            to.past_half,
-                            to.past_nine_tenths,
-                            to.changing_entities,
-                            to.waiting_notices,
-                            to.sent_notices,
-                            to.given_up_notices,
-                            to.oldest_notice,
-                            to.refused_addresses})
-    gauge.set(unknown);
+  for (const auto& gauge : metrics_.queue) gauge.set(unknown);
 }
 
 std::string Observation::status(bool stopping) const {

@@ -45,6 +45,10 @@ class Observation {
   void show(const store::QueueStatus& queue) const;
   void show(const store::NoticeCounts& notices) const;
   void show(const std::optional<store::NearDeactivation>& near) const;
+  template <class T>
+  void show(QueueGauge gauge, T value) const {
+    metrics_.queue.at(static_cast<std::size_t>(gauge)).set(static_cast<double>(value));
+  }
   void forget() const;
   std::string status(bool stopping) const;
 
