@@ -139,6 +139,18 @@ void Maintenance::report_refusal(Task& task, const std::string& refusal) {
                {{"task", task.name}, {"times", *times}, {"error", refusal}});
 }
 
+/// Takes steps of a walk. If the walk is done, returns it, and begins a new one.
+template <class Walk, class Step>
+std::optional<Walk> Maintenance::walk_on(Task& task, Walk& walk, Step&& step) {
+  const bool done = take_turn([&] {
+    step();
+    return walk.done;
+  });
+  if (!done) return std::nullopt;
+  report_refusal(task, walk.refusal);
+  return std::exchange(walk, {});
+}
+
 bool Maintenance::recover_leases(store::Session& session, Task& task) {
   const auto recovered = store::recover_expired_leases(session, recovery_batch, unrecorded_());
   metrics_.leases_recovered.add(recovered.count);
@@ -167,15 +179,11 @@ bool Maintenance::clock_is_believed(store::Session& session) {
 }
 
 bool Maintenance::reconcile(store::Session& session, Task& task) {
-  const bool done = take_turn([&] {
-    store::reconcile_some(session, reconciliation_);
-    return reconciliation_.done;
-  });
-  if (!done) return false;
-  const auto walk = std::exchange(reconciliation_, store::next_walk(reconciliation_));
-  report_refusal(task, walk.refusal);
-  reconciled_ += walk.changed;
-  if (walk.changed.all() > 0) return false;
+  const auto walk = walk_on(task, reconciliation_, [&] { store::reconcile_some(session, reconciliation_); });
+  if (!walk) return false;
+  reconciliation_ = store::next_walk(*walk);
+  reconciled_ += walk->changed;
+  if (walk->changed.all() > 0) return false;
   const auto [cancelled, held, released] = std::exchange(reconciled_, {});
   if (cancelled + held + released > 0)
     log_.info("deliveries cancelled, held or released because their webhooks changed",
@@ -184,18 +192,15 @@ bool Maintenance::reconcile(store::Session& session, Task& task) {
 }
 
 bool Maintenance::apply_changes(store::Session& session, Task& task) {
-  const bool done = take_turn([&] {
+  const auto walk = walk_on(task, changes_, [&] {
     store::apply_changes(session, changes_);
     std::ranges::move(std::exchange(changes_.begun, {}), std::back_inserter(changed_));
-    return changes_.done;
   });
-  if (!done) return false;
-  const auto walk = std::exchange(changes_, {});
-  report_refusal(task, walk.refusal);
-  if (walk.applied > 0)
+  if (!walk) return false;
+  if (walk->applied > 0)
     log_.info("webhooks were changed by their entities: their failures are forgotten",
-              {{"webhooks", walk.applied}, {"deliveries_due", walk.hastened}});
-  return walk.unfinished == 0;
+              {{"webhooks", walk->applied}, {"deliveries_due", walk->hastened}});
+  return walk->unfinished == 0;
 }
 
 bool Maintenance::erase_secrets(store::Session& session, Task& task) {
@@ -209,16 +214,12 @@ bool Maintenance::erase_secrets(store::Session& session, Task& task) {
 bool Maintenance::bring_forward(store::Session& session, Task& task) {
   const store::ForwardLimits limits{.most_due = std::max(1U, delivery_.max_in_flight_per_webhook / 2),
                                     .probe_interval = delivery_.probe_interval};
-  const bool done = take_turn([&] {
-    store::bring_forward(session, limits, forward_);
-    return forward_.done;
-  });
-  if (!done) return false;
-  report_refusal(task, forward_.refusal);
-  task.found_none = forward_.webhooks == 0;
-  const bool any = !forward_.due.empty();
-  std::ranges::move(forward_.due, std::back_inserter(due_));
-  forward_ = store::next_forward_walk(std::move(forward_));
+  auto walk = walk_on(task, forward_, [&] { store::bring_forward(session, limits, forward_); });
+  if (!walk) return false;
+  task.found_none = walk->webhooks == 0;
+  std::ranges::copy(walk->due, std::back_inserter(due_));
+  const bool any = !walk->due.empty();
+  forward_ = store::next_forward_walk(*std::move(walk));
   return !any;  // otherwise those that are due may soon be claimed, which makes room for more
 }
 
@@ -228,50 +229,36 @@ bool Maintenance::bring_forward(store::Session& session, Task& task) {
 bool Maintenance::release_deferred(store::Session& session, Task& task) {
   const bool walking = deferred_.after != platform::UtcTime{};
   if ((!walking && !store::any_deferred_due(session)) || !clock_is_believed(session)) return true;
-  const bool done = take_turn([&] {
+  const auto walk = walk_on(task, deferred_, [&] {
     store::release_deferred(session, deferred_);
-    return deferred_.done;
+    released_.merge(std::exchange(deferred_.entities, {}));
   });
-  released_.merge(deferred_.entities);
-  deferred_.entities.clear();
-  if (!done) return false;
-  const auto walk = std::exchange(deferred_, {});
-  report_refusal(task, walk.refusal);
-  if (walk.released > 0)
-    log_.info("notifications for later are due (no_antes_de)", {{"notifications", walk.released}});
+  if (!walk) return false;
+  if (walk->released > 0)
+    log_.info("notifications for later are due (no_antes_de)", {{"notifications", walk->released}});
   return true;
 }
 
 bool Maintenance::feed_replays(store::Session& session, Task& task) {
   const auto half = std::max(1U, delivery_.max_in_flight_per_webhook / 2);
-  const bool done = take_turn([&] {
-    store::feed_replays(session, half, replays_);
-    return replays_.done;
-  });
-  if (!done) return false;
-  const auto walk = std::exchange(replays_, {});
-  report_refusal(task, walk.refusal);
-  for (const auto& [id, error] : walk.unreadable)
+  const auto walk = walk_on(task, replays_, [&] { store::feed_replays(session, half, replays_); });
+  if (!walk) return false;
+  for (const auto& [id, error] : walk->unreadable)
     log_.error("a replay that cannot be carried out is cancelled", {{"replay", id}, {"error", error}});
-  task.found_none = walk.webhooks == 0;
-  if (walk.finished > 0) log_.info("replays that entities asked for are over", {{"replays", walk.finished}});
+  task.found_none = walk->webhooks == 0;
+  if (walk->finished > 0)
+    log_.info("replays that entities asked for are over", {{"replays", walk->finished}});
   return true;
 }
 
 bool Maintenance::give_up_held(store::Session& session, Task& task) {
-  const bool done = take_turn([&] {
-    store::give_up_held(session, retention_.held, held_);
-    return held_.done;
-  });
-  if (!done) return false;
-  const auto walk = std::exchange(held_, {});
-  report_refusal(task, walk.refusal);
-  const auto ended = walk.ended;
-  metrics_.count_given_up(ended);
-  if (ended > 0)
+  const auto walk = walk_on(task, held_, [&] { store::give_up_held(session, retention_.held, held_); });
+  if (!walk) return false;
+  metrics_.count_given_up(walk->ended);
+  if (walk->ended > 0)
     log_.warning("deliveries were held for longer than retention.held: they are fallida, or cancelada",
-                 {{"deliveries", ended}});
-  return ended == 0;
+                 {{"deliveries", walk->ended}});
+  return walk->ended == 0;
 }
 
 bool Maintenance::purge(store::Session& session, Task& task, store::PurgeWalk& walk) {

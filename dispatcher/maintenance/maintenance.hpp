@@ -70,6 +70,8 @@ class Maintenance {
   };
   Span run_task(store::Session& session, Task& task);
   void report_refusal(Task& task, const std::string& refusal);
+  template <class Walk, class Step>
+  std::optional<Walk> walk_on(Task& task, Walk& walk, Step&& step);
 
   bool clock_is_believed(store::Session& session);
   bool recover_leases(store::Session& session, Task& task);
