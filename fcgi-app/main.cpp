@@ -38,7 +38,6 @@ int run(const config::Config& config, const program::Signals& signals,
                      settings.limits,
                      settings.delivery.disable_after,
                      webhook::operators_networks(settings.delivery),
-                     {},
                      settings.contact,
                      !settings.mail.server.empty()};
   const auto check = [&](const config::Config& next) {

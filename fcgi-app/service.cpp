@@ -246,7 +246,6 @@ std::optional<Response> Service::perform(AccessLogEntry& entry) {
                   request.preconditions,
                   request.idempotency_key,
                   shared_.hidden_networks,
-                  shared_.statistics,
                   shared_.contact,
                   shared_.sends_mail};
   if (!is_read(route)) return route.handler(call);

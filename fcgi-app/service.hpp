@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "fcgi-app/caller_lookup.hpp"
-#include "fcgi-app/handlers/kept_statistics.hpp"
 #include "fcgi-app/http/fastcgi.hpp"
 #include "fcgi-app/http/http.hpp"
 #include "fcgi-app/observation.hpp"
@@ -23,8 +22,8 @@
 
 namespace api {
 
-/// What all threads share; it must outlive every Service. Only three members change: the keys, which a reload
-/// replaces, the observation, and the statistics.
+/// What all threads share; it must outlive every Service. Only two members change: the keys, which a reload
+/// replaces, and the observation.
 struct Shared {
   webhook::SharedKeys keys;
   std::vector<config::HostOverride> overrides;
@@ -33,7 +32,6 @@ struct Shared {
   config::LimitSettings limits = {};
   platform::Milliseconds disable_after{};                 // delivery.disable_after
   std::vector<platform::IpNetwork> hidden_networks = {};  // addresses in these are shown to no entity
-  KeptStatistics statistics = {};
   config::ContactSettings contact = {};
   bool sends_mail = false;  // mail.server is set
 };

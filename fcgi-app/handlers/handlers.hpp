@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "fcgi-app/handlers/kept_statistics.hpp"
 #include "fcgi-app/http/http.hpp"
 #include "lib/config/config.hpp"
 #include "lib/store/session/session.hpp"
@@ -33,7 +32,6 @@ struct Call {
   const Preconditions& preconditions;
   const std::optional<std::string>& idempotency_key;        // the header's lines, joined
   const std::vector<platform::IpNetwork>& hidden_networks;  // addresses in these are shown to no entity
-  const KeptStatistics& statistics;
   const config::ContactSettings& contact;
   bool sends_mail;  // mail.server is set
 };
