@@ -100,6 +100,7 @@ def test_the_screen_fits_and_has_no_barriers(browser, entity, failure, expect, h
     picture(page, "entrega-" + "-".join(map(str, how)))
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_failure_is_sent_again_by_keyboard_and_watched_until_it_arrives(browser, entity, receiver, failure, expect):
     receiver.behave(failure[0].path, Behaviour(hold=True))
     page = open_portal(browser, entity.token, place(failure))
@@ -107,7 +108,7 @@ def test_a_failure_is_sent_again_by_keyboard_and_watched_until_it_arrives(browse
     tab_to(page, "Reenviar")
     page.keyboard.press("Enter")
     expect(page.locator("#reenvio")).to_contain_text(re.compile("El reenvío está en la cola|Se está enviando"))
-    assert receiver.wait(failure[0].path, 5)[-1].headers["x-webhook-reenvio"] == "1"
+    assert receiver.wait(failure[0].path, 5, 30)[-1].headers["x-webhook-reenvio"] == "1"
     expect(page.get_by_role("button", name="Reenviar")).to_have_attribute("aria-disabled", "true")
     receiver.release(failure[0].path)
     expect(page.locator("#reenvio")).to_contain_text("Se ha enviado otra vez y se ha recibido.")

@@ -315,6 +315,7 @@ def test_a_webhook_that_is_not_active(browser, entity, expect):
     assert_no_barriers(page)
 
 
+@pytest.mark.usefixtures("patient")
 def test_another_one_runs_already_and_is_stopped(browser, entity, receiver, failed, expect):
     receiver.behave(failed.path, Behaviour(hold=True))
     started = entity.api("POST", f"{BASE}/{failed.id}/reenvios", json_body={"desde": "2020-01-01T00:00:00Z"})

@@ -34,6 +34,7 @@ def test_pause_and_resume(entity, receiver, stack, paused):
     assert stack.admin("queue", "status")["pausada"] is False
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_pause_lets_what_is_in_flight_end(entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))
@@ -66,6 +67,7 @@ def test_queue_status_says_what_to_do_about_a_locked_table(stack):
     assert "error 1205" in said and "SHOW FULL PROCESSLIST" in said
 
 
+@pytest.mark.usefixtures("patient")
 def test_queue_status_counts(entity, receiver, stack):
     before = stack.admin("queue", "status")
     assert set(before) >= {"notificaciones_pendientes", "entregas_pendientes", "en_curso", "retenidas", "fallidas",
@@ -114,6 +116,7 @@ def test_delete_cancels_what_was_pending(entity, receiver, stack):
     holds_for(0.5, lambda: len(receiver.requests(hook.path)) == after, "nothing sent to a deleted webhook")
 
 
+@pytest.mark.usefixtures("patient")
 def test_delete_while_in_flight(entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

@@ -18,7 +18,7 @@ HOUR = 3600
 
 
 @pytest.fixture
-def held(entity, receiver):
+def held(entity, receiver, patient):
     """The webhook of a diagnosis that waits for the answer to its first (genuine) request. Each later answer takes 0.5 s."""
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True), Behaviour(delay=0.5))
@@ -149,7 +149,7 @@ def test_a_stop_releases_a_diagnosis_that_waits_for_its_host(new_entity, receive
         holds_for(1.5, lambda: not receiver.requests(second[1].path), "the wait of the diagnosis")
         pid, = stack.pids("dispatcher")
         os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: shown(*second) == {"estado": "pendiente", "iniciado": None, "pruebas": []}, 5, "the diagnosis to be handed back")
+        wait_until(lambda: shown(*second) == {"estado": "pendiente", "iniciado": None, "pruebas": []}, 20, "the diagnosis to be handed back")
         receiver.release(first[1].path)
         wait_until(lambda: not stack.pids("dispatcher"), 20, "the dispatcher to end")
     wait_ended(*second)
@@ -274,7 +274,7 @@ def test_diagnoses_of_black_holes_cost_others_no_turn(new_entity, receiver, stac
             ask(one, hook)
         for _ in range(10):
             delivery = stack.delivery_id(other.notify(), quick.id)
-            stack.wait_delivery(delivery, "entregada", 3)
+            stack.wait_delivery(delivery, "entregada", 6)
         assert all(receiver.peak_in_flight(hook.path) <= 1 for _, hook in hooks)
         for one, hook in [*hooks, *((greedy, hook) for hook in holes)]:
             wait_ended(one, hook, timeout=60)

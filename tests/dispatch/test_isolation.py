@@ -54,6 +54,7 @@ def test_with_more_demand_than_slots_all_get_some(new_entity, receiver, stack):
     wait_until(lambda: sum(delivered(stack, hooks)) == 300, 60, "all of them")
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("table, column", [("webhook_ejecuciones", "webhook_id"), ("webhooks", "id")])
 def test_a_locked_row_delays_its_own_webhook_only(new_entity, receiver, stack, root, table, column):
     entities = [new_entity() for _ in range(4)]
@@ -109,7 +110,7 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
         entity.notify()
     wait_until(lambda: sum(delivered(stack, hooks)) == 8, what="the first deliveries")
     held, free = hooks[:6], hooks[6:]
-    with stack.dispatcher_with(**setting(delivery_max_in_flight="4")):
+    with stack.dispatcher_with(**setting(delivery_max_in_flight="4", delivery_lease="60s")):
         root("START TRANSACTION")
         # One statement per webhook: a statement for all of `held` would scan the table, and lock the rows of `free`, too.
         for hook in held:
@@ -124,6 +125,7 @@ def test_held_rows_of_many_take_no_slot_of_the_others(new_entity, receiver, stac
     assert all(len(receiver.requests(hook.path)) == 21 for hook in hooks), "and nothing twice"
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("lock", ["LOCK IN SHARE MODE", "FOR UPDATE"])
 def test_a_lock_of_all_notifications_delays_no_delivery(new_entity, receiver, stack, lock):
     if lock == "FOR UPDATE" and "MariaDB" not in stack.value("SELECT VERSION()"):
@@ -326,7 +328,7 @@ def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stac
     stack.cancel_all_waiting()
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))
-    with stack.dispatcher_with(**setting(delivery_lease="60s")):
+    with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):
         with refused(stack, "intentos_entrega", "(@veces := COALESCE(@veces, 0) + 1) <= 15"):
             for _ in range(10):
                 entity.notify()
@@ -336,6 +338,7 @@ def test_results_refused_until_the_midst_of_them_are_kept(entity, receiver, stac
     assert len(receiver.requests(hook.path)) == 10, "nothing is sent again"
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_pause_returns_what_waits_for_a_connection(entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

@@ -42,6 +42,7 @@ def test_many_results_that_cannot_be_recorded_stop_no_other(new_entity, receiver
             stack.admin("notification", "cancel", id)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_result_that_cannot_be_recorded_stops_no_other(entity, receiver, stack):
     hook, other = entity.register(["evaluacion.abierta"], port=2), entity.register(["evaluacion.cerrada"])
     with refused(stack, "intentos_entrega", f"NEW.entrega_id IN (SELECT id FROM entregas WHERE webhook_id = {hook.id})"):
@@ -55,6 +56,7 @@ def test_a_result_that_cannot_be_recorded_stops_no_other(entity, receiver, stack
     assert len({r.id for r in receiver.requests(other.path)}) == len(receiver.requests(other.path)) == 5
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_refused_result_and_a_locked_row_together_stop_no_other(new_entity, receiver, stack, root):
     entities = [new_entity() for _ in range(3)]
     locked, poisoned, free = hooks = [entity.register() for entity in entities]

