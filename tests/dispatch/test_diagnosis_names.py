@@ -6,6 +6,7 @@ import pytest
 
 from support.diagnosis import REQUESTS, SENT, diagnose, not_good
 from support.network import why_not
+from support.stack import setting
 from support.world import PUBLIC, REFUSING, SILENT, UNROUTED, host_of, open_world
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -37,7 +38,8 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def world(stack):
-    with open_world(stack) as opened:
+    patient = setting(delivery_connect_timeout="4s", delivery_timeout="12s", delivery_lease="30s")  # a third of the time-out is slow
+    with open_world(stack, **patient) as opened:
         holes = opened.network.start_black_hole(443, *SILENT)
         yield opened
         holes.terminate()
