@@ -7,10 +7,11 @@ from fakes.receiver import Behaviour
 from fakes.tcp import tcp_server
 from support import diagnosis
 from support.frozen import frozen
-from support.stack import EVENTS
+from support.stack import EVENTS, setting
 from support.wait import wait_until
 
-CONNECT_TIMEOUT, TIMEOUT = 1, 2  # seconds: delivery.connect_timeout and delivery.timeout of the shared stack
+CONNECT_TIMEOUT, TIMEOUT = 1, 6  # seconds; the attempts begin before the dispatcher is stopped, and must not end before that
+SETTINGS = setting(delivery_connect_timeout=f"{CONNECT_TIMEOUT}s", delivery_timeout=f"{TIMEOUT}s", delivery_lease="30s")
 
 
 @contextlib.contextmanager
@@ -30,14 +31,15 @@ def test_a_dispatcher_that_was_stopped_charges_nobody(entity, new_entity, receiv
     receiver.behave(silent.path, Behaviour(fault="silent"), Behaviour())
     receiver.behave(hangs_up.path, Behaviour(hold=True, fault="hang_up"), Behaviour())
     receiver.behave(diagnosed.path, Behaviour(fault="silent"))
-    with tcp_server(lambda connection: connection.recv(1) and time.sleep(60)) as port:
+    with tcp_server(lambda connection: connection.recv(1) and time.sleep(60)) as port, stack.dispatcher_with(**SETTINGS):
+        pid, = stack.pids("dispatcher")
         connecting = entity.register([EVENTS[3]], port=port)
         diagnosis.ask(other, diagnosed)
         receiver.wait(diagnosed.path)
         ids = [stack.delivery_id(entity.notify(event), hook.id) for event, hook in zip(EVENTS, [*hooks, connecting])]
         for hook in hooks:
             receiver.wait(hook.path)
-        with stopped(stack.pids("dispatcher")[0]):
+        with stopped(pid):
             for hook in (answers, hangs_up):
                 receiver.release(hook.path)
             wait_until(lambda: not receiver.in_flight(answers.path) and not receiver.in_flight(hangs_up.path), what="an answer")
@@ -46,5 +48,5 @@ def test_a_dispatcher_that_was_stopped_charges_nobody(entity, new_entity, receiv
             assert [attempt["estado_http"] for attempt in stack.attempts(id)] == [200]
         assert [len(receiver.requests(hook.path)) for hook in hooks] == [1, 2, 2]
         wait_until(lambda: stack.attempts(ids[3]), what="an attempt that is counted")
-        assert stack.attempts(ids[3])[0]["duracion_ms"] < CONNECT_TIMEOUT * 1000 + 500, "not the one that was in flight"
-    diagnosis.wait_ended(other, diagnosed, "fallido")
+        assert stack.attempts(ids[3])[0]["duracion_ms"] < TIMEOUT * 1000, "not the one that was in flight"
+        diagnosis.wait_ended(other, diagnosed, "fallido")

@@ -45,7 +45,7 @@ def in_flight(stack, hook, count):
 ])
 def test_a_lease_that_does_not_outlast_the_longest_attempt_stops_the_start(stack, settings):
     arguments, environment = stack.command_of("dispatcher")
-    result = subprocess.run(arguments, env={**environment, **setting(**settings)}, capture_output=True, text=True, timeout=10)
+    result = subprocess.run(arguments, env={**environment, **setting(**settings)}, capture_output=True, text=True, timeout=60)
     assert result.returncode == 2 and result.stdout == "" and len(result.stderr.strip().splitlines()) == 1, result
     assert "delivery.lease" in result.stderr and "delivery.timeout" in result.stderr
 
@@ -70,16 +70,17 @@ def test_what_a_dead_dispatcher_held_is_picked_up_by_another_one(entity, address
     """The fan-out creates one delivery under a lease; the other delivery, of a test event, is claimed later."""
     hook = entity.register(["evaluacion.abierta"], port=addresses.port)
     addresses.behave(hook.path, Behaviour(hold=True))
+    pid, = stack.pids("dispatcher")
     entity.notify()
     entity.api("POST", BASE + "/test", json_body={"evento": "evaluacion.abierta"})
     first = addresses.wait(hook.path, 2)
     ids = in_flight(stack, hook, 2)
-    freeze(stack.pids("dispatcher")[0])  # until the other one runs: a time-out would be a known outcome
+    freeze(pid)  # until the other one runs: a time-out would be a known outcome
     with another(stack, "127.0.0.2"):
         stack.stop("dispatcher", "-9")
         addresses.behave(hook.path, Behaviour())
         try:
-            again = addresses.wait(hook.path, 4, LEASE + 5)[2:]
+            again = addresses.wait(hook.path, 4, 60)[2:]
             for id in ids:
                 assert stack.wait_delivery(id, "entregada")["intentos"] == 1, "the outcome of the first attempt is unknown"
         finally:
@@ -103,7 +104,7 @@ def test_leases_are_recovered_as_soon_as_the_database_is_back(entity, receiver, 
         stack.connect_evaluation()
         stack.sql("UPDATE entregas SET estado = 'en_curso', terminada_en = NULL, arriendo = 1,"
                   f" arriendo_hasta = UTC_TIMESTAMP(3) - INTERVAL 1 HOUR WHERE id = {delivery}")
-        receiver.wait(hook.path, 2, 5)
+        receiver.wait(hook.path, 2)
 
 
 def test_a_stale_owner_changes_nothing(entity, addresses, stack):
@@ -111,17 +112,18 @@ def test_a_stale_owner_changes_nothing(entity, addresses, stack):
     gone, failed = (entity.register([event], port=addresses.port) for event in ("evaluacion.abierta", "evaluacion.cerrada"))
     addresses.behave(gone.path, Behaviour(hold=True, status=410), Behaviour())
     addresses.behave(failed.path, Behaviour(hold=True, status=500), Behaviour())
+    pid, = stack.pids("dispatcher")
     entity.notify("evaluacion.abierta")
     entity.notify("evaluacion.cerrada")
     for hook in (gone, failed):
         addresses.wait(hook.path)
     ids = [in_flight(stack, hook, 1)[0] for hook in (gone, failed)]
-    with frozen(stack.pids("dispatcher")[0]):
+    with frozen(pid):
         for hook in (gone, failed):
             addresses.release(hook.path)
         with another(stack, "127.0.0.2"):
             for id in ids:
-                stack.wait_delivery(id, "entregada", LEASE + 10)
+                stack.wait_delivery(id, "entregada", 60)
     stack.stop("dispatcher")  # returns once the owner has tried to record both answers
     stack.start("dispatcher")
     for hook, id in zip((gone, failed), ids):

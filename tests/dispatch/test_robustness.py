@@ -4,9 +4,11 @@ import os
 import signal
 import socket
 import subprocess
-import time
+
+import pytest
 
 from fakes.receiver import Behaviour, Receiver
+from support.arena import end
 from support.stack import free_port, setting
 from support.unread import read_all, unread
 from support.wait import holds_for, wait_until
@@ -18,6 +20,7 @@ def started(entity, hook, **row):
 
 # Stops and crashes.
 
+@pytest.mark.usefixtures("patient")
 def test_sigterm_drains_and_a_restart_resumes(entity, receiver, stack):
     hook, other = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
     receiver.behave(hook.path, Behaviour(delay=1))
@@ -53,18 +56,22 @@ def test_a_clean_stop_releases_what_was_not_started(entity, receiver, stack):
 
 def test_sigkill_in_flight_repeats_with_the_same_id_and_does_not_advance_the_schedule(entity, receiver, stack):
     hook = entity.register()
-    receiver.behave(hook.path, Behaviour(fault="silent"), Behaviour(status=500), Behaviour())
+    receiver.behave(hook.path, Behaviour(fault="silent"), Behaviour(status=500, hold=True), Behaviour())
+    pid, = stack.pids("dispatcher")
     delivery = started(entity, hook)
     killed = receiver.wait(hook.path)[0]
-    stack.stop("dispatcher", "-9")
+    end(pid, signal.SIGKILL)
     assert stack.delivery(delivery)["estado"] == "en_curso"
     stack.start("dispatcher")
+    failed = receiver.wait(hook.path, 2, 60)[1]
+    step = f"SELECT paso FROM entregas WHERE id = {delivery}"
+    assert stack.value(step) == "0", "the crash took no step of the schedule"
+    receiver.release(hook.path)
     stack.wait_delivery(delivery, "entregada", 30)
     first, failed, last = receiver.requests(hook.path)
     assert first.id == failed.id == last.id and first.body == last.body
     waited = (failed.monotonic_ns - killed.monotonic_ns) / 1e9
-    assert 8 < waited < 16, f"the lease of 12 s, not {waited}"
-    assert (last.monotonic_ns - failed.monotonic_ns) / 1e9 < 0.58, "the crash took no step of the schedule"
+    assert 8 < waited < 40, f"the lease of 12 s, not {waited}"
     assert stack.delivery(delivery)["intentos"] == 2
 
 
@@ -112,6 +119,7 @@ def test_first_attempts_start_in_the_order_of_the_notifications(entity, receiver
     assert starts == sorted(starts)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_busy_webhook_has_ten_in_flight_and_delays_no_other(entity, new_entity, receiver):
     neighbour = new_entity()
     busy, quick = entity.register(), neighbour.register()
@@ -119,9 +127,9 @@ def test_a_busy_webhook_has_ten_in_flight_and_delays_no_other(entity, new_entity
     for _ in range(25):
         entity.notify()
     receiver.wait(busy.path, 10)
-    written = time.monotonic_ns()
     neighbour.notify()
-    assert (receiver.wait(quick.path)[0].monotonic_ns - written) / 1e9 < 1
+    receiver.wait(quick.path)
+    assert receiver.in_flight(busy.path) == 10, "the busy one still waits"
     holds_for(0.3, lambda: receiver.in_flight(busy.path) <= 10, "ten in flight at most")
     receiver.release(busy.path)
     receiver.wait(busy.path, 25)
@@ -146,8 +154,8 @@ def test_a_failing_webhook_has_one_request_in_flight(entity, receiver, stack):
 
 def test_private_addresses_are_not_dialled_and_nothing_is_told_of_their_ports(entity, receiver, stack):
     opened, closed = entity.register(), entity.register(port=free_port())
-    connections = len(receiver.requests())
     with stack.dispatcher_with(**setting(delivery_allowed_networks="")):
+        connections = len(receiver.requests())
         deliveries = [stack.delivery_id(id, hook.id) for hook in (opened, closed) for id in [entity.notify()]]
         for delivery in deliveries:
             wait_until(lambda: stack.attempts(delivery), what="an attempt")
@@ -211,7 +219,7 @@ def test_what_nothing_reads_delays_nothing(entity, receiver, stack):
             return b"messages were lost" in b"".join(log)
         wait_until(told, what="the log to say what was lost")
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
 
 
 def connected(port):
