@@ -118,7 +118,7 @@ class Receiver:
         with self._lock:
             return [r for r in self._requests if path is None or r.path == path]
 
-    def wait(self, path: str, count: int = 1, timeout: float = 10) -> list[Request]:
+    def wait(self, path: str, count: int = 1, timeout: float = 30) -> list[Request]:
         """Returns the requests of that path, once there are `count` of them."""
         with self._lock:
             enough = lambda: sum(r.path == path for r in self._requests) >= count
@@ -127,9 +127,10 @@ class Receiver:
                 raise AssertionError(f"{len(got)} of {count} requests at {path} after {timeout} s")
         return self.requests(path)
 
-    def in_flight(self, path: str) -> int:
+    def in_flight(self, *paths: str) -> int:
+        """Returns how many requests of those paths together are in flight at one moment."""
         with self._lock:
-            return self._in_flight.get(path, 0)
+            return sum(self._in_flight.get(path, 0) for path in paths)
 
     def peak_in_flight(self, path: str) -> int:
         with self._lock:
