@@ -49,7 +49,7 @@ def test_what_a_newer_version_wrote_is_left_to_it_and_holds_up_nothing(entity, n
                       f" SELECT id, {hook.id}, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3) FROM notificaciones_pendientes"
                       f" WHERE id IN ({ids})")
             last = entity.notify()
-            stack.wait_delivery(stack.delivery_id(last, hook.id), "entregada", 30)
+            stack.wait_delivery(stack.delivery_id(last, hook.id), "entregada")
             states = stack.sql(f"SELECT DISTINCT estado, arriendo IS NULL FROM entregas WHERE notificacion_id IN ({ids})")
             assert states == [["pendiente", "1"]], "left as they were, and not leased"
             wait_until(lambda: "left to a newer version" in stack.dev("logs", "dispatcher").stdout, what="the log to say so")

@@ -43,7 +43,7 @@ def test_what_was_sent_is_told_as_sent_and_no_retry_passes_the_withdrawal(entity
 def test_a_rollback_undoes_it_and_a_key_names_it(entity, receiver, stack):
     hook = entity.register()
     with closing(stack.writer()) as other:
-        id = entity.notify(clave="abierta-1", no_antes_de=stack.value("SELECT UTC_TIMESTAMP(3) + INTERVAL 2 SECOND"))
+        id = entity.notify(clave="abierta-1", no_antes_de=stack.value("SELECT UTC_TIMESTAMP(3) + INTERVAL 8 SECOND"))
         stack.wait_deferred(id)
         other(f"START TRANSACTION; INSERT INTO notificaciones_anuladas (notificacion_id) VALUES ({id}); ROLLBACK")
     wait_until(lambda: seen(stack, id)[2] == 1, 30, "the delivery")
