@@ -1,5 +1,4 @@
 """Without the database, or without the API's processes: what clients see, and that everything recovers by itself."""
-import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,8 +6,7 @@ import pytest
 
 from fakes.receiver import Behaviour
 from support.actors import BASE
-from support.locks import in_background, locked, wait_blocked, wait_row_lock
-from support.sql import SqlError
+from support.locks import in_background, kill_sessions, locked, wait_blocked, wait_row_lock
 from support.wait import holds_for, wait_until
 
 INSIDE = ("mysql", "mariadb", "sql", "socket", "/tmp", "/run", "select", "errno", "exception", "connector", "std::",
@@ -61,8 +59,7 @@ def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):
     with locked(stack) as release:
         answer = in_background(entity.api, "POST", BASE, json_body=GOOD)
         wait_blocked(stack)
-        sessions = stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%api'")
-        stack.sql("".join(f"KILL {row[0]};" for row in sessions))
+        kill_sessions(stack, "api")
         release()
     response = answer.result(20)
     says_nothing_of_the_inside(response)
@@ -79,7 +76,7 @@ def test_a_connection_lost_in_the_middle_of_a_change(entity, stack, root, method
     root(f"START TRANSACTION; SELECT 1 FROM webhooks WHERE id = {hook.id} FOR UPDATE")
     answer = in_background(entity.api, method, f"{BASE}/{hook.id}{below}", json_body=body)
     wait_row_lock(stack, "api")
-    stack.sql("".join(f"KILL {row[0]};" for row in stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%api'")))
+    kill_sessions(stack, "api")
     root("ROLLBACK")
     response = answer.result(20)
     says_nothing_of_the_inside(response)
@@ -124,9 +121,7 @@ def test_connections_lost_between_requests_cost_no_request(entity, stack):
     for _ in range(3):
         with ThreadPoolExecutor(16) as pool:
             assert {r.status for r in pool.map(lambda n: entity.api("GET", paths[n % 3]), range(48))} == {200}
-        for (session,) in stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%api'"):
-            with contextlib.suppress(SqlError):  # the session has ended by itself
-                stack.sql(f"KILL {session}")
+        kill_sessions(stack, "api")
 
 
 def test_an_unexpected_error_is_a_500_without_details(entity, stack):

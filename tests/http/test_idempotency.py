@@ -7,7 +7,7 @@ import pytest
 
 from support.actors import BASE
 from support.keys import Keys, new_key
-from support.locks import in_background, locked, wait_blocked
+from support.locks import in_background, kill_sessions, locked, wait_blocked
 from support.stack import setting
 from support.wait import wait_until
 
@@ -144,7 +144,7 @@ def test_a_lost_session_stores_webhook_and_key_or_neither(entity, stack):
     with locked(stack) as release:
         answer = in_background(register, entity, "k")
         wait_blocked(stack)
-        stack.sql("".join(f"KILL {row[0]};" for row in stack.sql("SELECT id FROM information_schema.processlist WHERE user LIKE '%api'")))
+        kill_sessions(stack, "api")
         release()
     assert answer.result(20).status in (201, 503)
     assert registered(entity) == remembered(entity)

@@ -3,7 +3,7 @@ import contextlib
 import threading
 from concurrent.futures import Future
 
-from support.sql import SqlSession
+from support.sql import SqlError, SqlSession
 from support.stack import Stack
 from support.wait import wait_until
 
@@ -22,6 +22,13 @@ def wait_blocked(stack: Stack, count: int = 1) -> None:
     query = ("SELECT COUNT(*) FROM information_schema.processlist"
              " WHERE state LIKE 'Waiting for table%' AND user LIKE '%api'")
     wait_until(lambda: int(stack.value(query)) >= count, what=f"{count} blocked requests")
+
+
+def kill_sessions(stack: Stack, user: str) -> None:
+    """Kills the sessions of a database user whose name ends like this (`dispatcher`, `api`)."""
+    for (session,) in stack.sql(f"SELECT id FROM information_schema.processlist WHERE user LIKE '%{user}'"):
+        with contextlib.suppress(SqlError):  # the session has ended by itself
+            stack.sql(f"KILL {session}")
 
 
 def in_background(function, *arguments, **named) -> Future:
