@@ -264,4 +264,5 @@ def test_while_the_database_is_away_the_person_is_told_so(entity, stack):
     finally:
         stack.dev("start", "db")
         stack.connect_evaluation()
-    assert stack.api("POST", link).status == 200 and kinds(entity) == [[]]
+    wait_until(lambda: stack.api("POST", link).status == 200, what="the database to be found again")
+    assert kinds(entity) == [[]]

@@ -58,10 +58,13 @@ def test_slow_requests_of_one_entity_delay_no_other(entity, new_entity, stack, r
     other = new_entity()
     with slow_requests(entity, root) as answers:
         wait_in_course(stack, share)
-        for _ in range(2 * REQUESTS):
+        begun, served = time.monotonic(), 0
+        while served < 2 * REQUESTS and time.monotonic() - begun < 2:  # the others wait for the row for 5 s at most
             started = time.monotonic()
             assert other.api("GET", BASE).status == 200
-            assert time.monotonic() - started < 1
+            assert time.monotonic() - started < 2
+            served += 1
+        assert served > 5
         assert 0 < in_course(stack) <= share
     assert {answer.result(20).status for answer in answers} == {200}, "some have waited for others; none is refused"
 

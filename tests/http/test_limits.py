@@ -75,7 +75,7 @@ def test_a_token_that_has_waited_is_served_again(entity, stack):
             answers = list(pool.map(lambda _: entity.api("GET", BASE), range(100)))
         assert {answer.status for answer in answers[:50]} == {200}
         is_429(next(answer for answer in answers if answer.status != 200), retry_after=1)
-        wait_until(lambda: entity.api("GET", BASE).status == 200, 5, "a request to be accepted again")
+        wait_until(lambda: entity.api("GET", BASE).status == 200, what="a request to be accepted again")
 
 
 def test_every_spelling_of_a_token_is_that_token(entity, stack):
@@ -161,6 +161,7 @@ def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
     error_log = Path(stack.folder, "log/nginx.log")
     before = error_log.stat().st_size
     flood = stack.client(source="127.0.0.9")
+    started = time.monotonic()
     with limited(stack, requests_per_address=100, requests_per_token=600), ThreadPoolExecutor(8) as pool:
         answers = [pool.submit(flood, "GET", BASE, token(n)) for n in range(500)]
         good = 0
@@ -168,7 +169,8 @@ def test_valid_work_goes_on_under_a_flood_which_fills_no_log(entity, stack):
             assert good > 90 or entity.api("GET", BASE).status == 200
             good += 1
         refused = [answer.result().status for answer in answers].count(429)
-        assert 350 <= refused <= 400, "a hundred are accepted, and a few more on a slow machine"
+        elapsed = time.monotonic() - started
+        assert 400 - 1 - 100 * elapsed / 60 <= refused <= 400, "a hundred are accepted, and a hundred more in each minute"
         assert "limiting" not in error_log.read_bytes()[before:].decode()
 
 
@@ -240,5 +242,5 @@ def test_the_bodies_of_an_ipv6_client_are_those_of_its_48_bit_prefix(stack, tmp_
         for number in range(4):
             slow.enter_context(post(number, 9))
         others = itertools.count(4)
-        wait_until(lambda: status(next(others), 1) == 429, 5, "four slow bodies of a /48 to count")
+        wait_until(lambda: status(next(others), 1) == 429, what="four slow bodies of a /48 to count")
         assert status(0, 1, "2001:db8:8") == 502
