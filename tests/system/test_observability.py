@@ -8,6 +8,7 @@ import pytest
 
 from support.metrics import observed_dispatcher, scrape
 from support.stack import ROOT
+from support.wait import wait_until
 
 FOLDER = ROOT / "observability"
 SELECTOR = re.compile(r'\b(apientidades_\w+)(?:\{([^}]*)\})?')
@@ -110,9 +111,9 @@ def test_a_request_can_be_followed_by_its_id(stack, entity):
     answer = entity.api("GET", "/apientidades/v1/webhooks?x=unmistakable")
     request = answer.headers["x-request-id"]
     assert re.fullmatch("[0-9a-f]{32}", request)
-    log = stack.dev("logs", "fcgi").stdout
+    log = wait_until(lambda: f"request={request}" in (text := stack.dev("logs", "fcgi").stdout) and text, what="the log to tell of the request")
     line = next(line for line in log.splitlines() if f"request={request}" in line)
     assert f"entity={entity.id}" in line and "route=/webhooks" in line and "status=200" in line
-    access = Path(stack.folder, "log", "nginx-access.log").read_text()
-    assert f'"request_id":"{request}"' in access
+    file = Path(stack.folder, "log", "nginx-access.log")
+    access = wait_until(lambda: f'"request_id":"{request}"' in (text := file.read_text()) and text, what="the access log to tell of it")
     assert "unmistakable" not in log + access
