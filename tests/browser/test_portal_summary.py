@@ -298,10 +298,10 @@ def test_it_is_asked_again_at_a_bounded_pace_and_not_while_hidden(browser, entit
     enter(page, entity.token)
     expect(page.get_by_text("Se actualiza solo cada minuto")).to_be_visible()
     before = len(asked)
-    page.clock.run_for(59_000)
+    page.clock.run_for(45_000)
     assert len(asked) == before
     with page.expect_response("**/estadisticas?ventana=7d"):
-        page.clock.run_for(2_000)
+        page.clock.run_for(16_000)
     expect(page.get_by_text("Se actualiza solo cada minuto")).to_be_visible()
     page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true}); document.dispatchEvent(new Event('visibilitychange'))")
     asked.clear()
@@ -312,7 +312,7 @@ def test_it_is_asked_again_at_a_bounded_pace_and_not_while_hidden(browser, entit
 
 
 @pytest.mark.parametrize("status, headers, title", [
-    (429, {"Retry-After": "7"}, "Demasiadas peticiones"), (503, {"Retry-After": "7"}, "El servicio no está disponible")])
+    (429, {"Retry-After": "40"}, "Demasiadas peticiones"), (503, {"Retry-After": "40"}, "El servicio no está disponible")])
 def test_a_refusal_is_counted_down_and_then_asked_again(browser, entity, expect, status, headers, title):
     webhook = entity.register()
     page = browser.page()
@@ -327,9 +327,9 @@ def test_a_refusal_is_counted_down_and_then_asked_again(browser, entity, expect,
     expect(alert.get_by_role("button", name="Reintentar")).to_have_attribute("aria-disabled", "true")
     expect(card(page, webhook)).to_be_visible()  # the card stays
     page.clock.run_for(3_000)
-    expect(alert).to_contain_text("dentro de 4 s")
+    expect(alert).to_contain_text(re.compile(r"dentro de [123]\d s"))  # the page's clock goes on between two calls
     assert_no_barriers(page)
-    page.clock.run_for(5_000)
+    page.clock.run_for(38_000)
     expect(alert).to_have_count(0)
 
 
