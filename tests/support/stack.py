@@ -27,11 +27,13 @@ EVENTS = [
 
 def free_port() -> int:
     """Returns a free port below the range from which the kernel takes ports for connections and for port 0. So no other test
-    takes the port before a server listens on it, or while that server restarts. From 26257 on there are ports that no webhook
-    may have (lib/webhook/refused_ports.cpp)."""
+    takes the port before a server listens on it, or while that server restarts. With pytest-xdist, each worker has a part of the
+    range. From 26257 on there are ports that no webhook may have (lib/webhook/refused_ports.cpp)."""
+    share = 6_000 // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    first = 20_000 + share * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
     while True:
         with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", random.randrange(20_000, 26_000)))
+            probe.bind(("127.0.0.1", random.randrange(first, first + share)))
             return probe.getsockname()[1]
 
 
@@ -141,7 +143,7 @@ class Stack:
     def notification(self, id: int) -> dict:
         return self.admin("notification", "show", id)
 
-    def wait_notification(self, id: int, estado: str, timeout: float = 10) -> dict:
+    def wait_notification(self, id: int, estado: str, timeout: float = 30) -> dict:
         wait_until(lambda: self.value(f"SELECT estado FROM notificaciones_pendientes WHERE id = {id}") == estado,
                    timeout, f"notification {id} to be {estado}")
         return self.notification(id)
@@ -161,7 +163,7 @@ class Stack:
     def delivery(self, id: int) -> dict:
         return self.admin("delivery", "show", id)
 
-    def wait_delivery(self, id: int, estado: str, timeout: float = 15) -> dict:
+    def wait_delivery(self, id: int, estado: str, timeout: float = 30) -> dict:
         wait_until(lambda: self.value(f"SELECT estado FROM entregas WHERE id = {id}") == estado,
                    timeout, f"delivery {id} to be {estado}")
         return self.delivery(id)

@@ -3,7 +3,7 @@ import threading
 import time
 
 
-def wait_until(condition, timeout: float = 10, what: str = "the condition", every: float = 0.02):
+def wait_until(condition, timeout: float = 30, what: str = "the condition", every: float = 0.02):
     """Returns the first true value of condition(). Raises AssertionError with the last value after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not (value := condition()):
