@@ -30,7 +30,7 @@ def browser(chromium, stack):
 @pytest.fixture(scope="module")
 def site():
     """Builds the site, in case pytest was not started by `./dev test`, which builds it first."""
-    subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
+    subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=300)
 
 
 @pytest.fixture(scope="session")

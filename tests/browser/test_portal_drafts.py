@@ -81,7 +81,7 @@ def test_the_question_while_it_is_sent_closes_once_it_was_sent(browser, entity, 
     page.get_by_role("link", name="Cancelar").click()
     expect(page.get_by_role("dialog", name="¿Salir mientras se envía?")).to_contain_text("Se está enviando: no se sabrá si llegó.")
     assert_no_barriers(page)
-    wait_until(lambda: page.wait_for_timeout(20) or held, 5, "the request")
+    wait_until(lambda: page.wait_for_timeout(20) or held, what="the request")
     held[0].continue_()
     expect(page.locator("#hecho")).to_contain_text("Cambios guardados")
     expect(page.get_by_role("dialog")).to_have_count(0)

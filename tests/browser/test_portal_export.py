@@ -136,7 +136,7 @@ def test_a_stop_leaves_nothing_running_and_a_failure_goes_on(browser, entity, ex
     page.route(pattern, lambda route: held.append(route))
     tab_to(page, "Descargar CSV")
     page.keyboard.press("Enter")
-    wait_until(lambda: page.wait_for_timeout(20) or held, 5, "the first request")
+    wait_until(lambda: page.wait_for_timeout(20) or held, what="the first request")
     tab_to(page, "Detener")
     with page.expect_event("requestfailed", lambda request: "limite=100" in request.url, timeout=10_000):  # before its time-out
         page.keyboard.press("Enter")
@@ -169,6 +169,6 @@ def test_leaving_the_list_ends_it(browser, entity, expect):
     held = []
     page.route(f"**{API}entregas?*limite=100*", lambda route: held.append(route))
     page.get_by_role("button", name="Descargar CSV").click()
-    wait_until(lambda: page.wait_for_timeout(20) or held, 5, "the first request")
+    wait_until(lambda: page.wait_for_timeout(20) or held, what="the first request")
     with page.expect_event("requestfailed", lambda request: "limite=100" in request.url, timeout=10_000):  # before its time-out
         page.get_by_role("link", name="Actividad").click()

@@ -178,7 +178,7 @@ def test_the_next_screen_is_left_alone(browser, entity, expect, act):
         if act == "Eliminar":
             question.get_by_role("textbox").fill(str(hook.id))
         question.get_by_role("button", name=act).click()
-    wait_until(lambda: page.wait_for_timeout(50) or held, 5, "the request")
+    wait_until(lambda: page.wait_for_timeout(50) or held, what="the request")
     go(page, "#/webhooks/nuevo", "Registrar un webhook")
     page.get_by_label("Dirección que recibirá").fill("https://ejemplo.es/avisos")
     with page.expect_response(f"**{API}webhooks/{hook.id}"):

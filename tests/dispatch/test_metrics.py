@@ -280,5 +280,5 @@ def test_a_bad_address_is_refused(stack):
     port = free_port()
     for address in (f"0.0.0.0:{port}", f"[::]:{port}", f"localhost:{port}", str(port)):
         result = subprocess.run(command, env={**environment, **setting(metrics_listen=address)}, capture_output=True,
-                                text=True, timeout=10)
+                                text=True, timeout=60)
         assert result.returncode == 2 and "metrics.listen" in result.stderr, result

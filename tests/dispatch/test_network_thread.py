@@ -33,7 +33,7 @@ def test_an_exception_in_the_networks_thread_ends_the_program_and_says_why(entit
         try:
             stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
             flag.touch()
-            assert process.wait(10) != 0
+            assert process.wait(30) != 0
         finally:
             process.kill()
             process.wait()

@@ -72,12 +72,12 @@ def test_deliveries_and_inserts_go_on_during_a_purge(entity, receiver, stack, ro
             begin = time.monotonic()
             written[entity.notify()] = time.monotonic_ns()
             inserts.append(time.monotonic() - begin)
-    requests = receiver.wait(hook.path, len(written), 20)
+    requests = receiver.wait(hook.path, len(written), 60)
     wait_until(lambda: int(root(LEFT)[0][0]) == 0, 60, "all that is old to be gone")
-    assert max(inserts) < 2 and sorted(inserts)[len(inserts) // 2] < 0.1
+    assert max(inserts) < 5 and sorted(inserts)[len(inserts) // 2] < 0.5
     arrivals = sorted(r.monotonic_ns for r in requests)
     late = [(a - w) / 1e9 for a, w in zip(arrivals, sorted(written.values()))]
-    assert sorted(late)[len(late) // 2] < 3 and max(late) < 10
+    assert sorted(late)[len(late) // 2] < 5 and max(late) < 20
     wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == len(written), what="the new ones to be recorded")
     assert root("SELECT COUNT(*) FROM notificaciones_pendientes") == [[str(len(written))]]
     assert root(WITHOUT_EVIDENCE) == [["0"]]

@@ -19,7 +19,7 @@ POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'sel
 @pytest.fixture(scope="module", autouse=True)
 def site():
     """Builds the pages, because pytest may run this file without `./dev test`, which builds them too."""
-    subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=60)
+    subprocess.run(["/usr/bin/python3", ROOT / "scripts/build_site.py", ROOT / "build/site"], check=True, timeout=300)
 
 
 @pytest.mark.parametrize("path, kind, file", [

@@ -90,7 +90,7 @@ def test_half_a_request_costs_the_others_nothing(entity, stack):
     with socket.socket(socket.AF_UNIX) as silent:
         silent.connect(f"{stack.folder}/run/fcgi.sock")
         silent.sendall(request_head(entity.token, "GET", "/apientidades/v1/webhooks", 0)[:20])
-        wait_until(lambda: entity.api("GET", "/apientidades/v1/webhooks").status == 200, 5, "an answer")
+        wait_until(lambda: entity.api("GET", "/apientidades/v1/webhooks").status == 200, what="an answer")
 
 
 def test_peers_that_do_not_go_on_lose_their_threads(entity, stack):

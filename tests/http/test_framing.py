@@ -84,7 +84,7 @@ def test_a_body_larger_than_its_buffer_for_its_chunks_waits_where_the_site_says(
     assert folder.startswith("/run/"), "not on a disk"
     body = chunks(*(b" " for _ in range(14000)), end=b"")
     with stack.api.wire(head("Transfer-Encoding: chunked") + body) as wire:
-        wait_until(lambda: any("/nginx/temp/body/" in file for file in open_files(stack.pids("nginx"))), 5, "the file")
+        wait_until(lambda: any("/nginx/temp/body/" in file for file in open_files(stack.pids("nginx"))), what="the file")
         wire.send(chunks(GOOD))
         assert wire.response().status == 201
 

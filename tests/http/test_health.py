@@ -38,7 +38,7 @@ def test_the_database_down_and_back(stack):
     stack.stop("db", "-9")
     try:
         # Each handler process may repeat its last answer for a second.
-        wait_until(lambda: all(status(stack) == 503 for _ in range(20)), 5, "503")
+        wait_until(lambda: all(status(stack) == 503 for _ in range(20)), what="503")
         answer = stack.api("GET", HEALTH)
         assert answer.headers["retry-after"] == "5" and "disponible" in answer.message
         holds_for(1, lambda: status(stack) == 503)

@@ -82,7 +82,7 @@ def test_every_line_of_the_log_is_short_json_in_utf_8(front, tmp_path):
         for count, (name, data) in enumerate(REQUESTS.items(), 1):
             with client.wire(data) as wire, contextlib.suppress(OSError):
                 assert wire.socket.recv(1), name
-            line = wait_until(lambda: len(lines_of(log)) == count and lines_of(log)[-1], 5, name)
+            line = wait_until(lambda: len(lines_of(log)) == count and lines_of(log)[-1], what=name)
             entry = json.loads(line.decode())
             assert len(line) < 700 and "canary?" not in line.decode() and entry["requests"] == 10, line
     longest = max(map(len, lines_of(log)))

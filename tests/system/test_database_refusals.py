@@ -119,7 +119,7 @@ def test_a_statement_that_is_killed_may_be_asked_for_again(stack, entity):
     waiting = ("SELECT id FROM information_schema.processlist WHERE user = 'apientidades_api' AND state LIKE 'Waiting for%metadata%'")
     try:
         thread.start()
-        (id,), *_ = wait_until(lambda: session(waiting), 3, "a request that waits")
+        (id,), *_ = wait_until(lambda: session(waiting), what="a request that waits")
         session(f"KILL QUERY {id}")
         thread.join()
     finally:

@@ -55,7 +55,7 @@ def test_a_migration_waits_for_a_backup_without_blocking(stack, entity, migrate,
     assert running.stdout.readline().endswith("_prueba.sql\n")
     assert re.match("held up: .*try 1 of 12", running.stdout.readline())
     hook = entity.register()
-    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada", 8)
+    stack.wait_delivery(stack.delivery_id(entity.notify(), hook.id), "entregada")
     # The operator's database user may not see the session; the program prints the query for a user who may.
     assert "may not see who" in running.stdout.readline()
     [[holder, *_], *_] = stack.sql(running.stdout.readline())

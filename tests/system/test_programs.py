@@ -57,7 +57,7 @@ def run(programs):
             listener.bind(f"{folder}/s")
             listener.listen()
             return subprocess.run(
-                [*command, *extra], env={**environment, **(settings or {})}, capture_output=True, text=True, timeout=10,
+                [*command, *extra], env={**environment, **(settings or {})}, capture_output=True, text=True, timeout=60,
                 stdin=subprocess.DEVNULL if without_socket else listener)
     return start
 
@@ -92,7 +92,7 @@ def supervise(programs):
             try:
                 yield told
                 process.send_signal(number)
-                assert process.wait(10) == 0
+                assert process.wait(30) == 0
             finally:
                 process.kill()
                 process.wait()
@@ -279,7 +279,7 @@ def test_root_starts_no_dispatcher_by_mistake(programs):
     """It would deliver beside the unit's, with all rights. ./dev names a file."""
     (program, *_), environment = programs["apientidades-dispatcher"]
     for arguments in ([], ["--log.level=debug"]):
-        one_line(subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=10), [2], "root", "--config FILE")
+        one_line(subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=60), [2], "root", "--config FILE")
 
 
 def test_the_dispatcher_waits_for_a_migration_that_is_missing(supervise, stack):
@@ -464,7 +464,7 @@ def test_an_unread_log_and_an_unread_service_manager_do_not_delay_the_end(progra
         try:
             wait_until(lambda: blocks(process, signal.SIGTERM), what="the daemon to take over SIGTERM")
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 0
+            assert process.wait(30) == 0
         finally:
             process.kill()
             process.wait()
