@@ -19,13 +19,14 @@ from support.campaign import Campaign
 from support.stack import free_port, setting
 from support.wait import wait_until
 
-CONNECT_TIME_OUT, TIME_OUT = 1.0, 2.0  # seconds, settings of the stack
-SLACK = 2.0  # seconds that a busy machine may add; without its time-out, no attempt of these cases would end
+CONNECT_TIME_OUT, TIME_OUT = 3, 4  # seconds: on a busy machine a handshake beside all these may take one
+SETTINGS = setting(delivery_connect_timeout=f"{CONNECT_TIME_OUT}s", delivery_timeout=f"{TIME_OUT}s", delivery_lease="30s")
+SLACK = 4  # seconds that a busy machine may add; without its time-out, no attempt of these cases would end
 ATTEMPTS = 4
 
 # The texts that the entity reads.
-TIMED_OUT = "El receptor no terminó de responder en 2s: debe responder en cuanto recibe el aviso, y procesarlo después"
-NOT_CONNECTED = ("No se completó la conexión con el receptor (TCP y TLS) en 1s: compruebe que es accesible desde "
+TIMED_OUT = f"El receptor no terminó de responder en {TIME_OUT}s: debe responder en cuanto recibe el aviso, y procesarlo después"
+NOT_CONNECTED = (f"No se completó la conexión con el receptor (TCP y TLS) en {CONNECT_TIME_OUT}s: compruebe que es accesible desde "
                  "Internet en el puerto de la URL")
 UNREACHABLE = "No se pudo conectar con el receptor: compruebe que es accesible desde Internet en el puerto de la URL"
 CLOSED = "El receptor cerró la conexión sin responder: revise su servidor"
@@ -119,13 +120,14 @@ def outcomes(stack, receiver):
     campaign = Campaign(stack, receiver, dict.fromkeys(cases, receiver.port))
     for name, (_, hook, _) in campaign.hooks.items():
         receiver.behave(hook.path, redirect(name, hook.url) if isinstance(name, int) else {**ENDLESS, **BROKEN}[name][0])
-    campaign.notify()
-    listed = campaign.listed()
-    ended, attempts = campaign.wait_ended(), campaign.attempts()
-    for _, hook, _ in campaign.hooks.values():
-        receiver.behave(hook.path, Behaviour())
-    campaign.notify()
-    mended = campaign.wait_ended(2)
+    with stack.dispatcher_with(**SETTINGS):
+        campaign.notify()
+        listed = campaign.listed()
+        ended, attempts = campaign.wait_ended(), campaign.attempts()
+        for _, hook, _ in campaign.hooks.values():
+            receiver.behave(hook.path, Behaviour())
+        campaign.notify()
+        mended = campaign.wait_ended(2)
     return {name: (listed[name], *ended[name], attempts[name], mended[name][1]) for name in cases}
 
 
@@ -227,6 +229,7 @@ def connections(stack, untrusted_receiver, receiver, tmp_path_factory):
             "a name that only looks alike": serve(tcp.https_server(alike)),
         }
         campaign = Campaign(stack, receiver, ports)
+        serve(stack.dispatcher_with(**SETTINGS))
         campaign.notify()
         listed = campaign.listed()
         campaign.wait_ended()

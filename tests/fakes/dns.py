@@ -36,7 +36,7 @@ FAULTS = {
     "wrong_name": "answers another question",
     "loop": "answers a record with a compressed name that points to itself",
 }
-SLOW_S = 0.2
+SLOW_S = 0.4
 NEGATIVE_TTL = 300
 A, CNAME, SOA, AAAA = 1, 5, 6, 28
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5

@@ -41,7 +41,7 @@ class Campaign:
             found[names[webhook]].append(row)
         return found
 
-    def wait_ended(self, count: int = 1, timeout: float = 25) -> dict:
+    def wait_ended(self, count: int = 1, timeout: float = 90) -> dict:
         """name -> [state, attempts] of each delivery, once each webhook has at least `count` deliveries and all have ended."""
         def ended():
             found = self.rows("e.estado, e.intentos")
@@ -62,5 +62,5 @@ class Campaign:
         def all_tried():
             found = {w["id"]: w for entity in entities for w in entity.api("GET", BASE).json()}
             return all(found[hook.id]["ultimaEjecucion"] for _, hook, _ in self.hooks.values()) and found
-        found = wait_until(all_tried, 20, "an attempt of each")
+        found = wait_until(all_tried, 60, "an attempt of each")
         return {name: found[hook.id] for name, (_, hook, _) in self.hooks.items()}
