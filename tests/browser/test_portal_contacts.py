@@ -208,11 +208,11 @@ def test_a_token_that_only_reads_sees_the_list_without_controls(mailing, browser
 
 def test_an_address_that_its_server_refuses(mailing, browser, entity, stack, expect):
     put(entity, "a@ejemplo.es")
-    stack.sql("UPDATE contactos SET confirmado_en = UTC_TIMESTAMP(3), codigo_emitido = NULL, rechazado_en = UTC_TIMESTAMP(3), rechazo = '550 <b>x'"
+    stack.sql("UPDATE contactos SET confirmado_en = UTC_TIMESTAMP(3), codigo_emitido = NULL, rechazado_en = UTC_TIMESTAMP(3), rechazo = '550 <b>inconfundible'"
               f" WHERE entidad_id = {entity.id}")
     page = at(browser, entity, LIST, HEADING, dark=True)
     expect(card(page, "a@ejemplo.es")).to_contain_text("Su servidor de correo la rechaza")
-    assert "550" not in page.content()
+    assert "inconfundible" not in page.content()
     assert_no_barriers(page)
     page.get_by_role("button", name="Pedir un código").click()
     expect(page.locator("#hecho")).to_contain_text("Código pedido")
