@@ -1,10 +1,12 @@
 """A receiver that answers again gets its waiting deliveries ahead of the schedule. A receiver that stays away is probed."""
 import json
+import signal
 
 import pytest
 
 from fakes.receiver import Behaviour, Receiver
 from support.actors import BASE, DATA
+from support.arena import end
 from support.stack import free_port, setting
 from support.wait import holds_for, wait_until
 
@@ -188,9 +190,10 @@ def test_a_dispatcher_that_is_killed_on_the_way_loses_none_of_it(entity, receive
     with patient():
         fail_all(stack, entity, hook, receiver, count)
         receiver.behave(hook.path, Behaviour(), Behaviour(hold=True))
+        pid, = stack.pids("dispatcher")
         entity.notify()
         wait_until(lambda: receiver.in_flight(hook.path) >= 1, 15, "an early attempt to be under way")
-        stack.stop("dispatcher", "-9")
+        end(pid, signal.SIGKILL)
         receiver.release(hook.path)
         receiver.behave(hook.path, Behaviour())
         stack.start("dispatcher", **setting(delivery_retry_schedule=HOURS, delivery_probe_interval="0s"))

@@ -136,6 +136,7 @@ def test_a_busy_webhook_has_ten_in_flight_and_delays_no_other(entity, new_entity
     assert receiver.peak_in_flight(busy.path) == 10
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_failing_webhook_has_one_request_in_flight(entity, receiver, stack):
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(fault="hang_up"))

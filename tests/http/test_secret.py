@@ -82,6 +82,7 @@ def test_what_was_refused_before_is_retried_with_the_new_secret(entity, receiver
     assert signed_with(receiver.requests(hook.path)[-1], "uno", "dos") == [False, True]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_rotation_during_a_delivery_counts_from_the_next_attempt(entity, receiver, stack):
     hook = entity.register(secret="uno")
     receiver.behave(hook.path, Behaviour(status=401, hold=True), Behaviour())
