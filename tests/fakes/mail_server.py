@@ -58,7 +58,7 @@ class MailServer:
                 return Protocol(self.handler, hostname="correo.test", **options)
 
         self.controller = Here(self, hostname="127.0.0.1", port=0, ssl_context=context if implicit_tls else None,
-                               ready_timeout=10)
+                               ready_timeout=60)
 
     def __enter__(self) -> "MailServer":
         # aiosmtpd's start() connects to the port that it was given, which is 0.
@@ -66,7 +66,7 @@ class MailServer:
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.ready = threading.Event()
         self.thread.start()
-        assert self.ready.wait(10)
+        assert self.ready.wait(60)
         return self
 
     def _serve(self) -> None:
