@@ -571,7 +571,7 @@ def test_chosen_ones_are_sent_again_and_no_others(browser, entity, receiver, sta
     expect(page.locator(f"#elegir-{ids[1]}")).to_be_enabled()
     page.get_by_role("button", name="Elegir todas").click()
     expect(page.get_by_role("button", name="Reenviar 3 elegidas")).to_be_visible()
-    wait_until(lambda: stack.count_deliveries(good.id, "entregada") == 1, 15, "the first to be received")
+    wait_until(lambda: stack.count_deliveries(good.id, "entregada") == 1, what="the first to be received")
     assert len(receiver.requests(good.path)) == before[good] + 1 and len(receiver.requests(other.path)) == before[other]
     page.get_by_role("link", name="Ver cómo va", exact=True).click()
     expect(page.get_by_role("table", name="Reenvíos").get_by_role("row").nth(1)).to_contain_text(f"entrega {ids[0]}")

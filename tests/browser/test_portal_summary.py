@@ -32,7 +32,7 @@ def life(stack, entity, receiver):
     wait_until(lambda: stack.count_deliveries(good.id, "entregada") == 2 and stack.count_deliveries(bad.id, "fallida") == 2, 30, "two delivered, two failed")
     assert entity.api("PATCH", f"{BASE}/{off.id}", json_body={"activo": False}).status == 200
     entity.notify("evaluacion.cerrada")
-    wait_until(lambda: stack.count_deliveries(off.id, "retenida") == 1 and stack.count_deliveries(bad.id, "fallida") == 3, 15, "one held, a third failed")
+    wait_until(lambda: stack.count_deliveries(off.id, "retenida") == 1 and stack.count_deliveries(bad.id, "fallida") == 3, what="one held, a third failed")
     return good, bad, off
 
 
@@ -200,7 +200,7 @@ def test_a_paused_webhook_is_reactivated_at_once(browser, life, entity, stack, e
     assert entity.api("GET", f"{BASE}/{off.id}").json()["activo"] is False, "nothing is overwritten unseen"
     card(page, off).get_by_role("button", name="Reactivar").click()
     expect(page.locator("#hecho")).to_contain_text("Reactivado: Cambiado")
-    wait_until(lambda: stack.count_deliveries(off.id, "entregada") == 3, 15, "what was held to be delivered")
+    wait_until(lambda: stack.count_deliveries(off.id, "entregada") == 3, what="what was held to be delivered")
     reader = open_portal(browser, entity.issue_token("--read-only"))
     expect(card(reader, off)).to_be_visible()
     expect(reader.get_by_role("button", name="Reactivar")).to_have_count(0)

@@ -236,7 +236,7 @@ def test_until_when_nothing_is_sent_after_a_429(browser, entity, receiver, stack
     hook = entity.register()
     receiver.behave(hook.path, Behaviour(status=429, headers={"Retry-After": "7200"}))
     id = stack.delivery_id(entity.notify(), hook.id)
-    wait_until(lambda: seen(entity, hook)["ultimoEstado"] == 429, 15, "the 429")
+    wait_until(lambda: seen(entity, hook)["ultimoEstado"] == 429, what="the 429")
     page = at(browser, entity, place(hook), "Webhook", width=320)
     told = re.compile(r"No se le envía nada hasta que pase lo que pidió: como tarde, (hoy|mañana) a las? \d\d:\d\d")
     expect(page.locator("main").get_by_text(told)).to_be_visible()

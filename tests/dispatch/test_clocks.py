@@ -213,7 +213,7 @@ def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, re
     stack.wait_delivery(delivery, "entregada")
     assert entity.api("PUT", f"{BASE}/{hook.id}/secreto", json_body={"secreto": "otro"}).status == 200
     database_clock.jump_to(100 * DAY)
-    wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, 15, "the jump to be noticed")
+    wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, what="the jump to be noticed")
     entity.notify(event)
     receiver.wait(hook.path, 2)
     secrets = f"SELECT (secreto_sellado IS NOT NULL) + (secreto_b_sellado IS NOT NULL) FROM webhooks WHERE id = {hook.id}"
@@ -227,7 +227,7 @@ def test_nothing_is_purged_by_a_clock_that_has_jumped(database_clock, entity, re
     assert entity.api("GET", f"{BASE}/{hook.id}").json()["secretoAnteriorHasta"], "the old secret's day of grace goes on"
     assert counted(root, hook, "TRUE") == 2
     database_clock.jump_to(100 * DAY)
-    wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, 15, "the second jump")
+    wait_until(lambda: stack.admin("queue", "status")["salto_reloj_s"] > 99 * DAY, what="the second jump")
     stack.admin("queue", "clock", "accept")
     wait_until(lambda: counted(root, hook, "TRUE") == 1, 30, "the retention to go on")
     entity.notify(event, **key)

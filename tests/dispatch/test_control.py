@@ -199,7 +199,7 @@ def test_a_test_event_that_cannot_be_read_holds_itself_alone(entity, receiver, s
     stack.sql(f"UPDATE notificaciones_pendientes SET datos = '{{}}' WHERE origen = 'prueba' AND entidad_id = {entity.id}")
     test = stack.value(f"SELECT id FROM entregas WHERE webhook_id = {hook.id}")
     stack.admin("queue", "resume")
-    wait_until(lambda: stack.delivery(test)["estado"] == "retenida", 10, "the test event to be held")
+    wait_until(lambda: stack.delivery(test)["estado"] == "retenida", what="the test event to be held")
     entity.notify()
     receiver.wait(hook.path)
     assert stack.value(f"SELECT COUNT(*) FROM webhook_ejecuciones WHERE webhook_id = {hook.id} AND descansa_hasta IS NOT NULL") == "0"

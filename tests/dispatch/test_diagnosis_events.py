@@ -89,7 +89,7 @@ def test_a_paused_diagnosis_adds_few_rounds(entity, stack):
             at_rest = min(rounds_in_a_second() for _ in range(8))
             assert ask(entity, hook).status == 202
             holds_for(1.5, lambda: shown(entity, hook)["estado"] == "pendiente", "the wait of the diagnosis")
-            wait_until(lambda: rounds_in_a_second() < 1.4 * at_rest, 15, "the loop to rest")
+            wait_until(lambda: rounds_in_a_second() < 1.4 * at_rest, what="the loop to rest")
     finally:
         stack.admin("queue", "resume", "--webhook", hook.id)
 

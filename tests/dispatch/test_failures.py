@@ -277,7 +277,7 @@ def test_a_webhook_that_does_nothing_but_fail_is_deactivated(entity, receiver, s
     with stack.dispatcher_with(APIENTIDADES_DELIVERY_DISABLE_AFTER="1s"):
         for _ in range(4):
             entity.notify()
-        wait_until(lambda: not entity.listed(hook)["activo"], 15, "the webhook to be deactivated")
+        wait_until(lambda: not entity.listed(hook)["activo"], what="the webhook to be deactivated")
         assert len(receiver.requests(hook.path)) >= 10
         assert stack.admin("webhook", "show", hook.id)["motivo"] == "fallos"
         assert entity.listed(healthy)["activo"] is True

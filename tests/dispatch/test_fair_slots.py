@@ -83,7 +83,7 @@ def test_one_entity_has_no_more_than_half_of_a_host(new_entity, receiver, stack)
         for _ in range(5):
             greedy.notify()
         in_flight = lambda: receiver.in_flight(*(held for _, held in hooks))
-        wait_until(lambda: in_flight() == 3, 15, "half of the host's slots")
+        wait_until(lambda: in_flight() == 3, what="half of the host's slots")
         for _ in range(10):
             other.notify()
         receiver.wait(path, 10)

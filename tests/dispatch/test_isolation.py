@@ -145,9 +145,9 @@ def test_a_lock_of_all_notifications_delays_no_delivery(new_entity, receiver, st
         writer(f"SELECT COUNT(*) FROM (SELECT id FROM notificaciones_pendientes {lock}) t")
         writer(f"SELECT id FROM notificaciones_pendientes WHERE estado = 'pendiente' {lock}")
         receiver.release(hooks[1].path)
-        wait_until(lambda: delivered(stack, [hooks[1]]) == [5], 15, "what was under way")
+        wait_until(lambda: delivered(stack, [hooks[1]]) == [5], what="what was under way")
         # The retry is refused while an attempt of the delivery is in flight.
-        wait_until(lambda: stack.try_admin("delivery", "retry", retried).returncode == 0, 15, "the delivery to be retried")
+        wait_until(lambda: stack.try_admin("delivery", "retry", retried).returncode == 0, what="the delivery to be retried")
         receiver.wait(hooks[0].path, before + 1)
         assert entities[2].api("GET", BASE).status == 200
         assert entities[2].register().id, "a registration writes another table"
@@ -160,7 +160,7 @@ def test_a_lock_of_all_notifications_delays_no_delivery(new_entity, receiver, st
     assert entities[2].api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta"}).status == 200
     receiver.behave(hooks[0].path, Behaviour())
     entities[0].notify()
-    wait_until(lambda: delivered(stack, [hooks[0]])[0] >= 1, 15, "a delivery after the lock")
+    wait_until(lambda: delivered(stack, [hooks[0]])[0] >= 1, what="a delivery after the lock")
 
 
 def lock_notifications(stack, lock: str, which: str):
@@ -188,14 +188,14 @@ def test_locked_notifications_wait_and_new_ones_do_not(new_entity, receiver, sta
         for _ in range(2):
             for entity in entities:
                 entity.notify()
-        wait_until(lambda: delivered(stack, hooks) == [2, 2, 2], 15, "the new ones to be delivered beside the lock")
+        wait_until(lambda: delivered(stack, hooks) == [2, 2, 2], what="the new ones to be delivered beside the lock")
         assert int(stack.value(pending)) == len(ids), "their rows cannot be changed"
         writer("ROLLBACK")
     finally:
         writer.close()
         stack.admin("queue", "resume")
-    wait_until(lambda: int(stack.value(pending)) == 0, 15, "those that were locked")
-    wait_until(lambda: delivered(stack, hooks) == [8, 8, 8], 15, "all to be delivered")
+    wait_until(lambda: int(stack.value(pending)) == 0, what="those that were locked")
+    wait_until(lambda: delivered(stack, hooks) == [8, 8, 8], what="all to be delivered")
     assert [len(receiver.requests(hook.path)) for hook in hooks] == [8, 8, 8], "nothing twice"
     assert stack.notification(ids[-1])["estado"] == "rechazada"
 
@@ -210,7 +210,7 @@ def test_the_operator_is_told_of_what_is_locked(entity, stack):
         try:
             stack.admin("queue", "resume")
             locked = lambda: stack.admin("queue", "status").get("bloqueadas", {})
-            wait_until(lambda: locked().get("primera") == id, 15, "queue status to name it")
+            wait_until(lambda: locked().get("primera") == id, what="queue status to name it")
             found = locked()
             assert found.pop("transacciones") == "none has locks for so long"  # this one is not as old as the row seems to be
             assert found == {"notificaciones": 1, "primera": id, "entidad_id": entity.id}
@@ -236,7 +236,7 @@ def test_a_lock_that_ends_while_no_row_is_tried_is_no_longer_counted(entity, new
             stack.admin("queue", "resume")
             stack.wait_delivery(stack.delivery_id(neighbour.notify(), beside.id), "entregada")  # the locked one has been passed over
             later.minute()
-            wait_until(lambda: locked() == 1, 15, "the lock of a minute to be counted")
+            wait_until(lambda: locked() == 1, what="the lock of a minute to be counted")
             return writer
 
         try:
@@ -246,7 +246,7 @@ def test_a_lock_that_ends_while_no_row_is_tried_is_no_longer_counted(entity, new
             with contextlib.closing(lock(first)) as writer:
                 stack.admin("queue", "pause")
                 writer("ROLLBACK")
-            wait_until(lambda: locked() == 0, 15, "the end of the lock")
+            wait_until(lambda: locked() == 0, what="the end of the lock")
             later.minute()  # the next line may be logged
             second = entity.notify()
             with contextlib.closing(lock_notifications(stack, "LOCK IN SHARE MODE", f"id = {second}")):
@@ -261,7 +261,7 @@ def test_a_lock_that_ends_while_no_row_is_tried_is_no_longer_counted(entity, new
         lock(third)
         stack.stop("db", "-9")
         try:
-            wait_until(lambda: locked() == 0, 15, "the database to be away")
+            wait_until(lambda: locked() == 0, what="the database to be away")
         finally:
             stack.start("db")
             stack.connect_evaluation()
@@ -285,7 +285,7 @@ def test_the_operator_is_told_who_blocks_inserts(entity, stack, root):
             assert checked.returncode == 2 and "BLOCKED: an INSERT of a notification has waited for" in checked.stdout
             holder("ROLLBACK")
             waiting.result(30)
-        wait_until(lambda: status() is None, 15, "the end of the wait to be seen", every=0.15)  # the server caches it for 0.1 s
+        wait_until(lambda: status() is None, what="the end of the wait to be seen", every=0.15)  # the server caches it for 0.1 s
     finally:
         root("DROP TABLE suya")
 
@@ -348,7 +348,7 @@ def test_a_pause_returns_what_waits_for_a_connection(entity, receiver, stack):
     stack.admin("queue", "pause")
     try:
         in_flight = f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'"
-        wait_until(lambda: int(stack.value(in_flight)) <= receiver.in_flight(hook.path), 10, "the rest to be returned")
+        wait_until(lambda: int(stack.value(in_flight)) <= receiver.in_flight(hook.path), what="the rest to be returned")
     finally:
         stack.admin("queue", "resume")
         receiver.release(hook.path)

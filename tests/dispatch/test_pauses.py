@@ -195,7 +195,7 @@ def test_a_locked_notification_does_not_bypass_a_pause(new_entity, receiver, sta
     finally:
         writer.close()
     receiver.wait(beside.path, 1)
-    wait_until(lambda: stack.notification(notification)["estado"] == "procesada", 10, "the paused webhook's notification to be fanned out")
+    wait_until(lambda: stack.notification(notification)["estado"] == "procesada", what="the paused webhook's notification to be fanned out")
     holds_for(0.5, lambda: receiver.requests(hook.path) == [], "nothing sent while paused")
     stack.admin("queue", "resume", "--webhook", hook.id)
     receiver.wait(hook.path, 1)

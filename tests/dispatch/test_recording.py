@@ -82,7 +82,7 @@ def test_a_session_that_was_idle_for_too_long_is_replaced_without_a_word(entity,
         entity.notify()
         wait_until(lambda: delivered(stack, [hook]) == [1], what="the first delivery")
 
-        kill(root, wait_until(lambda: sessions(root, 2), 10, "a session to idle"))
+        kill(root, wait_until(lambda: sessions(root, 2), what="a session to idle"))
         entity.notify()
         wait_until(lambda: delivered(stack, [hook]) == [2], what="the next one")
         assert "results cannot be recorded" not in logged()
@@ -274,7 +274,7 @@ def lock_until_noticed(entities, hooks, receiver, stack, root, logged):
     try:
         for hook in hooks:
             receiver.release(hook.path)
-        wait_until(lambda: "results cannot be recorded: database unavailable" in logged(), 15, "the absence to be noticed")
+        wait_until(lambda: "results cannot be recorded: database unavailable" in logged(), what="the absence to be noticed")
     finally:
         root("UNLOCK TABLES")
     wait_until(lambda: delivered(stack, hooks) == [3] * 4, 30, "all to be recorded")

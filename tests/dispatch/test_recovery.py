@@ -49,7 +49,7 @@ def test_what_waits_arrives_after_the_first_success_oldest_first(entity, receive
     with patient():
         receiver.behave(hook.path, Behaviour(status=500))
         entity.notify()
-        wait_until(lambda: steps(stack, hook) == [("pendiente", 1, 1)], 10, "the first to fail")
+        wait_until(lambda: steps(stack, hook) == [("pendiente", 1, 1)], what="the first to fail")
         row = f"({entity.id}, 'evaluacion.abierta', '{json.dumps(DATA['evaluacion.abierta'])}')"
         stack.sql("INSERT INTO notificaciones_pendientes (entidad_id, evento, datos) VALUES " + ", ".join([row] * (count - 1)))
         wait_until(lambda: sum(one == ("pendiente", 1, 1) for one in steps(stack, hook)) == count, 60, "all to fail")
@@ -75,7 +75,7 @@ def test_a_test_event_that_arrives_is_a_recovery_too(entity, receiver, stack, pa
         fail_all(stack, entity, hook, receiver, 3)
         receiver.behave(hook.path, Behaviour())
         assert entity.api("POST", f"{BASE}/test", json_body={"evento": "evaluacion.abierta", "datosExtra": {}}).status == 200
-        wait_until(lambda: delivered(stack, hook) == 4, 15, "the test event and the three")
+        wait_until(lambda: delivered(stack, hook) == 4, what="the test event and the three")
 
 
 def test_a_delivery_refused_while_others_succeed_gets_one_early_attempt_per_step(entity, receiver, stack, patient):
@@ -85,11 +85,11 @@ def test_a_delivery_refused_while_others_succeed_gets_one_early_attempt_per_step
         refused = receiver.requests(hook.path)[0].id
         receiver.behave(hook.path, Behaviour(), Behaviour(status=400), Behaviour())
         entity.notify()
-        wait_until(lambda: steps(stack, hook)[0] == ("pendiente", 2, 1), 15, "the early attempt to fail")
+        wait_until(lambda: steps(stack, hook)[0] == ("pendiente", 2, 1), what="the early attempt to fail")
         for _ in range(3):
             before = delivered(stack, hook)
             entity.notify()
-            wait_until(lambda: delivered(stack, hook) == before + 1, 10, "another to arrive")
+            wait_until(lambda: delivered(stack, hook) == before + 1, what="another to arrive")
         holds_for(3, lambda: steps(stack, hook)[0] == ("pendiente", 2, 1), "one early attempt, and no step spent")
     assert [request.id for request in receiver.requests(hook.path)].count(refused) == 2
     assert stack.value(f"SELECT proximo_intento > UTC_TIMESTAMP() + INTERVAL 30 MINUTE FROM entregas"
@@ -103,8 +103,8 @@ def test_a_failure_during_the_recovery_stops_it(entity, receiver, stack, patient
         fail_all(stack, entity, hook, receiver, count)
         receiver.behave(hook.path, *[Behaviour()] * 11, Behaviour(status=500))
         entity.notify()
-        wait_until(lambda: delivered(stack, hook) >= 11, 15, "some to arrive")
-        wait_until(lambda: len(receiver.requests(hook.path)) >= count + 12, 15, "the failure")
+        wait_until(lambda: delivered(stack, hook) >= 11, what="some to arrive")
+        wait_until(lambda: len(receiver.requests(hook.path)) >= count + 12, what="the failure")
         wait_until(lambda: stack.value(f"SELECT COUNT(*) FROM entregas WHERE webhook_id = {hook.id} AND estado = 'en_curso'") == "0",
                    10, "those under way to end")
         made = len(receiver.requests(hook.path))
@@ -152,7 +152,7 @@ def test_a_webhook_is_probed_while_slow_receivers_use_every_slot(new_entity, rec
     with patient(probe_interval="1s", delivery_max_in_flight="4"):
         delivery = stack.delivery_id(failing.notify(), away.id)
         attempts = lambda: stack.delivery(delivery)["intentos"]
-        wait_until(lambda: attempts() == 1, 15, "the first attempt to fail")
+        wait_until(lambda: attempts() == 1, what="the first attempt to fail")
         for hook in hooks:
             receiver.behave(hook.path, Behaviour(delay=1))
         for _ in range(20):
@@ -177,7 +177,7 @@ def test_of_successive_failed_probes_the_first_the_last_and_their_number_are_kep
         attempts = stack.attempts(delivery)
         return stack.delivery(delivery)["intentos"] == before and (before, attempts)
 
-    made, attempts = wait_until(shown, 10, "no probe between two readings")
+    made, attempts = wait_until(shown, what="no probe between two readings")
     assert [one["tipo"] for one in attempts] == ["programado", "sondeo", "sondeo"]
     assert [one["numero"] for one in attempts] == [1, 2, made]
     assert [one["sondeos"] for one in attempts] == [None, 1, made - 1]
@@ -192,7 +192,7 @@ def test_a_dispatcher_that_is_killed_on_the_way_loses_none_of_it(entity, receive
         receiver.behave(hook.path, Behaviour(), Behaviour(hold=True))
         pid, = stack.pids("dispatcher")
         entity.notify()
-        wait_until(lambda: receiver.in_flight(hook.path) >= 1, 15, "an early attempt to be under way")
+        wait_until(lambda: receiver.in_flight(hook.path) >= 1, what="an early attempt to be under way")
         end(pid, signal.SIGKILL)
         receiver.release(hook.path)
         receiver.behave(hook.path, Behaviour())

@@ -170,12 +170,12 @@ def test_what_is_logged_once_a_minute_is_logged_in_a_pause(stack, tmp_path):
         for unknown in (600_000_001, 600_000_002):
             stack.sql(f"INSERT INTO {TABLE} (entidad_id, evento, datos) VALUES ({unknown}, 'evaluacion.abierta', {literal(GOOD)})")
             state = f"SELECT estado FROM {TABLE} WHERE entidad_id = {unknown}"
-            wait_until(lambda: stack.value(state) == "rechazada", 15, "a rejection")
-            wait_until(lambda: lines() == before + 1, 15, "a line for the first")
+            wait_until(lambda: stack.value(state) == "rechazada", what="a rejection")
+            wait_until(lambda: lines() == before + 1, what="a line for the first")
         stack.admin("queue", "pause")
         try:
             later.minute()
-            wait_until(lambda: lines() == before + 2, 15, "the line for the second")
+            wait_until(lambda: lines() == before + 2, what="the line for the second")
         finally:
             stack.admin("queue", "resume")
     forget_bad_rows(stack)
@@ -192,7 +192,7 @@ def test_rows_of_unknown_entities_delay_no_others(entity, stack):
                   f" SELECT 500000000 + seq, 'evaluacion.abierta', {literal(GOOD)} FROM {numbers(many)}")
         id = entity.notify()
         state = lambda: stack.sql(f"SELECT estado, {count} FROM {TABLE} WHERE id = {id}")[0]
-        wait_until(lambda: state()[0] == "procesada", 15, "the row of an entity that exists")
+        wait_until(lambda: state()[0] == "procesada", what="the row of an entity that exists")
         assert int(state()[1]) > 0, "it waited for those of unknown entities"
         stack.wait_delivery(stack.delivery_id(id, hook.id), "entregada")
         wait_until(lambda: stack.value(f"SELECT {count}") == "0", 60, "the others to be rejected")

@@ -132,7 +132,7 @@ def test_a_refused_purge_does_not_stop_other_maintenance(entity, receiver, stack
         waiting = stack.delivery_id(entity.notify("evaluacion.abierta"), hook.id)
         wait_until(lambda: stack.attempts(waiting), what="a failure")
         assert entity.api("DELETE", f"{BASE}/{hook.id}").status == 200
-        stack.wait_delivery(waiting, "cancelada", 15)
+        stack.wait_delivery(waiting, "cancelada")
         entity.notify("evaluacion.cerrada")
         receiver.wait(fresh.path)
         assert root(LEFT) == [["10"]]

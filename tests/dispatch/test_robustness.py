@@ -148,7 +148,7 @@ def test_a_failing_webhook_has_one_request_in_flight(entity, receiver, stack):
     wait_until(lambda: receiver.in_flight(hook.path) == 1, what="a probe")
     holds_for(1, lambda: receiver.in_flight(hook.path) == 1, "one in flight while it fails")
     receiver.release(hook.path)
-    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 6, 15, "all to arrive")
+    wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 6, what="all to arrive")
 
 
 # Addresses.

@@ -37,7 +37,7 @@ def test_only_listed_hosts_are_reached(entity, receiver, stack):
         notification = entity.notify()
         for id in (listed.id, other.id, answer.json()["id"]):
             stack.wait_delivery(stack.delivery_id(notification, id), "entregada")
-        wait_until(lambda: scrape().value("apientidades_attempts_total", outcome="sandbox") == 2, 10, "the attempts to be counted")
+        wait_until(lambda: scrape().value("apientidades_attempts_total", outcome="sandbox") == 2, what="the attempts to be counted")
         assert scrape().value("apientidades_sandbox") == 1
     assert len(receiver.requests(listed.path)) == 1
     assert receiver.requests(other.path) == []
@@ -60,11 +60,11 @@ def test_a_webhook_that_failed_does_not_fail_any_more(entity, receiver, stack):
     for one in (hook, listed):
         receiver.behave(one.path, *[Behaviour(status=500)] * 20)
     entity.notify()
-    wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 500, 10, "a failure")
+    wait_until(lambda: entity.listed(hook)["ultimoEstado"] == 500, what="a failure")
     with stack.dispatcher_with(**listing(listed)):
         notification = entity.notify()
         stack.wait_delivery(stack.delivery_id(notification, hook.id), "entregada")
-        wait_until(lambda: entity.listed(hook)["ultimoError"] == "", 10, "the end of the failures")
+        wait_until(lambda: entity.listed(hook)["ultimoError"] == "", what="the end of the failures")
     assert entity.api("GET", f"{BASE}/{hook.id}").json()["fallaDesde"] is None
 
 
@@ -113,7 +113,7 @@ def test_a_dispatcher_tells_it_until_it_is_reloaded(stack, conf, tmp_path):
 def test_a_log_and_the_status_in_json_tell_it(stack):
     assert stack.admin("queue", "status")["entorno_de_pruebas"] is False
     with stack.dispatcher_with(**setting(delivery_sandbox="none, *.Example.org")):
-        wait_until(lambda: "SANDBOX: only the hosts of delivery.sandbox" in stack.dev("logs", "dispatcher").stdout, 10, "the line in the log")
+        wait_until(lambda: "SANDBOX: only the hosts of delivery.sandbox" in stack.dev("logs", "dispatcher").stdout, what="the line in the log")
 
 
 def test_the_entities_for_tests_are_made_once(stack):

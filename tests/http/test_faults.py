@@ -42,7 +42,7 @@ def test_database_killed_503_and_recovery_without_help(entity, stack, receiver, 
     assert stack.api("GET", BASE).status == 401  # a request without credentials does not reach the database
 
     stack.start("db")
-    wait_until(lambda: entity.api("GET", BASE).status == 200, 10, "the API to answer again")
+    wait_until(lambda: entity.api("GET", BASE).status == 200, what="the API to answer again")
     assert entity.api("GET", BASE).text == "[]"
     with ThreadPoolExecutor(32) as pool:  # many threads, each with its own session, must connect again
         assert {r.status for r in pool.map(lambda _: entity.api("GET", BASE), range(64))} == {200}
@@ -50,7 +50,7 @@ def test_database_killed_503_and_recovery_without_help(entity, stack, receiver, 
     stack.connect_evaluation()
     hook = entity.register()
     entity.notify()
-    receiver.wait(hook.path, timeout=15)  # the dispatcher has found the database again, too
+    receiver.wait(hook.path)  # the dispatcher has found the database again, too
 
 
 def test_a_connection_lost_in_the_middle_of_a_request(entity, stack):

@@ -45,7 +45,7 @@ def test_the_database_down_and_back(stack):
     finally:
         stack.start("db")
         stack.connect_evaluation()
-    wait_until(lambda: status(stack) == 200, 10, "200")
+    wait_until(lambda: status(stack) == 200, what="200")
 
 
 def test_the_database_hangs(stack):
@@ -64,7 +64,7 @@ def test_the_database_hangs(stack):
         wait_until(ask, 8, "a 503", every=0.2)
     for thread in threads:
         thread.join()
-    wait_until(lambda: status(stack) == 200, 15, "200")
+    wait_until(lambda: status(stack) == 200, what="200")
 
 
 def test_the_pool_down(stack):
@@ -74,7 +74,7 @@ def test_the_pool_down(stack):
         assert answer.status == 503 and answer.message
     finally:
         stack.start("fcgi")
-    wait_until(lambda: status(stack) == 200, 10, "200")
+    wait_until(lambda: status(stack) == 200, what="200")
 
 
 def test_health_checks_rarely_query_the_database(stack):

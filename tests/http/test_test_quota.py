@@ -104,7 +104,7 @@ def test_deleting_the_webhook_that_does_not_answer_makes_room(limited, nothing_i
     assert entity.api("DELETE", f"{BASE}/{silent.id}").status == 200
     stack.start("dispatcher")
     again = {"evento": "evaluacion.cerrada"}
-    wait_until(lambda: entity.api("POST", TEST, json_body=again).status == 200, 15, "the cancelled deliveries to stop counting")
+    wait_until(lambda: entity.api("POST", TEST, json_body=again).status == 200, what="the cancelled deliveries to stop counting")
     stack.stop("dispatcher")
 
 

@@ -48,7 +48,7 @@ class Keys:
             pids, before = self.stack.pids(part), self._said(part, says)
             for pid in pids:
                 os.kill(pid, signal.SIGHUP)
-            wait_until(lambda: self._said(part, says) == before + len(pids), 15, f"{part}: {says}")
+            wait_until(lambda: self._said(part, says) == before + len(pids), what=f"{part}: {says}")
 
     def log(self, part: str) -> str:
         return Path(self.stack.folder, "log", f"{part}.log").read_text(errors="replace")

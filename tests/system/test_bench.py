@@ -138,7 +138,7 @@ def test_stopped_it_leaves_nothing_behind():
     os.kill(process.pid, signal.SIGTERM)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130 and "told to end" in errors, errors
-    wait_until(lambda: not [pid for pid, since in started.items() if start_time(pid) == since], 10, "its processes to end")
+    wait_until(lambda: not [pid for pid, since in started.items() if start_time(pid) == since], what="its processes to end")
 
 
 def test_a_grandchild_without_the_mark_is_found():
