@@ -94,15 +94,15 @@ def test_two_dispatchers_share_the_work_without_repeats(entity, stack):
         for hook in hooks:
             receiver.behave(hook.path, Behaviour(delay=0.05))
         with stack.second_dispatcher(**setting(delivery_host_overrides="*.receptor.test=127.0.0.2")):
-            for _ in range(100):
+            written, senders = 0, lambda: {request.local_address for request in receiver.requests()}
+            while written < 100 or senders() != set(addresses):
+                assert written < 2000, f"only {senders()} sends"
                 entity.notify()
+                written += 1
             for hook in hooks:
-                receiver.wait(hook.path, 100, 30)
-            for hook in hooks:
-                wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == 100, what="all to be recorded")
+                wait_until(lambda: stack.count_deliveries(hook.id, "entregada") == written, 60, "all to be recorded")
         requests = receiver.requests()
-        assert len(requests) == len({r.id for r in requests}) == 400
-        assert {r.local_address for r in requests} == {"127.0.0.1", "127.0.0.2"}
+        assert len(requests) == len({r.id for r in requests}) == 4 * written
 
 
 def test_first_attempts_start_in_the_order_of_the_notifications(entity, receiver, stack):
