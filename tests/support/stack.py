@@ -25,16 +25,24 @@ EVENTS = [
 ]
 
 
+_ports: set[int] = set()  # those that free_port() has returned
+
+
 def free_port() -> int:
     """Returns a free port below the range from which the kernel takes ports for connections and for port 0. So no other test
     takes the port before a server listens on it, or while that server restarts. With pytest-xdist, each worker has a part of the
-    range. From 26257 on there are ports that no webhook may have (lib/webhook/refused_ports.cpp)."""
+    range, and it gets no port again until half of them are used. From 26257 on there are ports that no webhook may have
+    (lib/webhook/refused_ports.cpp)."""
     share = 6_000 // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     first = 20_000 + share * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    if len(_ports) > share // 2:
+        _ports.clear()
     while True:
+        port = random.choice([port for port in range(first, first + share) if port not in _ports])
         with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", random.randrange(first, first + share)))
-            return probe.getsockname()[1]
+            probe.bind(("127.0.0.1", port))
+            _ports.add(port)
+            return port
 
 
 def clean_environment(**variables: str) -> dict:
