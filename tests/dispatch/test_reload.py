@@ -120,7 +120,7 @@ def test_an_unchanged_configuration_only_reads_the_keys_again(configuration, sta
     configuration.reload()
     for part, processes in (("dispatcher", 1), ("fcgi", 2)):
         wait_until(lambda: configuration.said(part, "configuration unchanged") == processes, 20)
-        assert configuration.said(part, "keys reloaded") == processes
+        wait_until(lambda: configuration.said(part, "keys reloaded") == processes, what="the keys to be read")
         assert configuration.said(part, "stopping") == 0
 
 
