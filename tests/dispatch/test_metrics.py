@@ -23,7 +23,7 @@ def scrape(stack):
 
 
 def grows(scrape, before, by, name, **labels):
-    wait_until(lambda: scrape().value(name, **labels) - before.value(name, **labels) == by, 10,
+    wait_until(lambda: scrape().value(name, **labels) - before.value(name, **labels) == by, 30,
                f"{name}{labels} to grow by {by}")
 
 

@@ -92,7 +92,7 @@ def test_every_line_of_the_log_is_short_json_in_utf_8(front, tmp_path):
 
 def test_refusals_are_sampled_whatever_the_path_and_the_form(front, tmp_path):
     """A limit refuses all but the first. One line in 1000 stands for all of these, and of a path keeps 64 characters."""
-    statuses = Counter()
+    statuses, started = Counter(), time.monotonic()
     with front(requests_per_address=1) as client:
         for name in ("quotes", "a long path", "every byte", "docs", "no token", "a body without a token"):
             for _ in range(10):
@@ -102,7 +102,7 @@ def test_refusals_are_sampled_whatever_the_path_and_the_form(front, tmp_path):
             with client.wire(REQUESTS[name]) as wire:
                 assert wire.response().status == 429, name
     refused = [line for line in lines_of(tmp_path / "access.log") if b'"requests":1000' in line]
-    assert statuses[429] > 1500 and sum(statuses.values()) - statuses[429] <= 2
+    assert statuses[429] > 1500 and sum(statuses.values()) - statuses[429] <= 2 + (time.monotonic() - started) / 60
     assert len(refused) < 15, "some three are expected"
     assert all(len(line) < 450 for line in refused)
 
