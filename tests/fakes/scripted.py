@@ -91,7 +91,7 @@ class ScriptedReceiver:
         with self._changed:
             return [c for c in self.connections if any(fields[":path"] == path for fields in c.requests)]
 
-    def wait(self, path: str, count: int, timeout: float = 10) -> None:
+    def wait(self, path: str, count: int, timeout: float = 30) -> None:
         """Waits until `count` requests of that path have come."""
         enough = lambda: sum(f[":path"] == path for c in self.connections for f in c.requests) >= count
         with self._changed:

@@ -74,7 +74,7 @@ class Newcomer:
                 yield screen.read_text
             finally:
                 process.send_signal(signal.SIGINT)
-                process.wait(10)
+                process.wait(30)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ class Scrape:
 
 
 def scrape(url: str) -> Scrape:
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=10) as answer:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30) as answer:
         assert answer.headers["Content-Type"].startswith("text/plain"), answer.headers
         return Scrape(answer.read().decode())
 

@@ -167,6 +167,6 @@ class RemoteReceiver:
         found = (json.loads(line) for line in lines if line.endswith("\n"))
         return [request for request in found if path is None or request["path"] == path]
 
-    def wait(self, path: str, count: int = 1, timeout: float = 10) -> list[dict]:
+    def wait(self, path: str, count: int = 1, timeout: float = 30) -> list[dict]:
         wait_until(lambda: len(self.requests(path)) >= count, timeout, f"{count} requests at {path}")
         return self.requests(path)

@@ -63,7 +63,7 @@ def own_nginx(http: str, configuration: str = CONFIGURATION):
             yield port
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(30)
 
 
 def site_of(stack) -> str:

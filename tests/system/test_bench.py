@@ -148,7 +148,7 @@ def test_a_grandchild_without_the_mark_is_found():
         wait_until(lambda: sorted(names_of(processes_of(mark))) == ["cat", "sh", "sh"], what="the grandchild")
     finally:
         process.stdin.close()
-        process.wait(10)
+        process.wait(30)
 
 
 def names_of(pids) -> list[str]:

@@ -78,7 +78,7 @@ def probe(stack):
         yield lambda url: scrape(f"{exporter}/probe?module={module}&target={url}")
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(30)
 
 
 def answers(url: str) -> bool:
