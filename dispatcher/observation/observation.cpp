@@ -76,7 +76,9 @@ void Observation::run(const std::stop_token& end, const platform::StopSignal& st
       next_look =
           platform::monotonic_now() + std::max<Span>(settings_.metrics.queue_interval, idle_factor * cost);
     }
-    status_line.report(std::string(reload.refusal()) + status(stop.requested()));
+    // Until its first round, the loop reports that it waits for the database, and for what.
+    if (metrics_.rounds.value() > 0)
+      status_line.report(std::string(reload.refusal()) + status(stop.requested()));
     std::unique_lock lock(mutex);
     wake.wait_for(lock, end, pause, [] { return false; });
   }
