@@ -28,11 +28,17 @@ namespace {
 using platform::Milliseconds;
 using platform::MonotonicTime;
 
-/// How often each server is asked. c-ares doubles the wait with each try, so all tries together take this
-/// many times as long as the first. Without EDNS, which some servers and firewalls drop: an answer of more
-/// than 512 bytes comes over TCP.
-constexpr int tries = 3;
-constexpr int all_waits = (1 << tries) - 1;
+/// A round of questions to each server. The first round uses EDNS, so that answers of more than 512 bytes
+/// need no TCP. If that brings no definite result, the second round asks without EDNS, because some servers
+/// and firewalls drop questions with EDNS. For the second try of a round, c-ares doubles the wait.
+struct Round {
+  bool edns;
+  int tries;
+  int wait;  // for the first try, in fifths of the lookup's patience
+};
+constexpr std::array rounds{Round{true, 2, 1}, Round{false, 1, 2}};
+constexpr int fifths = 5;
+constexpr int edns_bytes = 1232;  // passes every link in one piece (DNS flag day 2020)
 
 void require(int code) {
   if (code != ARES_SUCCESS) throw std::runtime_error(std::string("c-ares: ") + ares_strerror(code));
@@ -64,23 +70,24 @@ using ChannelHandle = std::unique_ptr<std::remove_pointer_t<ares_channel>, Chann
 /// Opens a channel that asks the servers of /etc/resolv.conf, which it reads now. `wait`: how long to
 /// wait for a server at the first try, in milliseconds. `watch` is told which sockets to poll; `calls` are
 /// made in place of the system's. Throws std::runtime_error.
-ChannelHandle open_channel(std::int64_t wait, ares_sock_state_cb watch, const ares_socket_functions& calls,
-                           void* watcher) {
+ChannelHandle open_channel(const Round& round, std::int64_t wait, ares_sock_state_cb watch,
+                           const ares_socket_functions& calls, void* watcher) {
   std::array<char, 2> dns{"b"};
   ares_options options{};
-  options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
+  options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | (round.edns ? ARES_FLAG_EDNS : 0);
+  options.ednspsz = edns_bytes;
   options.timeout = static_cast<int>(std::max<std::int64_t>(wait, 1));
-  options.tries = tries;
+  options.tries = round.tries;
   options.ndomains = 0;  // a receiver's name must never be completed with a domain of our own network
   options.lookups = dns.data();
   options.sock_state_cb = watch;
   options.sock_state_cb_data = watcher;
-  int given = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS | ARES_OPT_LOOKUPS |
-              ARES_OPT_SOCK_STATE_CB;
+  int given = ARES_OPT_FLAGS | ARES_OPT_EDNSPSZ | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_DOMAINS |
+              ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
 #ifdef ARES_OPT_MAXTIMEOUTMS
-  // From 1.31 on c-ares waits for a server five times as long as the server's recent answers took, and for at
-  // least 250 ms, up to maxtimeout (5 s by default).
-  options.maxtimeout = 2 * options.timeout;
+  // From 1.31 on c-ares waits for a server five times as long as the server's recent answers took, up to
+  // maxtimeout (5 s by default).
+  options.maxtimeout = options.timeout * round.tries;
   given |= ARES_OPT_MAXTIMEOUTMS;
 #endif
 #ifdef ARES_OPT_QUERY_CACHE
@@ -195,6 +202,17 @@ Milliseconds life_of(const ares_addrinfo& answer) {
   return std::max<Milliseconds>(std::chrono::seconds(seconds), Resolver::shortest_life);
 }
 
+/// True: the channel has stopped using EDNS. After a FORMERR of a server, c-ares 1.18 stops using EDNS, and
+/// takes a second FORMERR (for the other family) as the final result.
+bool has_given_up_edns(ares_channel channel) {
+  ares_options options{};
+  int given = 0;
+  if (channel == nullptr || ares_save_options(channel, &options, &given) != ARES_SUCCESS) return false;
+  const bool given_up = (options.flags & ARES_FLAG_EDNS) == 0;
+  ares_destroy_options(&options);
+  return given_up;
+}
+
 struct AnswerDeleter {
   void operator()(ares_addrinfo* answer) const { ares_freeaddrinfo(answer); }
 };
@@ -292,8 +310,10 @@ class Resolver::Impl {
   /// Must not move, because c-ares holds pointers to it.
   struct Lookup {
     Impl* owner = nullptr;
+    std::size_t round = 0;  // the next round
     Resolution resolution;
-    bool asked = false;  // a question was sent, and its socket is watched
+    bool asked = false;     // a question was sent, and its socket is watched
+    bool definite = false;  // another round would not help
     Milliseconds life = shortest_life;
     std::optional<MonotonicTime> due;  // the lookup's key in due_
     ChannelHandle channel;
@@ -312,13 +332,15 @@ class Resolver::Impl {
     }
   }
 
+  /// Begins the next round.
   void ask(Lookup& lookup) {
-    const auto wait = patience_.count() / all_waits;
+    const auto& round = rounds.at(lookup.round++);
+    const auto wait = patience_.count() * round.wait / fifths;
     try {
-      lookup.channel = open_channel(wait, &watch, calls, &lookup);
-      // Several servers share the wait, so that the lookup takes no longer.
+      lookup.channel = open_channel(round, wait, &watch, calls, &lookup);
+      // Several servers share the wait, so that the round takes no longer.
       if (const int servers = count_servers(lookup.channel.get()); servers > 1)
-        lookup.channel = open_channel(wait / servers, &watch, calls, &lookup);
+        lookup.channel = open_channel(round, wait / servers, &watch, calls, &lookup);
     } catch (const std::exception&) {
       end_unasked(lookup, LocalFault::other);
       return;
@@ -377,6 +399,7 @@ class Resolver::Impl {
   void end_unasked(Lookup& lookup, LocalFault fault) {
     lookup.resolution.servers = Resolution::Servers::not_asked;
     lookup.resolution.fault = fault;
+    lookup.definite = true;
     ended_.push_back(&lookup);
   }
 
@@ -390,16 +413,25 @@ class Resolver::Impl {
       lookup.life = life_of(*answer);
     }
     lookup.resolution.servers = servers_of(status);
-    const bool definite = status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA;
+    lookup.definite = status == ARES_SUCCESS || status == ARES_ENOTFOUND || status == ARES_ENODATA;
     auto& fault = lookup.resolution.fault;
     if (status == ARES_ENOMEM) fault = LocalFault::enomem;
-    if (fault != LocalFault::none && !definite && (!lookup.asked || status == ARES_ENOMEM))
+    if (fault != LocalFault::none && !lookup.definite && (!lookup.asked || status == ARES_ENOMEM))
       return lookup.owner->end_unasked(lookup, fault);
     lookup.owner->ended_.push_back(&lookup);
   }
 
   void finish_ended() {
-    for (auto* lookup : std::exchange(ended_, {})) finish(*lookup);
+    for (auto* lookup : std::exchange(ended_, {})) {
+      const auto& round = rounds.at(lookup->round - 1);
+      const bool definite = lookup->definite && !(round.edns && has_given_up_edns(lookup->channel.get()));
+      if (!definite && lookup->round < rounds.size()) {
+        ask(*lookup);
+      } else {
+        finish(*lookup);
+      }
+    }
+    if (!ended_.empty()) finish_ended();  // rounds that ended within ask()
   }
 
   void finish(Lookup& lookup) {

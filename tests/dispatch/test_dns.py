@@ -12,7 +12,7 @@ from support.frozen import frozen
 from support.network import why_not
 from support.stack import EVENTS, setting
 from support.wait import wait_until
-from support.world import DENIED, HAS_V6, MOVING, OTHER_PUBLIC, PUBLIC, PUBLIC_V6, SILENT, UNROUTED, host_of, open_world
+from support.world import DENIED, HAS_V6, MOVING, OTHER_PUBLIC, PUBLIC, PUBLIC_V6, SILENT, UNROUTED, UNROUTED_V6, host_of, open_world
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
@@ -41,6 +41,8 @@ ANSWERS = {  # what DNS answers for the receiver's name, and the error that the 
     "a stall": ({"fault": "stall"}, NOT_PUBLIC),
     "truncated, and a stall over TCP": ({"a": [PUBLIC], "fault": "truncated_stall"}, NOT_PUBLIC),
     "truncated, and TCP is closed": ({"a": [PUBLIC], "fault": "truncated_close"}, NOT_PUBLIC),
+    "EDNS is not answered": ({"a": [PUBLIC], "fault": "drops_edns"}, ""),
+    "EDNS is an error": ({"a": [PUBLIC], "fault": "formerr_edns"}, ""),
     "garbage": ({"a": [PUBLIC], "fault": "garbage"}, NOT_PUBLIC),
     "noise": ({"a": [PUBLIC], "fault": "noise"}, NOT_PUBLIC),
     "a record cut short": ({"a": [PUBLIC], "fault": "cut"}, NOT_PUBLIC),
@@ -273,6 +275,35 @@ def test_lookups_leave_nothing_behind(world):
         world.stack.wait_delivery(delivery, "fallida", 90)
     wait_until(lambda: world.descriptors() <= before[1], what="the sockets to be closed")
     assert world.threads() == before[0]
+
+
+@pytest.mark.skipif(not HAS_V6, reason="no IPv6 here")
+def test_a_server_without_edns_costs_no_family(world):
+    """c-ares asks for A and for AAAA with EDNS, and the server answers both questions with FORMERR. c-ares 1.18 takes the second
+    FORMERR as final, so the dispatcher would get no address of that family. Each `alone` has an address that can be reached
+    in one family only, once in A and once in AAAA, so a lost family is noticed whichever it is."""
+    for alone in ({"a": [PUBLIC], "aaaa": [UNROUTED_V6]}, {"a": [UNROUTED], "aaaa": [PUBLIC_V6]}):
+        entity = world.entity()
+        hook = entity.register()
+        world.dns.say({host_of(hook): alone | {"fault": "formerr_edns"}})
+        delivery = world.stack.delivery_id(entity.notify(), hook.id)
+        world.stack.wait_delivery(delivery, "entregada")
+        assert [a["error"] for a in world.stack.attempts(delivery)] == [""]
+
+
+def test_a_long_answer_needs_no_tcp(world):
+    """60 addresses take 1,000 bytes, which EDNS allows. On a busy machine c-ares may try a second time, without EDNS, and may
+    then need TCP."""
+    entity = world.entity()
+    hooks = [(entity.register([event]), event) for event in EVENTS[:5]]
+    world.network.use_dns("127.0.0.53", "127.0.0.1")
+    many = {"a": [PUBLIC] + [f"11.0.1.{n}" for n in range(59)], "fault": "large"}
+    world.dns.say({host_of(hook): many for hook, _ in hooks})
+    for hook, event in hooks:
+        world.stack.wait_delivery(world.stack.delivery_id(entity.notify(event), hook.id), "entregada")
+    for hook, _ in hooks:
+        ways = [way for _, way in world.dns.questions_and_ways(host_of(hook))]
+        assert "tcp" not in ways[:(ways + ["plain"]).index("plain")], ways
 
 
 @pytest.mark.parametrize("tcp", ["closed", "refused"])

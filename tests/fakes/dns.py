@@ -6,7 +6,8 @@ at once:
 
 `then` is the entry for the next questions for the same name and type. A name that is not in the file gets NXDOMAIN, which a
 resolver may cache for NEGATIVE_TTL seconds.
-The log gets a line for every question, except those over TCP that `truncated_close` leaves unanswered: `name type`.
+The log gets a line for every question, except those over TCP that `truncated_close` leaves unanswered: `name type`, and
+`tcp`, `edns` or `plain` (UDP without EDNS).
 """
 from __future__ import annotations
 
@@ -31,6 +32,9 @@ FAULTS = {
     "truncated": "says over UDP that the answer is truncated; over TCP it is whole",
     "truncated_stall": "says over UDP that the answer is truncated; over TCP it never answers",
     "truncated_close": "says over UDP that the answer is truncated; over TCP it closes the connection",
+    "large": "truncates a long answer over UDP: one of more bytes than the question's EDNS allows, or than 512 without EDNS",
+    "drops_edns": "never answers a question with EDNS",
+    "formerr_edns": "answers FORMERR to a question with EDNS",
     "cut": "answers a message that ends in the middle of a record",
     "wrong_id": "answers with another id",
     "wrong_name": "answers another question",
@@ -38,8 +42,8 @@ FAULTS = {
 }
 SLOW_S = 0.4
 NEGATIVE_TTL = 300
-A, CNAME, SOA, AAAA = 1, 5, 6, 28
-NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
+A, CNAME, SOA, AAAA, OPT = 1, 5, 6, 28, 41
+NOERROR, FORMERR, SERVFAIL, NXDOMAIN, REFUSED = 0, 1, 2, 3, 5
 
 
 def encode_name(name: str) -> bytes:
@@ -55,6 +59,14 @@ def read_question(message: bytes) -> tuple[str, int, bytes]:
         position += 1 + length
     kind = struct.unpack("!H", message[position + 1:position + 3])[0]
     return ".".join(labels).lower(), kind, message[12:position + 5]
+
+
+def edns_size(message: bytes, question: bytes) -> int:
+    """Returns how many bytes the question's EDNS allows for an answer over UDP; 0 if the question is without EDNS."""
+    if message[10:12] == b"\0\0":
+        return 0
+    kind, size = struct.unpack("!HH", message[12 + len(question) + 1:][:4])
+    return size if kind == OPT else 0
 
 
 THE_QUESTIONS_NAME = b"\xc0\x0c"  # a pointer to the name's position in the message (RFC 1035 section 4.1.4)
@@ -92,7 +104,13 @@ def answer(message: bytes, entry: dict | None, tcp: bool = False) -> bytes | Non
     fault = entry.get("fault", "")
     if fault and fault not in FAULTS:
         raise ValueError(f"unknown fault {fault!r}")
-    found = records(kind, entry)
+    found, edns = records(kind, entry), edns_size(message, question)
+    if fault == "drops_edns" and edns:
+        return None
+    if fault == "formerr_edns" and edns:
+        return header(id, 0, 0, FORMERR) + question
+    if fault == "large" and not tcp and len(header(id, 0, 0) + question + b"".join(found)) > max(edns, 512):
+        return header(id, 0x0200, 0) + question
     if fault == "stall" or (fault == "stall_aaaa" and kind == AAAA) or (fault == "truncated_stall" and tcp):
         return None
     if fault in ("servfail", "refused"):
@@ -125,10 +143,10 @@ class Zone:
         """Returns the first entry for the question's name, without counting or logging the question."""
         return json.loads(self.path.read_text()).get(read_question(message)[0])
 
-    def entry(self, name: str, kind: int) -> dict | None:
+    def entry(self, name: str, kind: int, how: str) -> dict | None:
         with self.lock:
             with self.log.open("a") as log:
-                log.write(f"{name} {kind}\n")
+                log.write(f"{name} {kind} {how}\n")
             zone = json.loads(self.path.read_text())
             turn = self.asked[name, kind] = self.asked.get((name, kind), 0) + 1
         entry = zone.get(name)
@@ -138,8 +156,8 @@ class Zone:
 
     def reply(self, message: bytes, send, tcp: bool = False):
         """Calls `send` with the answer, if there is one; a slow answer comes later, from another thread."""
-        name, kind, _ = read_question(message)
-        entry = self.entry(name, kind)
+        name, kind, question = read_question(message)
+        entry = self.entry(name, kind, "tcp" if tcp else "edns" if edns_size(message, question) else "plain")
         if (reply := answer(message, entry, tcp)) is None:
             return
         if entry and entry.get("fault") == "slow":

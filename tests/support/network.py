@@ -142,8 +142,13 @@ class Dns:
 
     def questions(self, name: str) -> list[int]:
         """Returns the types of all questions for the name, in order."""
+        return [kind for kind, _ in self.questions_and_ways(name)]
+
+    def questions_and_ways(self, name: str) -> list[tuple[int, str]]:
+        """As questions(), but returns with each type how the question came: `tcp`, `edns` (UDP with EDNS) or `plain` (UDP
+        without EDNS)."""
         asked = (line.split() for line in self._log.read_text().splitlines())
-        return [int(kind) for question, kind in asked if question == name]
+        return [(int(kind), way) for question, kind, way in asked if question == name]
 
 
 class RemoteReceiver:

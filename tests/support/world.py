@@ -21,7 +21,7 @@ KEEPING = "11.0.4.8"  # a test starts its own server there
 OWN = "12.0.0.1"  # public, and this host's; not in ALLOWED
 # The receivers have addresses of this host. The dispatcher refuses addresses of its own host, except in these networks.
 ALLOWED = "11.0.0.0/16@*.receptor.test, 2600::/16@*.receptor.test"
-PUBLIC_V6, SILENT_V6 = "2600::1", "2600::2"
+PUBLIC_V6, SILENT_V6, UNROUTED_V6 = "2600::1", "2600::2", "2600::9"
 HAS_V6 = Path("/proc/net/if_inet6").exists()
 
 
