@@ -1,14 +1,13 @@
--- Run after every migration, as root, and before evaluacion.sql. These triggers let only the server assign the id of a
--- new notification, or of what calls one off. Otherwise a writer could set one, in the row or by insert_id, and an id near the highest would make
--- every later INSERT fail. The operator's users may set ids, and so may a replica, which has no user: they repeat what is
--- in a binary log. On MySQL @@insert_id does not show that it was set to 0, and no trigger before the INSERT knows an id
--- of 0 in the mode NO_AUTO_VALUE_ON_ZERO, so the second trigger looks at the row. The first also refuses a time ahead of
--- the clock, most often a local one, because the CHECKs cannot, and a row that would expire before it may be sent. A mapper writes NULL
--- into a column that its program leaves unset: that is the default here. No trigger
--- calls a function: see routines.sql. The triggers have a definer of their own, who cannot connect. A program's user would
--- not do: it is dropped when its host is removed, and
--- a trigger without its definer refuses every INSERT (error 1449). If another session locks the table, these statements
--- wait, and every later statement on the table waits for them, so lock_wait_timeout is short.
+-- Run after every migration, as root, and before evaluacion.sql. These triggers let only the server assign the id of a new
+-- notification, or of what calls one off. Otherwise a writer could set one, in the row or by insert_id, and an id near the highest
+-- would make every later INSERT fail. The operator's users may set ids, and so may a replica, which has no user: they repeat what is
+-- in a binary log. On MySQL @@insert_id does not show that it was set to 0, and no trigger before the INSERT knows an id of 0 in the
+-- mode NO_AUTO_VALUE_ON_ZERO, so the second trigger looks at the row. The first also refuses a time ahead of the clock, most often a
+-- local one, because the CHECKs cannot, and a row that would expire before it may be sent. A mapper writes NULL into a column that its
+-- program leaves unset: that is the default here. No trigger calls a function: see routines.sql. The triggers have a definer of their
+-- own, who cannot connect. A program's user would not do: it is dropped when its host is removed, and a trigger without its definer
+-- refuses every INSERT (error 1449). If another session locks the table, these statements wait, and every later statement on the table
+-- waits for them, so lock_wait_timeout is short.
 SET SESSION lock_wait_timeout = 5;
 CREATE USER IF NOT EXISTS 'apientidades_triggers'@'localhost' ACCOUNT LOCK;
 GRANT TRIGGER, SELECT (id, entidad_id, clave, clave_unica, ocurrida_en, estado, error, origen, caduca_en, no_antes_de, urgente),
