@@ -319,6 +319,15 @@ def test_a_time_ahead_of_the_clock_is_refused(entity, stack):
     assert caught.value.code == 1644 and "ocurrida_en: va por delante" in str(caught.value)
 
 
+@pytest.mark.parametrize("urgent", [2, -1, 127])
+def test_urgent_is_0_or_1(entity, stack, urgent):
+    """A program with priorities of its own would make everything urgent."""
+    for table in (TABLE, "notificaciones_comprobadas"):
+        row = f"INSERT INTO {table} (entidad_id, evento, datos, urgente) VALUES ({entity.id}, 'incidencia.cerrada', '{json.dumps(DATA['incidencia.cerrada'])}', "
+        stack.evaluation(row + "1)")
+        assert "urgente: debe ser 0 o 1" in refused(lambda: stack.evaluation(f"{row}{urgent})"), 1644)
+
+
 def manual_session() -> list[str]:
     """The statements with which a session begins, as docs/table.md asks."""
     block = re.search(r"## The session\n.*?```sql\n(.*?)```", (ROOT / "docs/table.md").read_text(), re.S).group(1)
