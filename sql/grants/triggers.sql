@@ -23,11 +23,12 @@ CREATE DEFINER = 'apientidades_triggers'@'localhost' TRIGGER numero_lo_pone_el_s
   BEFORE INSERT ON notificaciones_pendientes FOR EACH ROW
   IF (NEW.id <> 0 OR @@insert_id <> 0) AND USER() <> '' AND SUBSTRING_INDEX(USER(), '@', 1) NOT IN ('root', 'apientidades_admin') THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'id: lo pone el servidor. No lo escriba (valen DEFAULT o NULL) ni fije insert_id';
-  ELSEIF NEW.ocurrida_en > UTC_TIMESTAMP(3) + INTERVAL 5 MINUTE THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: va por delante del reloj UTC del servidor (se admiten 5 minutos)';
-  ELSEIF NEW.ocurrida_en IS NULL OR COALESCE(NEW.urgente, 2) NOT IN (0, 1) OR NEW.caduca_en IS NOT NULL OR NEW.no_antes_de IS NOT NULL THEN
+  ELSEIF (NEW.ocurrida_en <= UTC_TIMESTAMP(3) + INTERVAL 5 MINUTE) IS NOT TRUE OR (NEW.urgente = 0) IS NOT TRUE
+    OR NEW.caduca_en IS NOT NULL OR NEW.no_antes_de IS NOT NULL THEN
     SET NEW.ocurrida_en = COALESCE(NEW.ocurrida_en, UTC_TIMESTAMP(3)), NEW.urgente = COALESCE(NEW.urgente, FALSE);
-    IF NEW.urgente NOT IN (0, 1) THEN
+    IF NEW.ocurrida_en > UTC_TIMESTAMP(3) + INTERVAL 5 MINUTE THEN
+      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'ocurrida_en: va por delante del reloj UTC del servidor (se admiten 5 minutos)';
+    ELSEIF NEW.urgente NOT IN (0, 1) THEN
       SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'urgente: debe ser 0 o 1';
     ELSEIF NOT (NEW.caduca_en + INTERVAL 0 DAY <=> NEW.caduca_en) THEN
       SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'caduca_en: no es una fecha';
