@@ -63,9 +63,8 @@ std::vector<Metric> counters() {
       {Kind::counter, "apientidades_rounds_total",
        "Rounds of the main loop. A flat counter means that the loop is stuck."},
       {Kind::counter, "apientidades_slow_tasks_total",
-       "Tasks of the main loop that took a second or longer, while all others waited. The log names each. "
-       "Not "
-       "those that found the database away."},
+       "Tasks of the main loop that took a second or longer, while all others waited, and did not find the "
+       "database away. The log names each."},
   };
 }
 
