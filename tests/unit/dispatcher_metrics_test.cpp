@@ -118,4 +118,10 @@ BOOST_AUTO_TEST_CASE(the_status_line) {
       "flight; 100000 or more held; 1 rejected notification");
 }
 
+// A series without its QueueGauge would shift those behind it.
+BOOST_AUTO_TEST_CASE(each_series_of_the_queue_has_a_name) {
+  BOOST_TEST(dispatcher::Metrics().queue.size() ==
+             static_cast<std::size_t>(dispatcher::QueueGauge::refused_addresses) + 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
